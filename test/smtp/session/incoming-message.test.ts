@@ -21,7 +21,7 @@ function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): 
   return message.collected
 }
 
-t.test('a message is collected whole from pieces of any sizes', async () => {
+t.test('a message is collected completely from pieces of any size', async () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 70_000 })), {
     maxLength: 80,
     size: 'max',
@@ -42,7 +42,7 @@ t.test('a message is collected whole from pieces of any sizes', async () => {
 
 const errorOf = (error: unknown): unknown => error
 
-t.test('what is too large or finds no room is refused at its end, and holds nothing', async (t) => {
+t.test('a message that is too large or finds no room is refused at its end, and holds no memory', async (t) => {
   const pieces = Array.from({ length: 10 }, () => Buffer.alloc(100))
   const budget = createMemoryBudget(1000)
   t.match(await feed(pieces, 999, budget).catch(errorOf), { kind: 'too-large' })
@@ -56,7 +56,7 @@ t.test('what is too large or finds no room is refused at its end, and holds noth
   t.notOk(budget.hasRoomFor(1))
 })
 
-t.test('a message that breaks off holds nothing', async (t) => {
+t.test('a message that breaks off holds no memory', async (t) => {
   const budget = createMemoryBudget(1000)
   const message = new IncomingMessage(1000, budget)
   message.write(Buffer.alloc(10))
@@ -67,41 +67,45 @@ t.test('a message that breaks off holds nothing', async (t) => {
   t.equal(budget.usedBytes(), 0)
 })
 
-t.test('where the memory is full, the message that comes slowest gives way, and no other', async (t) => {
+t.test('when the memory is full, the slowest message is discarded, and no other', async (t) => {
   let now = 0
-  const whole = createMemoryBudget(1_300)
-  const budget = createBudgetShare(whole, 1_200, 2)
+  const shared = createMemoryBudget(1_300)
+  const budget = createBudgetShare(shared, 1_200, 2)
   const incoming = (): IncomingMessage => new IncomingMessage(1_000, budget, buildNoRoomRefusal, () => now)
   const [slow, slower] = [incoming(), incoming()]
   slow.write(Buffer.alloc(200))
   slower.write(Buffer.alloc(300))
   const early = incoming()
   early.write(Buffer.alloc(101))
-  t.match(await endMessage(early).catch(errorOf), { kind: 'storage-full' }, 'in its first seconds none has to')
+  t.match(
+    await endMessage(early).catch(errorOf),
+    { kind: 'storage-full' },
+    'no message is discarded in its first seconds',
+  )
   t.notOk(budget.hasRoomFor(101))
 
   now += 5_000
   slow.write(Buffer.alloc(5))
   slower.write(Buffer.alloc(1))
   now += 5_000
-  t.ok(budget.hasRoomFor(600), 'both would give way')
+  t.ok(budget.hasRoomFor(600), 'both would be discarded')
   t.notOk(budget.hasRoomFor(601))
   const late = incoming()
   late.write(Buffer.alloc(300))
-  t.match([slow.held, slower.held, late.held], [205, 0, 300], 'to real bytes alone, and as many as are needed')
+  t.match([slow.held, slower.held, late.held], [205, 0, 300], 'for real bytes only, and no more than are needed')
   t.match(await endMessage(slower).catch(errorOf), { kind: 'storage-full' }, 'it is read to its end and refused')
   const { raw, release } = await endMessage(slow)
   t.equal(raw.length, 205)
   now += 10_000
   t.ok(budget.hasRoomFor(395))
-  t.notOk(budget.hasRoomFor(396), 'what is whole stays')
-  t.ok(whole.acquire(291), 'the budget of all has room where a listener gives way')
+  t.notOk(budget.hasRoomFor(396), 'a complete message stays')
+  t.ok(shared.acquire(291), 'the shared budget has room because the listener discards')
   t.match(await endMessage(late).catch(errorOf), { kind: 'storage-full' })
   release()
   t.equal(budget.usedBytes(), 0)
 })
 
-t.test('a message that asks for more and is the slowest itself gives way to nobody twice', async (t) => {
+t.test('a message that asks for memory and is the slowest itself is discarded once', async (t) => {
   let now = 0
   const budget = createMemoryBudget(100)
   const message = new IncomingMessage(1_000, budget, buildNoRoomRefusal, () => now)
@@ -113,7 +117,7 @@ t.test('a message that asks for more and is the slowest itself gives way to nobo
   t.equal(budget.usedBytes(), 0)
 })
 
-t.test('a message that has ended is not taken away by a client that leaves', async (t) => {
+t.test('a complete message stays when its client leaves', async (t) => {
   const budget = createMemoryBudget(1000)
   const message = new IncomingMessage(1000, budget)
   message.end(Buffer.alloc(10))

@@ -67,7 +67,7 @@ t.test('a reply is one line of ASCII that fits, whatever the text was', async (t
   t.match(asError({ code: 550, status: '5.7.1', text: 'no' }), { responseCode: 550, message: '5.7.1 no' })
 })
 
-t.test('a status code is recognised where it stands, and only there', async (t) => {
+t.test('a status code is recognized at the start of a text only', async (t) => {
   t.ok(hasStatus(550, '5.7.1 no'))
   t.ok(hasStatus(250, '2.0.0 Ok: queued'))
   t.notOk(hasStatus(550, '4.7.1 of another class'))

@@ -6,7 +6,7 @@
 import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../../mail/dsn-parameters.js'
 import { buildTooLargeRefusal } from '../session/incoming-message.js'
-import { ProtocolFault } from '../session/protocol-fault.js'
+import { ProtocolFault } from '../session/smtp-reply.js'
 import {
   buildArgumentFault,
   buildUtf8Fault,

@@ -10,7 +10,7 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { formatForDisplay } from '../../mail/address.js'
-import { ProtocolFault } from '../session/protocol-fault.js'
+import { ProtocolFault } from '../session/smtp-reply.js'
 
 export interface PathCommand {
   /** Without angle brackets and source route; empty: `<>`. */

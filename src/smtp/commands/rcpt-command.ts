@@ -6,7 +6,7 @@
 import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { decodeXtext, parseNotify, validateOrcpt } from '../../mail/dsn-parameters.js'
 import type { SubmittedRecipient } from '../../sending/submitted-message.js'
-import { ProtocolFault } from '../session/protocol-fault.js'
+import { ProtocolFault } from '../session/smtp-reply.js'
 import { buildUtf8Fault, type PathCommand, parsePathCommand, refuseUnknown, textOf } from './path-command.js'
 
 const noParameters: ReadonlySet<string> = new Set()

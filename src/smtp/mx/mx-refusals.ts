@@ -4,9 +4,8 @@
  * The reply says what the client can do; the log and the counts say which rule applied.
  */
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
 import type { CommonReason } from '../session/session-gate.js'
-import { storageFull } from '../session/smtp-reply.js'
+import { type SmtpReply, storageFull } from '../session/smtp-reply.js'
 
 /** Refusals by `checkRecipient`. They count as signs of address harvesting. */
 export type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>

@@ -13,10 +13,9 @@ import type {
   LimitedConnection,
   ReachedLimit,
 } from '../../platform/connections/connection-limiter.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
 import type { CommonReason, SessionGate } from '../session/session-gate.js'
 import { tooManyConnections, tooManyFromAddress, tooManyFromNetwork } from '../session/session-replies.js'
-import { replyText } from '../session/smtp-reply.js'
+import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 
 /** How long a refused client has to close its side. */
 const REFUSED_LINGER = 1000
@@ -142,7 +141,7 @@ function refuseConnection(socket: Socket, handshake: boolean, reply: SmtpReply):
     socket.destroy()
     return
   }
-  socket.end(`${reply.code} ${replyText(reply)}\r\n`)
+  socket.end(`${reply.code} ${formatReplyText(reply)}\r\n`)
   socket.resume()
   setTimeout(() => socket.destroy(), REFUSED_LINGER).unref()
 }

@@ -15,9 +15,8 @@ import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
 import type { TlsFacts } from '../../receiving/received-message.js'
 import type { IncomingMessage } from '../session/incoming-message.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
-import { expnNotImplemented } from '../session/session-replies.js'
-import { replyText } from '../session/smtp-reply.js'
+import { expnReply } from '../session/session-replies.js'
+import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import type { ListenerSlot } from './admission.js'
 import { hasStatus, withStatus } from './enhanced-status.js'
@@ -74,7 +73,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   reply(reply: SmtpReply): void {
-    this.send(reply.code, replyText(reply))
+    this.send(reply.code, formatReplyText(reply))
   }
 
   destroy(): void {
@@ -87,7 +86,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
 
   /** Replaces smtp-server's delay of 100 ms and its limit of clients. A client that opens a connection for each message must not wait. */
   override init(): void {
-    this._setListeners(() => whenAnswered(this.smtpSession.connect(), (refusal) => this.greet(refusal)))
+    this._setListeners(() => handleAnswer(this.smtpSession.connect(), (refusal) => this.greet(refusal)))
   }
 
   private greet(refusal: SmtpReply | null): void {
@@ -103,12 +102,12 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
 
   /** A command before the greeting waits here; the parser emits no other meanwhile. */
   override _onCommand(command: Buffer, callback?: Done): void {
-    this.smtpSession.command()
+    this.smtpSession.onCommand()
     if (this._ready || this._server._closeTimeout) {
       super._onCommand(command, callback)
       return
     }
-    const refusal = this.smtpSession.earlyCommand()
+    const refusal = this.smtpSession.onEarlyCommand()
     if (refusal === null) this.runHeldCommand = () => super._onCommand(command, callback)
     else this.refuse(refusal)
   }
@@ -139,14 +138,14 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   override handler_RCPT(command: Buffer, callback: Done): void {
-    whenAnswered(this.smtpSession.rcpt(command), (reply) => {
+    handleAnswer(this.smtpSession.rcpt(command), (reply) => {
       this.reply(reply)
       callback()
     })
   }
 
   override handler_DATA(command: Buffer, callback: Done): void {
-    whenAnswered(this.smtpSession.data(), (answer) => {
+    handleAnswer(this.smtpSession.data(), (answer) => {
       if (answer === null) return
       if ('code' in answer) {
         this.reply(answer)
@@ -165,7 +164,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   handler_EXPN(_command: Buffer, callback: Done): void {
-    this.reply(expnNotImplemented)
+    this.reply(expnReply)
     callback()
   }
 
@@ -180,16 +179,16 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   /** Calls back with the reply to the message, unless the client left before its end. */
-  whenStored(act: (reply: SmtpReply) => void): void {
+  handleStored(act: (reply: SmtpReply) => void): void {
     void this.transfer?.stored.then((reply) => {
       if (reply !== null) act(reply)
     })
   }
 
   /** TLS is in place, from the start or after STARTTLS. */
-  secured(socket: Socket | TLSSocket): void {
+  setTls(socket: Socket | TLSSocket): void {
     this.tls = socket instanceof TLSSocket ? tlsFactsOf(socket) : null
-    this.smtpSession.secured()
+    this.smtpSession.onSecure()
   }
 
   /** All replies pass here: nothing else in smtp-server writes to the socket. */
@@ -198,7 +197,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
       const text = withStatus(data)
       super.send(code, text, hasStatus(code, text) ? false : context)
     } else super.send(code, data, context)
-    this.smtpSession.replied(code)
+    this.smtpSession.onReply(code)
   }
 
   /** smtp-server calls this after each message, at RSET, HELO, EHLO and STARTTLS. */
@@ -235,7 +234,7 @@ export function startDataMode(parser: SMTPStream, maxSize: number, message: Inco
   return stream
 }
 
-function whenAnswered<Value>(answer: Answer<Value>, act: (value: Value) => void): void {
+function handleAnswer<Value>(answer: Answer<Value>, act: (value: Value) => void): void {
   if (answer instanceof Promise) void answer.then(act)
   else act(answer)
 }

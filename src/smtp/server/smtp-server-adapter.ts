@@ -21,9 +21,8 @@ import {
 import type { SMTPConnectionOptions, TLSError } from 'smtp-server/lib/smtp-connection.js'
 import { formatForDisplay } from '../../mail/address.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
 import type { SessionFacts, SessionGate } from '../session/session-gate.js'
-import { replyText } from '../session/smtp-reply.js'
+import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { Admission, type CheckNewClient } from './admission.js'
 import { SmtpConnectionAdapter } from './smtp-connection-adapter.js'
@@ -128,7 +127,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   }
 
   override onSecure(socket: Socket | TLSSocket, session: SMTPServerSession, done: Callback<never>): void {
-    this.ownerOf(session).secured(socket)
+    this.ownerOf(session).setTls(socket)
     done()
   }
 
@@ -145,8 +144,8 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   }
 
   override onData(_stream: SMTPServerDataStream, session: SMTPServerSession, done: Callback<string>): void {
-    this.ownerOf(session).whenStored((reply) => {
-      if (reply.code === OK) done(null, replyText(reply))
+    this.ownerOf(session).handleStored((reply) => {
+      if (reply.code === OK) done(null, formatReplyText(reply))
       else done(asError(reply))
     })
   }
@@ -185,7 +184,7 @@ function toServerOptions<Session extends SmtpSession>(
 
 /** A reply in the form that smtp-server's callbacks take. */
 export function asError(reply: SmtpReply): Error {
-  return Object.assign(new Error(replyText(reply)), { responseCode: reply.code })
+  return Object.assign(new Error(formatReplyText(reply)), { responseCode: reply.code })
 }
 
 /** smtp-server adds the address: to the error, or for a handshake to its details. */

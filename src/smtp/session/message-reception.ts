@@ -9,9 +9,8 @@ import { Refusal } from '../../mail/refusal.js'
 import { TransferWatch } from '../../platform/connections/transfer-pace.js'
 import { type MemoryReservation, RESERVE_FROM_BYTES, reserveMemory } from '../../platform/memory/reservation.js'
 import { ClientGone, IncomingMessage } from './incoming-message.js'
-import type { SmtpReply } from './protocol-fault.js'
 import type { SessionGate } from './session-gate.js'
-import { storageFull } from './smtp-reply.js'
+import { type SmtpReply, storageFull } from './smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection } from './smtp-session.js'
 
 /** What differs between the sessions that receive. */

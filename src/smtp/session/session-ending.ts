@@ -6,9 +6,9 @@
  */
 import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
 import type { MessageReception } from './message-reception.js'
-import type { SmtpReply } from './protocol-fault.js'
 import type { CommonReason, SessionGate } from './session-gate.js'
 import { deadlineReply, idleReply, tooManyFaults, tooSlowReply } from './session-replies.js'
+import type { SmtpReply } from './smtp-reply.js'
 import type { SessionConnection } from './smtp-session.js'
 
 /** Replies that a client gets for not speaking SMTP. */

@@ -1,12 +1,31 @@
 /**
- * Translates what our functions throw to the replies that an SMTP client reads.
+ * SMTP replies, and the translation of what our functions throw to them.
  *
  * A bug of ours must neither disclose its message nor refuse mail permanently: every error that is
  * neither a Refusal nor a ProtocolFault gets a temporary code and a fixed text, and goes to `report`.
  */
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
 import { StorageFault } from '../../storage/writer/write.js'
-import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
+
+export interface SmtpReply {
+  readonly code: number
+  /** Enhanced status code (RFC 3463). */
+  readonly status: string
+  readonly text: string
+}
+
+/** A command that violates the protocol, with its reply. Faults that can occur over REST too are `Refusal`s. */
+export class ProtocolFault extends Error {
+  override name = 'ProtocolFault'
+
+  constructor(
+    readonly code: number,
+    readonly status: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
 
 /** Reply code (RFC 5321) and enhanced status code (RFC 3463) of each kind of refusal. */
 const replies: Readonly<Record<RefusalKind, readonly [code: number, status: string]>> = {
@@ -81,7 +100,7 @@ export function toSmtpReply(error: unknown, report: (error: unknown) => void): S
 }
 
 /** `5.7.1 text`: what follows the reply code on the wire. */
-export function replyText({ status, text }: SmtpReply): string {
+export function formatReplyText({ status, text }: SmtpReply): string {
   return `${status} ${text}`
 }
 

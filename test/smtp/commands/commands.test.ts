@@ -5,7 +5,7 @@ import { Refusal } from '../../../src/mail/refusal.js'
 import { parseMail } from '../../../src/smtp/commands/mail-command.js'
 import { parsePathCommand } from '../../../src/smtp/commands/path-command.js'
 import { parseRcpt } from '../../../src/smtp/commands/rcpt-command.js'
-import { ProtocolFault } from '../../../src/smtp/session/protocol-fault.js'
+import { ProtocolFault } from '../../../src/smtp/session/smtp-reply.js'
 
 t.test('commands with a path are taken apart', async (t) => {
   const parse = (line: string): unknown => {

@@ -12,7 +12,7 @@ import { parseServer } from '../platform/dns/client.js'
 import { createDnsTransport, type DnsServer } from '../platform/dns/transport.js'
 import type { Log } from '../platform/log.js'
 
-export interface NotifierDeps {
+interface NotifierDeps {
   readonly zone: ServiceZone
   /** Addresses, with a port or without. */
   readonly notify: readonly string[]

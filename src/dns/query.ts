@@ -47,7 +47,7 @@ export interface Query extends QueryHead {
   readonly serial: number | null
 }
 
-export type ParsedMessage =
+type ParsedMessage =
   | { readonly kind: 'query'; readonly query: Query }
   /** Answered with an error. */
   | { readonly kind: 'fault'; readonly head: QueryHead; readonly code: ResponseCode }

@@ -11,7 +11,7 @@
  */
 import ipaddr from 'ipaddr.js'
 
-export interface ResponseRateSettings {
+interface ResponseRateSettings {
   readonly perSecond: number
   /** Tokens of a full bucket. */
   readonly burst: number
@@ -20,7 +20,7 @@ export interface ResponseRateSettings {
 
 export const defaultResponseRate: ResponseRateSettings = { perSecond: 50, burst: 100, maxBuckets: 50_000 }
 
-export type RateVerdict = 'send' | 'truncate' | 'drop'
+type RateVerdict = 'send' | 'truncate' | 'drop'
 
 export interface ResponseRateLimiter {
   /** `answer`: see `rateKeyOf` in `responder.ts`; `now` in milliseconds. */

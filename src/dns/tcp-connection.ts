@@ -21,7 +21,7 @@ export interface DnsConnection {
 }
 
 /** Milliseconds without a complete message, or without progress of the reply. */
-export const IDLE_TIMEOUT = 10_000
+const IDLE_TIMEOUT = 10_000
 
 /** After so many milliseconds without a question a connection may be closed for another client. */
 const EVICTABLE_AFTER = 1_000

@@ -11,7 +11,7 @@ import { createResponseRateLimiter, defaultResponseRate } from './response-rate-
 import { type DnsListener, type Endpoint, openTcpListener } from './tcp-listener.js'
 import { openUdpListener } from './udp-listener.js'
 
-export interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
+interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
   readonly listen: readonly Endpoint[]
   /** Servers that get a NOTIFY when the zone has changed. */
   readonly notify: readonly string[]

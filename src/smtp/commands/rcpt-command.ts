@@ -12,7 +12,7 @@ import { buildUtf8Fault, type PathCommand, parsePathCommand, refuseUnknown, text
 const noParameters: ReadonlySet<string> = new Set()
 const submissionParameters: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
 
-export interface RcptContext {
+interface RcptContext {
   readonly hostname: string
   /** MAIL had the SMTPUTF8 parameter. */
   readonly smtputf8: boolean

@@ -36,7 +36,7 @@ export interface MxDeps {
 }
 
 /** Times in milliseconds. */
-export interface MxLimits extends SessionLimits {
+interface MxLimits extends SessionLimits {
   /** Workspaces that one message is filed for: all copies are in memory at once. */
   readonly maxWorkspaces: number
   /** New connections from one address in any minute. */

@@ -22,7 +22,7 @@ export function isClientFault(error: unknown): error is Refusal | ProtocolFault 
   return error instanceof Refusal || error instanceof ProtocolFault
 }
 
-export interface RefusalFacts {
+interface RefusalFacts {
   readonly reason: string
   readonly reply: string
   /** Present when the refusal concerns one recipient. */

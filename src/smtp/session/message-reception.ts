@@ -14,7 +14,7 @@ import { type SmtpReply, storageFull } from './smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection } from './smtp-session.js'
 
 /** What differs between the sessions that receive. */
-export interface ReceptionRules {
+interface ReceptionRules {
   /** For a message that finds no memory. */
   readonly buildNoRoomRefusal: () => Refusal
   /** The reply to what was thrown. */

@@ -14,7 +14,7 @@ import type { SessionConnection } from './smtp-session.js'
 /** Replies that a client gets for not speaking SMTP. */
 const faultCodes: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 538, 555])
 
-export interface ClientProgress {
+interface ClientProgress {
   /** When the client last got further; epoch milliseconds. */
   readonly since: number
   /** It has shown that it uses its slot for mail. */

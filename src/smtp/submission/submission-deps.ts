@@ -28,7 +28,7 @@ export interface SubmissionDeps {
 }
 
 /** Times in milliseconds. */
-export interface SubmissionLimits extends SessionLimits {
+interface SubmissionLimits extends SessionLimits {
   /** From the connection to a successful AUTH, whatever the client sends meanwhile. */
   readonly loginTimeout: number
   /** Wrong keys in one session; the last gets a 421 too. */

@@ -16,7 +16,7 @@ export interface SubmissionGate extends SessionGate {
   readonly note: (reason: SubmissionReason, about: SessionFacts) => void
 }
 
-export type SubmissionReason =
+type SubmissionReason =
   | CommonReason
   /** Too many wrong keys from the address. */
   | 'banned'

@@ -7,7 +7,7 @@
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
-import type { Flag } from '../storage/tables/tables.js'
+import type { Flag } from '../storage/tables/columns.js'
 import type { Commit } from '../storage/writer/write.js'
 import { type DomainFlags, type SendingDomain, setDomainFlags } from './sending-domains.js'
 import {

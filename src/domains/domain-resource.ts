@@ -1,12 +1,13 @@
 /** A sending domain in the form of the interface, for the command line and the API. */
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
+import type { RecordState, Selector } from '../storage/tables/domain-tables.js'
 import { findIdleSelector } from './dkim/rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
 import type { SendingDomain } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
-import { GRACE_PERIOD, parseRecordStates, type RecordState } from './verification/check-outcome.js'
-import { type DnsRecord, dnsRecordsOf, type Selector } from './verification/dns-records.js'
+import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
+import { type DnsRecord, dnsRecordsOf } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 
 export interface DomainResource {

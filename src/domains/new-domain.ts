@@ -5,6 +5,7 @@ import { type DomainName, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
+import { toJson } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
 import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim/key.js'
 import {
@@ -56,7 +57,7 @@ export async function buildDomain(read: Read, request: DomainRequest): Promise<N
     track_clicks: 0,
     created_at: now,
     verified_at: request.forced ? now : null,
-    record_states: '{}',
+    record_states: toJson({}),
     checked_at: null,
     next_check_at: request.forced ? null : now + FIRST_CHECK_DELAY,
     unproved_since: request.forced ? null : now,

@@ -5,18 +5,21 @@
  * choose them and must not evict ours.
  * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
  */
+
 import type { DomainName } from '../mail/address.js'
+import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import { verifiedByName } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
 export interface ReceivingCacheLimits {
-  readonly maxDomains: number
-  readonly maxBlocked: number
+  /** Of domains and their blocked addresses. */
+  readonly maxWeight: number
   readonly maxForeignNames: number
 }
 
-const defaultLimits: ReceivingCacheLimits = { maxDomains: 10_000, maxBlocked: 200_000, maxForeignNames: 10_000 }
+const DOMAIN_WEIGHT = 20
+const defaultLimits: ReceivingCacheLimits = { maxWeight: 200_000, maxForeignNames: 10_000 }
 
 export interface ReceivingDomain {
   readonly workspaceId: string
@@ -37,40 +40,27 @@ export function createReceivingDomainCache(
   { read }: { readonly read: Read },
   limits = defaultLimits,
 ): ReceivingDomainCache {
-  const domains = new Map<string, ReceivingDomain>()
-  const foreignNames = new Set<string>()
-  let blockedTotal = 0
-
-  function clearDomains(): void {
-    domains.clear()
-    blockedTotal = 0
-  }
-
-  function remember(name: string, domain: ReceivingDomain): ReceivingDomain {
-    const { size } = domain.blocked
-    if (domains.size >= limits.maxDomains || blockedTotal + size > limits.maxBlocked) clearDomains()
-    domains.set(name, domain)
-    blockedTotal += size
-    return domain
-  }
+  const domains = createLruCache<ReceivingDomain>({
+    max: limits.maxWeight,
+    weightOf: ({ blocked }) => DOMAIN_WEIGHT + blocked.size,
+  })
+  const foreignNames = createLruCache<true>({ max: limits.maxForeignNames })
 
   return {
     find: (domain) => {
       const cached = domains.get(domain)
-      if (cached !== undefined || foreignNames.has(domain)) return cached
+      if (cached !== undefined || foreignNames.get(domain) === true) return cached
       const found = readDomain(read, domain)
-      if (found !== undefined) return remember(domain, found)
-      if (foreignNames.size >= limits.maxForeignNames) foreignNames.clear()
-      foreignNames.add(domain)
-      return undefined
+      if (found === undefined) foreignNames.set(domain, true)
+      else domains.set(domain, found)
+      return found
     },
     forget: (domain) => {
-      blockedTotal -= domains.get(domain)?.blocked.size ?? 0
       domains.delete(domain)
       foreignNames.delete(domain)
     },
     drop: () => {
-      clearDomains()
+      domains.clear()
       foreignNames.clear()
     },
   }

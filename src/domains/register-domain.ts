@@ -5,7 +5,7 @@
  * several concurrent registrations the first one succeeds.
  */
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
-import { countDomainCreation } from '../accounts/limits/domain-creations.js'
+import { countDomainCreation } from '../accounts/limits/hourly-limit.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, ConstraintViolated } from '../storage/writer/write.js'

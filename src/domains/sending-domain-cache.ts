@@ -5,6 +5,8 @@
  * have changed any.
  * Limit: 10,000 answers.
  */
+import type { DomainName } from '../mail/address.js'
+import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import { domainByName, type SendingDomain } from './sending-domains.js'
 
@@ -12,13 +14,13 @@ const MAX_DOMAINS = 10_000
 
 export interface SendingDomainCache {
   /** The domain if the workspace has it verified, else undefined. */
-  readonly findVerified: (workspaceId: string, domain: string) => SendingDomain | undefined
-  readonly forget: (workspaceId: string, domain: string) => void
+  readonly findVerified: (workspaceId: string, domain: DomainName) => SendingDomain | undefined
+  readonly forget: (workspaceId: string, domain: DomainName) => void
   readonly drop: () => void
 }
 
 export function createSendingDomainCache({ read }: { readonly read: Read }): SendingDomainCache {
-  const cache = new Map<string, SendingDomain>()
+  const cache = createLruCache<SendingDomain>({ max: MAX_DOMAINS })
   return {
     findVerified: (workspaceId, domain) => {
       const key = cacheKeyOf(workspaceId, domain)
@@ -26,7 +28,6 @@ export function createSendingDomainCache({ read }: { readonly read: Read }): Sen
       if (cached !== undefined) return cached
       const row = domainByName(read, { workspaceId, domain })[0]
       if (row?.status !== 'verified') return undefined
-      if (cache.size >= MAX_DOMAINS) cache.clear()
       cache.set(key, row)
       return row
     },
@@ -37,6 +38,6 @@ export function createSendingDomainCache({ read }: { readonly read: Read }): Sen
   }
 }
 
-function cacheKeyOf(workspaceId: string, domain: string): string {
+function cacheKeyOf(workspaceId: string, domain: DomainName): string {
   return `${workspaceId} ${domain}`
 }

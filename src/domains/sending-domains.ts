@@ -11,7 +11,8 @@ import { type Selectable, sql } from 'kysely'
 import { type DomainName, parseDomainName, tryParseDomainName } from '../mail/address.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import { seekOffset } from '../storage/stepped-walk.js'
-import type { Flag, Tables } from '../storage/tables/tables.js'
+import type { Flag } from '../storage/tables/columns.js'
+import type { Tables } from '../storage/tables/tables.js'
 
 const MAIL_LABEL = 'posthorn.'
 
@@ -38,7 +39,7 @@ export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
 )
 
 /** Verified by the operator's decision, for closed networks without DNS. */
-export const forceVerified = prepareWrite<{ workspaceId: string; domain: string; at: number }>(
+export const forceVerified = prepareWrite<{ workspaceId: string; domain: DomainName; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
@@ -80,7 +81,7 @@ export const domainById = prepareRead<{ workspaceId: string; id: string }>()(({ 
   db.selectFrom('domains').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-export const domainByName = prepareRead<{ workspaceId: string; domain: string }>()(({ db, slot }) =>
+export const domainByName = prepareRead<{ workspaceId: string; domain: DomainName }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .selectAll()
@@ -131,7 +132,7 @@ export async function listDomains(
 }
 
 /** The verified domain of any workspace: whose it is, and whether another verification would conflict. */
-export const verifiedByName = prepareRead<{ domain: string }>()(({ db, slot }) =>
+export const verifiedByName = prepareRead<{ domain: DomainName }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .select(['id', 'workspace_id', 'inbound'])

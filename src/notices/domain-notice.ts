@@ -3,7 +3,6 @@
  * workspace: one when this is detected, while mail is still sent, and one when sending stops.
  */
 import { administratorsOf } from '../accounts/people/members.js'
-import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
@@ -54,7 +53,7 @@ export function buildDomainNotices(
     ...(lines.length === 0 ? [] : missing),
     { kind: 'text', text: 'When the records are there again, verify the domain once more.' },
   ]
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email as Address, subject, pieces }))
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
 function formatRecordLine({ name, type, expected }: ReportedRecord): string {

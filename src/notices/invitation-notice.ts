@@ -5,9 +5,7 @@
  * quoted words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
-import { buildInvitationToken } from '../accounts/people/invitation-token.js'
-import { invitationOfToken } from '../accounts/people/invitations.js'
-import type { Address } from '../mail/address.js'
+import { buildInvitationToken, invitationOfToken } from '../accounts/people/invitations.js'
 import type { Read } from '../storage/prepared.js'
 import { formatTime, type NoticeMail, quoteName } from './notice-mail.js'
 
@@ -34,7 +32,7 @@ export function buildInvitationNotices(
   const role = row.role === 'admin' ? 'an admin' : 'a member'
   return [
     {
-      to: row.email as Address,
+      to: row.email,
       subject: 'You are invited to a workspace',
       pieces: [
         { kind: 'text', text: `${by} invites you to join ${where} as ${role}.` },

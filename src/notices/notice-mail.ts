@@ -7,8 +7,7 @@
 import type { Address } from '../mail/address.js'
 import { html, type Markup } from '../mail/markup.js'
 import { createMessageId } from '../mail/message-id.js'
-import { type EnqueuedEmail, enqueue } from '../messages/queue/enqueue.js'
-import { buildServiceEmail } from '../messages/service-email.js'
+import { enqueueServiceEmail, type ServiceNotice, type ServiceSender } from '../messages/service-email.js'
 import { uuidv7 } from '../platform/ids.js'
 import { composeMessage } from '../sending/compose-message.js'
 
@@ -24,17 +23,7 @@ export interface NoticeMail {
   readonly pieces: readonly Piece[]
 }
 
-export interface ServiceSender {
-  readonly hostname: string
-  readonly mailFrom: Address
-}
-
-export interface ComposedNotice {
-  readonly enqueued: EnqueuedEmail
-  readonly raw: Buffer
-}
-
-export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: NoticeMail, now: number): ComposedNotice {
+export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: NoticeMail, now: number): ServiceNotice {
   const id = uuidv7(now)
   const { to, pieces } = mail
   const subject = toOneLine(mail.subject)
@@ -55,8 +44,7 @@ export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: Notic
     { emailId: id, hostname, now },
   )
   const messageId = createMessageId(id, hostname)
-  const email = buildServiceEmail({ id, messageId, from: mailFrom, to, subject, now })
-  return { enqueued: enqueue(email, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
+  return enqueueServiceEmail({ id, messageId, from: mailFrom, to, subject, now }, raw)
 }
 
 /** Text of users on one line, so that it cannot look like a paragraph of ours. */

@@ -5,6 +5,7 @@
  * event that causes an error is logged and skipped, so that it does not block the events after it.
  */
 import type { Address } from '../mail/address.js'
+import type { ServiceNotice, ServiceSender } from '../messages/service-email.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
@@ -13,7 +14,7 @@ import { isSuppressed } from '../suppressions/suppressions.js'
 import { buildDomainNotices, type DomainEventData } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
-import { type ComposedNotice, composeNotice, type NoticeMail, type ServiceSender } from './notice-mail.js'
+import { composeNotice, type NoticeMail } from './notice-mail.js'
 
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20
@@ -24,7 +25,7 @@ export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender {
   readonly clock: () => number
   readonly log: Pick<Log, 'info' | 'error'>
   /** Hands committed mail to delivery. */
-  readonly offer: (enqueued: ComposedNotice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
 }
 
 export class NoticeWriter {
@@ -100,7 +101,7 @@ export class NoticeWriter {
     this.deps.log.error({ err, seq, type }, 'a notice could not be written')
   }
 
-  private composeNotices(event: NoticeEvent): readonly ComposedNotice[] {
+  private composeNotices(event: NoticeEvent): readonly ServiceNotice[] {
     const now = this.deps.clock()
     try {
       return this.buildNotices(event, now)

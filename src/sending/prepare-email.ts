@@ -13,16 +13,16 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
 import { prepareMessage } from './prepare-message.js'
-import { checkSender } from './sender-policy.js'
-import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
+import type { MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
 
 export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
-  /** The domain, if the workspace has it verified. */
-  readonly findVerifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
+  readonly findVerifiedDomain: FindVerifiedDomain
 }
 
 export interface PreparedEmail {
@@ -59,7 +59,7 @@ interface EmailInput {
   readonly principal: Principal
   readonly submission: Submission
   readonly summary: MessageSummary
-  readonly domain: SendingDomain | undefined
+  readonly domain: SendingDomain
   readonly recipients: readonly NewRecipient[]
   readonly messageId: string
   readonly utf8: boolean
@@ -79,10 +79,10 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
     from_name: summary.from[0].name,
     to_emails: toAddressJson(summary.to),
     cc_emails: toAddressJson(summary.cc),
-    bcc_emails: JSON.stringify(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
+    bcc_emails: toJson(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
     reply_to: toAddressJson(summary.replyTo),
     subject: summary.subject,
-    tags: JSON.stringify(options.tags),
+    tags: toJson(options.tags),
     ...resolveTracking(options, domain),
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
@@ -98,14 +98,13 @@ function checkSenders(
   { findVerifiedDomain }: PrepareDeps,
   principal: Principal,
   envelopeFrom: Address | '',
-  from: readonly Author[],
-): SendingDomain | undefined {
-  const isVerified = (workspaceId: string, domain: string): boolean =>
-    findVerifiedDomain(workspaceId, domain) !== undefined
-  if (envelopeFrom !== '') checkSender(principal, envelopeFrom, 'sender', isVerified)
-  for (const { address } of from) checkSender(principal, address, 'From', isVerified)
-  const first = from[0]
-  return first === undefined ? undefined : findVerifiedDomain(principal.workspaceId, domainOf(first.address))
+  from: MessageSummary['from'],
+): SendingDomain {
+  checkEnvelopeSender(principal, envelopeFrom, findVerifiedDomain)
+  const [first, ...others] = from
+  const domain = checkSender(principal, first.address, 'From', findVerifiedDomain)
+  for (const { address } of others) checkSender(principal, address, 'From', findVerifiedDomain)
+  return domain
 }
 
 /** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
@@ -139,8 +138,8 @@ function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Ma
   return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
 }
 
-function toAddressJson(list: readonly Mailbox[]): string {
-  return JSON.stringify(list.flatMap(({ address }) => (address === null ? [] : [address])))
+function toAddressJson(list: readonly Mailbox[]): Json<readonly string[]> {
+  return toJson(list.flatMap(({ address }) => (address === null ? [] : [address])))
 }
 
 /** A header with UTF-8 needs SMTPUTF8 at every next hop (RFC 6532). */
@@ -148,11 +147,8 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }
 
-function resolveTracking(
-  options: SendingOptions,
-  domain: SendingDomain | undefined,
-): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
-  const opens = options.trackOpens ?? domain?.track_opens === 1
-  const clicks = options.trackClicks ?? domain?.track_clicks === 1
+function resolveTracking(options: SendingOptions, domain: SendingDomain): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
+  const opens = options.trackOpens ?? domain.track_opens === 1
+  const clicks = options.trackClicks ?? domain.track_clicks === 1
   return { track_opens: opens ? 1 : 0, track_clicks: clicks ? 1 : 0 }
 }

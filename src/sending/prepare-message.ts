@@ -12,6 +12,7 @@ import { formatForDisplay } from '../mail/address.js'
 import { findFields, type Header, type HeaderField, readFieldValue, spliceHeader } from '../mail/header-fields.js'
 import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
+import { checkHopCount } from '../mail/hop-count.js'
 import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList } from '../mail/mailbox-list.js'
 import { formatMessageDate } from '../mail/message-date.js'
 import { createMessageId, isMessageId } from '../mail/message-id.js'
@@ -21,7 +22,6 @@ import { parseSimpleMailbox } from '../mail/simple-mailbox.js'
 import { isServiceField } from './service-headers.js'
 import type { MessageSummary } from './submitted-message.js'
 
-export const MAX_RECEIVED = 50
 /** Far more than mail programs write, far fewer than we can parse. */
 export const MAX_FIELDS = 1_000
 
@@ -67,9 +67,7 @@ export function summarizeMessage(raw: Buffer, header: Header): MessageSummary {
   if (header.fields.length > MAX_FIELDS) {
     throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)
   }
-  if (findFields(header, 'received').length > MAX_RECEIVED) {
-    throw new Refusal('mail-loop', `more than ${MAX_RECEIVED} Received fields: the message goes in circles`)
-  }
+  checkHopCount(header)
   const from = findFields(header, 'from')
   const only = from[0]
   if (only === undefined) throw new Refusal('malformed-message', 'the message has no From field', { field: 'from' })

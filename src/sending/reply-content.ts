@@ -4,12 +4,13 @@
  * It is sent to the Reply-To of that email, or without one to From (RFC 5322 section 3.6.2), from the address that
  * received it, and joins its thread (section 3.6.4).
  */
-import { type Address, tryParseAddress } from '../mail/address.js'
+import { tryParseAddress } from '../mail/address.js'
 import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import { type Mailbox, parseMailboxList } from '../mail/mailbox-list.js'
 import { isDisplayName, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import { parseJson } from '../storage/tables/columns.js'
 import type { Attachment, CustomField, MessageContent } from './message-content.js'
 
 /** Octets of References, which leave room for the parent within the limit of a header field. */
@@ -37,7 +38,7 @@ export function buildReplyContent(
   raw: Buffer | undefined,
   { html, text, attachments }: Reply,
 ): MessageContent {
-  const [from] = (JSON.parse(email.envelope_to) as Address[]).map((address) => ({ address, name: '' }))
+  const [from] = parseJson(email.envelope_to).map((address) => ({ address, name: '' }))
   if (from === undefined) throw new Error('an inbound email without a recipient')
   return {
     from,
@@ -85,7 +86,7 @@ function buildReplySubject(subject: string): string {
 /** The parent is last (RFC 5322 section 3.6.4); a long thread keeps its first and its latest ids. */
 function buildThreadFields({ message_id: parent, reference_ids }: AnsweredEmail): CustomField[] {
   if (parent === null || !plainId.test(parent)) return []
-  const [first, ...others] = (JSON.parse(reference_ids) as string[]).filter((id) => plainId.test(id) && id !== parent)
+  const [first, ...others] = parseJson(reference_ids).filter((id) => plainId.test(id) && id !== parent)
   const kept: string[] = []
   let octets = parent.length + (first?.length ?? 0) + 2
   for (const id of others.reverse()) {

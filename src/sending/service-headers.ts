@@ -8,9 +8,10 @@
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Tag } from '../storage/tables/email-tables.js'
 import { MAX_IDEMPOTENCY_KEY } from './idempotency.js'
 import { parseReleaseTime } from './schedule.js'
-import type { SendingOptions, Tag } from './submitted-message.js'
+import type { SendingOptions } from './submitted-message.js'
 
 export interface HeaderOptions extends SendingOptions {
   readonly idempotencyKey: string | null

@@ -3,7 +3,7 @@ import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
-import type { Priority } from '../storage/tables/tables.js'
+import type { Priority, Tag } from '../storage/tables/email-tables.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -28,11 +28,6 @@ export interface SubmittedMessage {
   readonly raw: Buffer
   /** For `with` of the Received field: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */
   readonly protocol: string
-}
-
-export interface Tag {
-  readonly name: string
-  readonly value: string
 }
 
 /** How to send a message: from header fields over SMTP, from the request's body over REST. */

@@ -67,7 +67,7 @@ function unfold(raw: Buffer, start: number, end: number, out: Buffer): number {
   let size = 0
   let blank = false
   for (let at = start; at < end; at++) {
-    const byte = raw[at] as number
+    const byte = raw[at] ?? 0
     if (byte === SPACE || byte === TAB) blank = true
     else if (byte !== LF && (byte !== CR || raw[at + 1] !== LF)) {
       if (blank && size > 0) out[size++] = SPACE
@@ -123,7 +123,7 @@ function collapseWhitespace(part: Buffer, from: number): Buffer {
   let size = from
   let blank = false
   for (let at = from; at < part.length; at++) {
-    const byte = part[at] as number
+    const byte = part[at] ?? 0
     if (byte === SPACE || byte === TAB) {
       blank = true
       continue

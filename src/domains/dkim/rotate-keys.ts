@@ -6,14 +6,14 @@
  * by the daemon or a command, makes the next step. Each step is one commit that misses if another process made it.
  */
 import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareWrite } from '../../storage/prepared.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import { tryCommit } from '../../storage/writer/try-commit.js'
 import { replaceIdleKey } from '../new-domain.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import { nextCheckAt } from '../verification/check-outcome.js'
-import { keyTargetOf, type Selector } from '../verification/dns-records.js'
+import { keyTargetOf } from '../verification/dns-records.js'
 import type { CheckDeps } from '../verification/domain-checks.js'
 import { judgeKey } from '../verification/judge-records.js'
 import { lookUpKey } from '../verification/look-up-records.js'
@@ -137,7 +137,7 @@ async function replaceKey(
   selector: Selector,
   now: number,
 ): Promise<void> {
-  const place = { workspaceId, domain: domain as DomainName, selector, now }
+  const place = { workspaceId, domain: domain, selector, now }
   await tryCommit(commit(await replaceIdleKey(place, old, now + settlingTime)))
 }
 

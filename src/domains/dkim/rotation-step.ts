@@ -10,7 +10,7 @@
  * A key that has never signed needs no replacement, so the first rotation of a domain ends as soon as DNS shows the
  * key. The signing key is never removed before the next one is published.
  */
-import type { Selector } from '../verification/dns-records.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import type { DkimKeyRow } from './signing-keys.js'
 
 export type RotationStep =

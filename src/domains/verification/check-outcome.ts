@@ -12,6 +12,8 @@
  * only.
  */
 import type { RandomSource } from '../../platform/random.js'
+import { parseJson, toJson } from '../../storage/tables/columns.js'
+import type { RecordStates } from '../../storage/tables/domain-tables.js'
 import type { SendingDomain } from '../sending-domains.js'
 import type { Finding, Verdict } from './judge-records.js'
 
@@ -20,11 +22,6 @@ const DAY = 24 * HOUR
 export const GRACE_PERIOD = 72 * HOUR
 const HOURLY_PERIOD = 3 * DAY
 const RECHECK_PERIOD = 33 * DAY
-
-export type RecordState = 'pending' | 'verified' | 'failed'
-
-/** By purpose, and `mx` and `dmarc`; absent: `pending`. */
-export type RecordStates = Readonly<Partial<Record<Finding['purpose'] | 'mx' | 'dmarc', RecordState>>>
 
 export type CheckedRow = Pick<
   SendingDomain,
@@ -68,7 +65,7 @@ export function decideCheckOutcome(
     status,
     unproved_since: since,
     verified_at: status !== 'verified' ? null : row.status === 'verified' ? row.verified_at : now,
-    record_states: JSON.stringify(mergeRecordStates(parseRecordStates(row), check)),
+    record_states: toJson(mergeRecordStates(parseRecordStates(row), check)),
     checked_at: now,
   }
   return { row: { ...next, next_check_at: nextCheckAt(next, now, dice) }, event: decideEvent(row, next) }
@@ -123,7 +120,7 @@ export function nextCheckAt(
 }
 
 export function parseRecordStates({ record_states: text }: Pick<SendingDomain, 'record_states'>): RecordStates {
-  return JSON.parse(text) as RecordStates
+  return parseJson(text)
 }
 
 function mergeRecordStates(before: RecordStates, { findings, mx, dmarc }: CheckResult): RecordStates {

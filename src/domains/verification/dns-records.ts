@@ -10,16 +10,15 @@
  * workspace, prove nothing for the next one.
  */
 
+import type { RecordPurpose } from '../../storage/tables/domain-tables.js'
 import { selectors } from '../dkim/signing-keys.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'
-
-export type Selector = (typeof selectors)[number]
 
 export interface DnsRecord {
   readonly type: 'CNAME'
   readonly name: string
   readonly value: string
-  readonly purpose: 'mail_cname' | Selector
+  readonly purpose: RecordPurpose
 }
 
 /** The CNAME target of every customer's mail host; has addresses, MX and SPF. */

@@ -5,8 +5,9 @@
  * hosts flatten CNAMEs, and some customers copy our records by hand. At most twelve queries for a domain.
  */
 import type { LookupResult, MxRecord, RecordResolver, Resolver } from '../../platform/dns/resolver.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'
-import { mailTargetOf, type Selector } from './dns-records.js'
+import { mailTargetOf } from './dns-records.js'
 
 /** The names of the service that the records of domains lead to. */
 export interface ZoneNames {

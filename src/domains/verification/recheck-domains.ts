@@ -5,6 +5,7 @@
  * workspace has the name verified, is postponed, so that it does not delay the others.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DomainName } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import { prepareWrite } from '../../storage/prepared.js'
@@ -23,7 +24,7 @@ export interface RecheckDeps extends RotationDeps {
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
   /** Called when a domain changed: caches drop it. */
-  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: string }) => void
+  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: DomainName }) => void
 }
 
 const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>

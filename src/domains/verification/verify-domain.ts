@@ -4,11 +4,12 @@
  * A check is a dozen queries to servers of the user's choice, so the checks of a domain are limited to about one a
  * second.
  */
+
 import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
-import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
+import { createLruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
 import { ConstraintViolated, type Write } from '../../storage/writer/write.js'
 import { requireNotTaken } from '../new-domain.js'
@@ -26,10 +27,10 @@ export async function verifyDomain(
   actor: Actor,
   now: number,
 ): Promise<SendingDomain | undefined> {
-  requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
+  requireNotTaken(deps.read, row.workspace_id, row.domain)
   const checked = await checkDomain(deps, row, actor, now).catch((error: unknown) => {
     // Another workspace was first: the same check as before throws that refusal.
-    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
+    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain)
     throw error
   })
   if (checked === undefined || checked.verdict === 'proved') return checked?.row
@@ -39,7 +40,7 @@ export async function verifyDomain(
 /** Marks it verified by the operator's decision, without DNS. Throws a Refusal `domain-taken`. */
 export function forceVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
   const { id, workspace_id: workspaceId, domain, status } = row
-  requireNotTaken(read, workspaceId, domain as DomainName)
+  requireNotTaken(read, workspaceId, domain)
   const act = {
     workspaceId,
     actor,
@@ -77,12 +78,11 @@ const MAX_DOMAINS = 10_000
 export type CheckLimiter = (domainId: string, now: number) => void
 
 export function createCheckLimiter(): CheckLimiter {
-  const checks = new Map<string, readonly number[]>()
+  const checks = createLruCache<readonly number[]>({ max: MAX_DOMAINS })
   return (domainId, now) => {
     const recent = (checks.get(domainId) ?? []).filter((at) => at > now - MINUTE && at <= now)
     const [oldest] = recent
     if (oldest !== undefined && recent.length >= MAX_CHECKS_PER_MINUTE) throw buildRateRefusal(oldest + MINUTE, now)
-    if (checks.size >= MAX_DOMAINS) checks.clear()
     checks.set(domainId, [...recent, now])
   }
 }

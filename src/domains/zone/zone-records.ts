@@ -8,9 +8,9 @@
  *
  * Limit: a name server inside the zone is assumed to be this machine.
  */
-import ipaddr from 'ipaddr.js'
 import type { Config } from '../../config/complete.js'
-import { domainOf, parseAddress } from '../../mail/address.js'
+import { type DomainName, domainOf } from '../../mail/address.js'
+import { parseIpAddress } from '../../platform/ip-address.js'
 import { mailTargetOf } from '../verification/dns-records.js'
 
 export type RecordData =
@@ -53,7 +53,7 @@ export interface ZoneSettings {
   readonly linkHost: string
   readonly mxHost: string
   /** The sender of the service's own mail. */
-  readonly mailDomain: string
+  readonly mailDomain: DomainName
   readonly addresses: readonly string[]
   /** The addresses that mail is sent from. */
   readonly sendingAddresses: readonly string[]
@@ -70,7 +70,7 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
     hostname,
     linkHost: new URL(service.public_url).hostname,
     mxHost: service.inbound_mx_host,
-    mailDomain: domainOf(parseAddress(service.mail_from)),
+    mailDomain: domainOf(service.mail_from),
     addresses,
     sendingAddresses: [...addresses, ...outbound.source_addresses.filter(isPublic)],
     nameservers: dns.nameservers,
@@ -81,7 +81,7 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
 
 /** Behind NAT mail is sent from a private address, which must not be published. */
 function isPublic(address: string): boolean {
-  return ipaddr.process(address).range() === 'unicast'
+  return parseIpAddress(address)?.range() === 'unicast'
 }
 
 export function isInside(name: string, zone: string): boolean {

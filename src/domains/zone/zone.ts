@@ -4,6 +4,7 @@
  * Cached records are valid for one serial. Triggers raise it with every change of the keys, so it is read first, each
  * time. The cache of key names is bounded; names that do not exist cost one read of an index and are not cached.
  */
+import { createLruCache, type LruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { readZoneSerial } from '../../storage/zone-serial.js'
@@ -35,7 +36,7 @@ interface Snapshot {
   readonly soa: SoaRecord
   readonly fixed: ReadonlyMap<string, readonly ZoneRecord[]>
   /** Names of keys that are cached. */
-  readonly keyRecords: Map<string, readonly ZoneRecord[]>
+  readonly keyRecords: LruCache<readonly ZoneRecord[]>
 }
 
 export function createServiceZone({ read }: { readonly read: Read }, settings: ZoneSettings): ServiceZone {
@@ -55,7 +56,7 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
       buildSoaRecord(settings, serial),
       ...buildFixedRecords(settings, readServiceKeys(read, settings)),
     ])
-    snapshot = { serial, soa: buildSoaRecord(settings, serial), fixed, keyRecords: new Map() }
+    snapshot = { serial, soa: buildSoaRecord(settings, serial), fixed, keyRecords: createLruCache({ max: MAX_NAMES }) }
     return snapshot
   }
 
@@ -78,7 +79,6 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
       if (there !== undefined || !name.endsWith(keysBelow)) return there ?? null
       const found = findKeyRecords(name)
       if (found === null) return null
-      if (keyRecords.size >= MAX_NAMES) keyRecords.clear()
       keyRecords.set(name, found)
       return found
     },

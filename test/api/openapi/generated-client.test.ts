@@ -60,7 +60,7 @@ function bin(): string {
 /** A program that uses it. Lines that must not compile say so. */
 const CLIENT = `
 import createClient from 'openapi-fetch'
-import type { components, paths } from '../schema.js'
+import type { components, paths } from './schema.js'
 
 type Error = components['schemas']['Error']
 

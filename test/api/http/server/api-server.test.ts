@@ -656,7 +656,7 @@ t.test('what is our fault says nothing of us outside, and everything in the log'
   t.equal((await door.ask('GET /stored', withKey)).headers['retry-after'], '5')
   const errors = door.log.filter(({ level }) => level >= 50)
   t.equal(errors.length, 5)
-  t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /door\.test/ } })
+  t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /api-server\.test/ } })
 })
 
 t.test('each request is one line for who looks for it, without its key', async (t) => {

@@ -34,7 +34,7 @@ function textOffences({ path, text }: Source): readonly string[] {
 }
 
 function faultOf(node: ts.Node, room: string): string | null {
-  return sizeFault(node) ?? typeFault(node) ?? worldFault(node, room) ?? sqlFault(node, room)
+  return sizeFault(node) ?? privateFault(node) ?? typeFault(node) ?? worldFault(node, room) ?? sqlFault(node, room)
 }
 
 function lineOf(file: ts.SourceFile, position: number): number {
@@ -60,6 +60,11 @@ function innerLines(node: ts.Node): number {
     lines += ts.isFunctionDeclaration(child) ? linesOf(child) : innerLines(child)
   })
   return lines
+}
+
+function privateFault(node: ts.Node): string | null {
+  if (!ts.isPrivateIdentifier(node) || (node.parent as { name?: ts.Node }).name !== node) return null
+  return ts.isPropertyAccessExpression(node.parent) ? null : `${node.text}: members are private by the keyword`
 }
 
 function typeFault(node: ts.Node): string | null {

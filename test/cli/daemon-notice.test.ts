@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/storage/open.js'
 import { place, setUp } from '../helpers/cli/command-line.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-t.test('a command says whether the daemon has taken note of what it changed', async (t) => {
+t.test('a command says whether the daemon has noticed what it changed', async (t) => {
   const { run, data } = place(t)
   await setUp(run)
   const database = await openDatabase({ file: join(data, 'posthorn.db') })

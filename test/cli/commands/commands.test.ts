@@ -11,7 +11,7 @@ import { acts, main, moment, place, type Setup, setUp, uuid } from '../../helper
 import { runCommand } from '../../helpers/daemon/test-daemon.js'
 import { plainNode } from '../../helpers/programs/plain-node.js'
 
-t.test('the first workspace, before the daemon ever ran', async (t) => {
+t.test('the first workspace is created before the daemon ever ran', async (t) => {
   const { run, data } = place(t)
   t.match(await run('domain', 'list'), { status: 1, err: /there is no workspace yet: run "posthorn setup" first/ })
   t.match(await run('setup', '--workspace', 'Acme', '--email', 'nonsense'), { status: 1, err: /not a mail address/ })
@@ -45,7 +45,7 @@ t.test('the first workspace, before the daemon ever ran', async (t) => {
   t.match(await run('queue', 'list', '--workspace', 'nobody'), { status: 1, err: /no such workspace/ })
 })
 
-t.test('keys are made, listed and revoked; options stand wherever they like', async (t) => {
+t.test('keys are created, listed and revoked; options may stand anywhere', async (t) => {
   const here = place(t)
   const { run, config } = here
   const { workspace_id, user_id } = await setUp(run)
@@ -82,7 +82,7 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
   t.match(long, { status: 1, out: '', err: /name: 1 to 100 characters/ })
 })
 
-t.test('the database is saved, put back and checked', async (t) => {
+t.test('the database is backed up, restored and verified', async (t) => {
   const { run, folder, data } = place(t)
   const file = join(folder, 'saved.db')
   t.match(await run('backup', file), { status: 1, err: /there is no database/ })
@@ -111,7 +111,7 @@ t.test('the database is saved, put back and checked', async (t) => {
   })
 })
 
-t.test('a workspace is transferred to one of its members, and to nobody else', async (t) => {
+t.test('a workspace is transferred to one of its members only', async (t) => {
   const { run, data } = place(t)
   const { workspace_id: id, user_id: first } = await setUp(run)
   const other = await run('workspace', 'create', 'Other', '--email', 'second@acme.test', '--json')
@@ -139,7 +139,7 @@ t.test('a workspace is transferred to one of its members, and to nobody else', a
   })
 })
 
-t.test('a password comes from standard input, and is not an argument', async (t) => {
+t.test('a password is read from standard input, and cannot be an argument', async (t) => {
   const { run, config, data } = place(t)
   await setUp(run)
   const set = async (email: string, input: string): Promise<{ status: unknown; err: string }> => {

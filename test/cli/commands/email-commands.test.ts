@@ -4,7 +4,7 @@ import { uuid } from '../../helpers/cli/command-line.js'
 import { testDaemon, withOwnDatabase } from '../../helpers/daemon/test-daemon.js'
 import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
-t.test('beside the daemon: send tells what became of it, explain tells it again', async (t) => {
+t.test('beside the daemon, send reports the result and explain reports it again', async (t) => {
   const sink = await openSink({
     script: {
       rcpt: ({ line }) => {

@@ -1,4 +1,4 @@
-/** Many emails into the queue of a running daemon, in few commits, without its doors. */
+/** Many emails into the queue of a running daemon, in few commits, without its listeners. */
 
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import { type BulkEmail, bulkEmail } from './bulk.js'

@@ -1,8 +1,8 @@
 /**
- * Emails straight into the queue, as their door would put them there: for tests of large queues.
+ * Emails straight into the queue, as a listener would commit them: for tests of large queues.
  *
- * Under a daemon that runs they want to be one commit: it is not told of them, and the place of
- * its sweep may lie behind what a second commit brings.
+ * With a running daemon they should be one commit: the daemon is not notified, and its sweep may already be past the
+ * entries of a second commit.
  */
 import { parseAddress } from '../../../src/mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
@@ -13,7 +13,7 @@ export interface BulkEmail {
   readonly workspaceId: string
   readonly from?: string
   readonly to: string | readonly string[]
-  /** Those of `to` who are not written to. */
+  /** Those of `to` that are suppressed. */
   readonly suppressed?: readonly string[]
   readonly at: number
   readonly priority?: Priority

@@ -1,7 +1,6 @@
 /**
- * The columns that the table types promise, read from its syntax: `text`, `integer`
- * or `blob`, with `?` where null is allowed. Knows the forms that file uses (aliases of
- * its own, literals, unions, Generated) and stops at any other.
+ * The columns of the table types, read from their syntax: `text`, `integer` or `blob`, with `?` where null is
+ * allowed. Knows the forms that those files use (aliases, literals, unions, Generated) and stops at any other.
  */
 import { readFileSync } from 'node:fs'
 import ts from 'typescript'

@@ -20,7 +20,7 @@ export interface Opened {
   readonly port: number
   readonly errors: readonly unknown[]
   readonly serial: () => number
-  /** Where a key of a.test lies, and its text. */
+  /** Where the key of a.test is served, and its text. */
   readonly key: { readonly name: string; readonly text: string }
 }
 

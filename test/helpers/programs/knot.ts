@@ -1,9 +1,8 @@
 /**
- * Knot as the DNS server of a test: a child of its own on loopback, over UDP and TCP.
+ * Knot as the DNS server of a test: a child process on loopback, over UDP and TCP.
  *
- * One zone is the root, so that whatever is not in it does not exist. The domains of `broken`
- * are zones that it cannot load: it answers SERVFAIL for all that is in them. Or it is a secondary of
- * somebody's zone, which it copies.
+ * One zone is the root, so that any other name does not exist. The domains of `broken` are zones that it cannot load:
+ * it answers SERVFAIL for all names in them. Or it is a secondary of another server's zone, which it transfers.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +13,7 @@ import { type ChildServer, childServer, freePort } from './child-server.js'
 export interface Knot {
   /** For `dns.servers`. */
   readonly address: string
-  /** Puts these records in the place of the former ones. */
+  /** Replaces the records. */
   readonly publish: (records: readonly string[]) => Promise<void>
 }
 
@@ -59,7 +58,7 @@ export interface Secondary {
   readonly waitForSerial: (serial: number) => Promise<unknown>
 }
 
-/** It must listen at `port`, because the primary must know where to tell it of changes. */
+/** It must listen at `port`, because the primary must know where to send NOTIFY. */
 export async function startSecondary(t: Test, port: number, zone: string, primary: number): Promise<Secondary> {
   const home = temporaryFolder(t)
   const from = `remote:\n  - id: primary\n    address: 127.0.0.1@${primary}\n`

@@ -1,4 +1,4 @@
-/** Reports as messages: written from lines, read, shown in short. */
+/** Reports as messages: built from lines, parsed, summarized. */
 import { readReport } from '../../../src/receiving/reports/read-report.js'
 import type { Bounce, Report } from '../../../src/receiving/reports/report.js'
 
@@ -14,7 +14,7 @@ export function mail(header: readonly string[], body: readonly string[]): Report
   return readReport(Buffer.from([...header, '', ...body, ''].join('\r\n')))
 }
 
-/** multipart/report out of `type` and lines. */
+/** A multipart/report of the given parts. */
 export function multipart(
   parts: readonly (readonly [type: string, ...lines: readonly string[]])[],
   type = 'multipart/report',

@@ -1,4 +1,4 @@
-/** A client of rspamd, what it is asked, and what its answer weighs. */
+/** A client of rspamd, its input, and the weight of its answer. */
 import { pino } from 'pino'
 import {
   type CheckWithRspamd,
@@ -48,7 +48,7 @@ export const verdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
   ...more,
 })
 
-/** Together with what we found ourselves. */
+/** Together with our own contributions. */
 export const total = (own: number, more: Partial<RspamdVerdict>): number =>
   sumScores([
     { name: 'OWN', score: own, description: '' },

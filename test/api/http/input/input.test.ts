@@ -10,7 +10,7 @@ import type { RefusalKind } from '../../../../src/mail/refusal.js'
 import { parseReleaseTime } from '../../../../src/sending/schedule.js'
 import { refusal } from '../../../helpers/catch-refusal.js'
 
-t.test('what a schema finds wrong is told by code, field and value', async (t) => {
+t.test('problems found by a schema are reported by code, field and value', async (t) => {
   const address = z.string().superRefine((text, context) => {
     if (!text.includes('@')) context.addIssue({ code: 'custom', message: 'no address', params: addressIssue })
   })
@@ -68,7 +68,7 @@ t.test('what a schema finds wrong is told by code, field and value', async (t) =
   t.equal((endless.details['errors'] as readonly unknown[]).length, 100)
 })
 
-/** A list or object that counts how often somebody looks into it. */
+/** A list or object that counts the reads of its elements. */
 function countReads<T extends object>(target: T): { readonly value: T; readonly looks: () => number } {
   let looks = 0
   const value = new Proxy(target, {
@@ -80,7 +80,7 @@ function countReads<T extends object>(target: T): { readonly value: T; readonly 
   return { value, looks: () => looks }
 }
 
-t.test('what is too many is not looked into', async (t) => {
+t.test('elements beyond a limit are not read', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   for (const field of ['to', 'cc', 'bcc', 'reply_to', 'attachments', 'inline_images', 'tags']) {
     const { value, looks } = countReads(Array<string>(49_000).fill('bob@b.test'))
@@ -105,7 +105,7 @@ t.test('what is too many is not looked into', async (t) => {
   t.equal((parseInput(emailRequest, { ...email, to: Array(50).fill('bob@b.test') }) as { to: unknown[] }).to.length, 50)
 })
 
-t.test('of what is wrong no more is looked at than is told of', async (t) => {
+t.test('no more problems are examined than are reported', async (t) => {
   const keys = countReads(Array<string>(49_000).fill('colour'))
   const unknown: z.core.$ZodIssue = { code: 'unrecognized_keys', path: [], message: '', keys: keys.value }
   toInputRefusal([unknown], {})
@@ -117,7 +117,7 @@ t.test('of what is wrong no more is looked at than is told of', async (t) => {
   t.equal(all.looks(), 250, 'each is worth four')
 })
 
-t.test('a refused time is said back shortened', async (t) => {
+t.test('a refused time is quoted shortened', async (t) => {
   for (const text of ['x'.repeat(1_000_000), '2999-01-31T09:00:00Z']) {
     const { message, details } = refusal(() => parseReleaseTime(text, 0))
     t.ok(message.length < 300 && String(details['value']).length <= 100)
@@ -130,7 +130,7 @@ t.test('a refused time is said back shortened', async (t) => {
   )
 })
 
-t.test('values that are longer than any of their kind are refused unread', async (t) => {
+t.test('values that exceed the maximum length are refused unread', async (t) => {
   for (const [schema, right] of [
     [network, '10.0.0.0/8'],
     [domainName, 'a.test'],

@@ -63,7 +63,7 @@ t.test('a process that runs out of its heap, or holds too much outside of it, co
   }
 })
 
-t.test('where no process can begin, nothing is said of the message', async (t) => {
+t.test('if no process can be started, the message gets no result', async (t) => {
   const broken = new MimeProcess(defaultMimeLimits, new URL('../../fixtures/no-such-study.js', import.meta.url))
   t.teardown(() => broken.end())
   await t.rejects(broken.parse(message('x')), { name: 'Refusal', kind: 'unavailable' })
@@ -78,19 +78,23 @@ t.test('a process that has nothing to do ends, and is started again', async (t) 
   t.match(await process.parse(message('y')), { kind: 'parts', parts: { text: 'y' } })
 })
 
-/** Of a process; undefined: it is gone. A zombie has no memory any more, and waits for nothing but its parent. */
+/** The state of a process; undefined: it is gone. A zombie has no memory and waits only for its parent. */
 function stateOf(pid: number): string | undefined {
   const file = `/proc/${pid}/stat`
   const state = existsSync(file) ? readFileSync(file, 'latin1').replace(/^.*\) /s, '')[0] : undefined
   return state === 'Z' ? undefined : state
 }
 
-t.test('a process that is in a loop ends when ours is killed', { skip: !existsSync('/proc/self/stat') }, async (t) => {
-  const reader = new URL('../../fixtures/endless-reader.js', import.meta.url).pathname
-  const parent: ChildProcess = spawn(process.execPath, [reader], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = (await once(parent.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
-  const pid = Number(line.toString())
-  t.ok(stateOf(pid), 'it runs')
-  parent.kill('SIGKILL')
-  await waitUntil('it is gone', () => stateOf(pid) === undefined)
-})
+t.test(
+  'a process in an endless loop ends when its parent is killed',
+  { skip: !existsSync('/proc/self/stat') },
+  async (t) => {
+    const reader = new URL('../../fixtures/endless-reader.js', import.meta.url).pathname
+    const parent: ChildProcess = spawn(process.execPath, [reader], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = (await once(parent.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
+    const pid = Number(line.toString())
+    t.ok(stateOf(pid), 'it runs')
+    parent.kill('SIGKILL')
+    await waitUntil('it is gone', () => stateOf(pid) === undefined)
+  },
+)

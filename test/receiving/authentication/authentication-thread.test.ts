@@ -1,4 +1,4 @@
-/** Authentication on its own thread: the same verdicts, the bytes back, and a main thread that goes on. */
+/** Authentication on its own thread: the same verdicts, the bytes returned, and a free main thread. */
 import { RelaxedHash } from 'mailauth/lib/dkim/body/relaxed.js'
 import t, { type Test } from 'tap'
 import { AuthenticationThread } from '../../../src/receiving/authentication/authentication-thread.js'
@@ -21,7 +21,7 @@ function threadOf(t: Test): { readonly thread: AuthenticationThread; readonly re
   return { thread, resolver }
 }
 
-t.test('verdicts come back with the bytes, and questions are asked of the resolver here', async (t) => {
+t.test('verdicts come back with the bytes, and DNS queries go through the resolver of the main thread', async (t) => {
   const { thread, resolver } = threadOf(t)
   for (const body of ['', 'some words\r\n'.repeat(100_000)]) {
     const message = Buffer.from(signMessage(`${plain}${body}`, key, { domain: 'b.test' }))
@@ -33,14 +33,14 @@ t.test('verdicts come back with the bytes, and questions are asked of the resolv
   t.ok(resolver.asked.some((question) => question.includes('s._domainkey.b.test')))
 })
 
-t.test('a refusal is one here too, and costs the next message nothing', async (t) => {
+t.test('a refusal is passed on, and does not affect the next message', async (t) => {
   const { thread } = threadOf(t)
   const endless = Buffer.from(`X-Lines: a\r\n${' a\r\n'.repeat(600_000)}${plain}`)
   await t.rejects(thread.authenticate(endless, hereby), { name: 'Refusal', kind: 'malformed-message' })
   t.match(await thread.authenticate(Buffer.from(plain), hereby), { authentication: { dkim: [] } })
 })
 
-t.test('what is under way when the thread ends is rejected, and so is what comes later', async (t) => {
+t.test('when the thread ends, running and later messages are rejected', async (t) => {
   const { thread } = threadOf(t)
   const under = thread.authenticate(Buffer.from(plain), hereby)
   const stopped = thread.stop()

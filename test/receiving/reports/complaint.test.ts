@@ -1,4 +1,4 @@
-/** Complaints (RFC 5965). */
+/** Complaints (feedback reports, RFC 5965). */
 
 import t from 'tap'
 import type { Report } from '../../../src/receiving/reports/report.js'
@@ -14,7 +14,7 @@ t.test('a complaint', async (t) => {
     'Original-Rcpt-To: lena@mill.test',
   ]
 
-  t.test('tells its type, recipients, return path and the header of the message', async (t) => {
+  t.test('gives its type, recipients, return path and the header of the message', async (t) => {
     const report = multipart([
       ['text/plain', 'This is an abuse report.'],
       ['message/feedback-report', ...feedback],
@@ -49,7 +49,7 @@ t.test('a complaint', async (t) => {
     })
   })
 
-  t.test("may come as Hotmail's, or as Apple Mail's wish to be left alone", async (t) => {
+  t.test("may be Hotmail's, or Apple Mail's request to unsubscribe", async (t) => {
     const hotmail = mail(
       ['From: staff@hotmail.test', 'Subject: complaint about message from 192.0.2.9', 'Content-Type: message/rfc822'],
       ['X-HmXmrOriginalRecipient: lena@mill.test', ...returned, '', 'Thank you.'],
@@ -69,13 +69,13 @@ function multipartLines(type: string, ...parts: readonly (readonly string[])[]):
   return [`Content-Type: ${type}; boundary=edge`, '', ...body, '--edge--']
 }
 
-/** Header and body of a daemon's message. */
+/** Header and body of a message from a mail system. */
 function withParts(type: string, ...parts: readonly (readonly string[])[]): [readonly string[], readonly string[]] {
   const [contentType = '', , ...body] = multipartLines(type, ...parts)
   return [[...daemon, contentType], body]
 }
 
-t.test('a complaint that strikes its recipient out is for whom the message went to', async (t) => {
+t.test('a complaint with its recipient removed is for the recipient of the returned message', async (t) => {
   const complaint = (fields: readonly string[], ...reported: readonly string[]): Report =>
     mail(
       ...withParts(

@@ -12,7 +12,7 @@ function multipartLines(type: string, ...parts: readonly (readonly string[])[]):
   return [`Content-Type: ${type}; boundary=edge`, '', ...body, '--edge--']
 }
 
-/** Header and body of a daemon's message. */
+/** Header and body of a message from a mail system. */
 function withParts(type: string, ...parts: readonly (readonly string[])[]): [readonly string[], readonly string[]] {
   const [contentType = '', , ...body] = multipartLines(type, ...parts)
   return [[...daemon, contentType], body]
@@ -23,7 +23,7 @@ function status(to: string, diagnostic: string | null, code = '5.0.0'): readonly
   return ['', `Final-Recipient: rfc822; ${to}`, 'Action: failed', `Status: ${code}`, ...words]
 }
 
-/** One bounce of lena as `kind reason`, out of the fields of a delivery status. */
+/** One bounce of lena as `kind reason`, from the fields of a delivery status. */
 function ofFields(code: string, diagnostic: string): string {
   const [found] = bouncesOf(
     mail(daemon, ['Reporting-MTA: dns; relay.test', ...status('lena@mill.test', diagnostic, code)]),
@@ -31,7 +31,7 @@ function ofFields(code: string, diagnostic: string): string {
   return `${found?.kind} ${found?.reason}${found?.recipientsFault === true ? ' dead' : ''}`
 }
 
-t.test('the class is that of the last answer, where it says that the matter passes', async (t) => {
+t.test('the class is that of the last reply, if it says that the matter is temporary', async (t) => {
   const table: readonly (readonly [code: string, diagnostic: string, found: string])[] = [
     ['5.0.0', '421 Host not reachable', 'temporary unreachable'],
     ['5.4.4', 'Name service error for name=mill.test type=MX: Host not found, try again', 'temporary dns'],
@@ -59,7 +59,7 @@ t.test('the exit code of a mailer, or a comment of the status, is a diagnostic',
   t.equal(found('5.0.0 (the mailbox is full)', 'X-Other: y'), 'mailbox-full')
 })
 
-t.test('a report that another message brings along is read', async (t) => {
+t.test('a report inside another message is read', async (t) => {
   const inner = [
     'From: MAILER-DAEMON@mill.test',
     'To: shop@app.test',
@@ -100,7 +100,7 @@ t.test('a parameter at the beginning of a line belongs to the field before it', 
   t.match(bouncesOf(report), [{ recipient: 'lena@mill.test', reason: 'bad-mailbox' }])
 })
 
-/** What a server may say of one recipient; `dead` alone is its own fault. */
+/** Possible replies about one recipient; only `dead` is the recipient's own fault. */
 const fates = {
   dead: '550 5.1.1 user unknown',
   full: '552 5.2.2 mailbox full',
@@ -122,7 +122,7 @@ const report: fc.Arbitrary<readonly { readonly to: string; readonly fate: Fate }
 
 type Recipients = readonly { readonly to: string; readonly fate: Fate }[]
 
-/** How programs of the world write such a report. */
+/** Forms in which mail systems write such a report. */
 const shapes: Readonly<Record<string, (recipients: Recipients) => Report>> = {
   fields: (recipients) =>
     mail(
@@ -161,7 +161,7 @@ const shapes: Readonly<Record<string, (recipients: Recipients) => Report>> = {
     ),
 }
 
-t.test('of several recipients none bears the fault of another', async (t) => {
+t.test('no recipient gets the fault of another', async (t) => {
   for (const [shape, write] of Object.entries(shapes)) {
     t.test(shape, async () => {
       fc.assert(

@@ -1,10 +1,10 @@
-/** Bounces that were written for people alone, by families of mailers. */
+/** Bounces written for people only, by families of mail systems. */
 
 import t from 'tap'
 import { readReport } from '../../../src/receiving/reports/read-report.js'
 import { bouncesOf, brief, mail, returned } from '../../helpers/receiving/report-mail.js'
 
-/** Family, sender, lines of the report, what is to be found. */
+/** Family, sender, lines of the report, expected result. */
 const families: readonly (readonly [family: string, from: string, lines: readonly string[], found: string])[] = [
   [
     'qmail',
@@ -273,7 +273,7 @@ const families: readonly (readonly [family: string, from: string, lines: readonl
   ],
 ]
 
-t.test('bounces that only people were meant to read', async (t) => {
+t.test('bounces without a machine-readable part', async (t) => {
   for (const [family, from, lines, found] of families) {
     t.test(`of ${family}: ${found}`, async (t) => {
       const subject = family.startsWith('a gateway') ? 'Mail delivery failed' : 'Returned mail'
@@ -282,7 +282,7 @@ t.test('bounces that only people were meant to read', async (t) => {
     })
   }
 
-  t.test('name each recipient with its own answer', async (t) => {
+  t.test('give each recipient its own reply', async (t) => {
     const body = [
       'Hi. This is the qmail-send program at relay.test.',
       '',
@@ -299,7 +299,7 @@ t.test('bounces that only people were meant to read', async (t) => {
     ])
   })
 
-  t.test('are known by X-Failed-Recipients alone', async (t) => {
+  t.test('are recognized by X-Failed-Recipients alone', async (t) => {
     const report = mail(
       ['From: helper@mill.test', 'X-Failed-Recipients: lena@mill.test', 'Auto-Submitted: auto-replied'],
       ['Nope.'],
@@ -307,7 +307,7 @@ t.test('bounces that only people were meant to read', async (t) => {
     t.equal(brief(report), 'lena@mill.test permanent unclassified -')
   })
 
-  t.test('tell of the address before an alias', async (t) => {
+  t.test('name the address before an alias', async (t) => {
     const body = [
       'This message was created automatically by mail delivery software.',
       '',

@@ -26,7 +26,7 @@ t.test('a delivery status notification', async (t) => {
       ['message/rfc822', ...returned, '', 'Thank you.'],
     ])
 
-  t.test('tells recipient, class, reason, words, envelope id and the header that came back', async (t) => {
+  t.test('gives recipient, class, reason, text, envelope id and the returned header', async (t) => {
     const report = parts(...status, ...lena)
     if (report.type !== 'bounce') return t.fail('no bounce')
     t.same(report.bounces, [
@@ -62,7 +62,7 @@ t.test('a delivery status notification', async (t) => {
     t.match(found[1], { kind: 'delayed', reason: 'mailbox-full', recipientsFault: false })
   })
 
-  t.test('may run recipients together, or tear one apart', async (t) => {
+  t.test('may join recipients, or split one', async (t) => {
     const second = lena.map((line) => line.replace('lena', 'max'))
     t.match(bouncesOf(parts(...status, ...lena, ...second)), [
       { recipient: 'lena@mill.test' },
@@ -73,7 +73,7 @@ t.test('a delivery status notification', async (t) => {
     t.equal(torn.length, 1)
   })
 
-  t.test('may know the original recipient alone, or none', async (t) => {
+  t.test('may name the original recipient alone, or none', async (t) => {
     t.match(bouncesOf(parts('Original-Recipient: rfc822;lena@mill.test', 'Action: failed', 'Status: 5.0.0')), [
       { recipient: 'lena@mill.test', kind: 'permanent', reason: 'unclassified', recipientsFault: false },
     ])
@@ -91,7 +91,7 @@ t.test('a delivery status notification', async (t) => {
     }
   })
 
-  t.test('may lack its status: then the answer decides', async (t) => {
+  t.test('may lack its status: then the reply decides', async (t) => {
     const unsure = ['Final-Recipient: rfc822; lena@mill.test', 'Action: failed']
     t.equal(
       brief(parts(...unsure, 'Diagnostic-Code: smtp; 451 try again later')),
@@ -103,7 +103,7 @@ t.test('a delivery status notification', async (t) => {
     )
   })
 
-  t.test('is read where its type is a lie, and where the message has no parts', async (t) => {
+  t.test('is read if its type is wrong, and if the message has no parts', async (t) => {
     t.equal(
       brief(multipart([['text/plain', ...status, ...lena]], 'multipart/mixed')),
       'lena@mill.test permanent bad-mailbox 5.1.1',
@@ -134,7 +134,7 @@ t.test('a delivery status notification', async (t) => {
     }
   })
 
-  t.test('without a diagnostic has its reason from the words for people', async (t) => {
+  t.test('without a diagnostic has its reason from the text for people', async (t) => {
     const found = multipart([
       ['text/plain', 'lena@mill.test: the mailbox is full'],
       ['message/delivery-status', ...lena.slice(0, 2), 'Status: 5.0.0'],
@@ -142,7 +142,7 @@ t.test('a delivery status notification', async (t) => {
     t.equal(brief(found), 'lena@mill.test permanent mailbox-full 5.0.0')
   })
 
-  t.test('that stands in the returned message is not ours', async (t) => {
+  t.test('inside the returned message is ignored', async (t) => {
     const header = ['From: Lena <lena@mill.test>', 'Content-Type: multipart/mixed; boundary="frontier"']
     const body = [
       '--frontier',
@@ -161,7 +161,7 @@ t.test('a delivery status notification', async (t) => {
   })
 })
 
-t.test('what is no bounce', async (t) => {
+t.test('messages that are no bounce', async (t) => {
   const away = ['I am away until Monday. Mail to max@mill.test could not be delivered to him either: 550 unknown user.']
   const automatic = [
     'Auto-Submitted: auto-replied (vacation)',
@@ -186,7 +186,7 @@ t.test('what is no bounce', async (t) => {
     t.equal(multipart([['message/disposition-notification', ...disposition]]).type, 'auto-reply')
   })
 
-  t.test('word of success', async (t) => {
+  t.test('a report of success', async (t) => {
     const header = [
       'From: Mail Delivery System <MAILER-DAEMON@relay.test>',
       'Subject: Delivery Status Notification (Success)',
@@ -197,7 +197,7 @@ t.test('what is no bounce', async (t) => {
     )
   })
 
-  t.test('mail of people, whatever it talks about', async (t) => {
+  t.test('letters of people, whatever they are about', async (t) => {
     t.same(mail(['From: Lena <lena@mill.test>', 'Subject: Your order', 'Auto-Submitted: no'], away), { type: 'other' })
     t.same(
       mail(
@@ -229,7 +229,7 @@ const recipient: fc.Arbitrary<DsnRecipient> = fc.record({
   willRetryUntil: fc.option(fc.constant(1_790_500_000_000)),
 })
 
-t.test('reports of our own are read back as they were written', async () => {
+t.test('our own reports are read back as they were written', async () => {
   fc.assert(
     fc.property(
       fc.array(recipient, { minLength: 1, maxLength: 5 }),
@@ -274,7 +274,7 @@ function kindOf({ action, status: code }: DsnRecipient): Bounce['kind'] {
   return code.startsWith('5') ? 'permanent' : 'temporary'
 }
 
-t.test('whatever the bytes, something closed comes out', async () => {
+t.test('any bytes give a valid result', async () => {
   const pieces = fc.constantFrom(
     '--b',
     '--b--',
@@ -312,7 +312,7 @@ t.test('whatever the bytes, something closed comes out', async () => {
   )
 })
 
-t.test('what is endless is read to its limits', async (t) => {
+t.test('endless input is read up to the limits', async (t) => {
   const head = 'From: MAILER-DAEMON@relay.test\r\nSubject: Returned mail\r\n'
   const group = 'Final-Recipient: rfc822; a@mill.test\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n'
   const nested = Array.from(
@@ -351,7 +351,7 @@ t.test('what is endless is read to its limits', async (t) => {
 
 const known: Address = parseAddress('lena@mill.test')
 
-t.test('an address is found whatever its case', async (t) => {
+t.test('an address is matched in any case', async (t) => {
   const report = mail(
     ['From: MAILER-DAEMON@relay.test', 'X-Failed-Recipients: lena@mill.test'],
     ['LENA@MILL.TEST: 550 unknown user'],

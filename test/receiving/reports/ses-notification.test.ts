@@ -69,7 +69,7 @@ t.test('a notification of Amazon SES', async (t) => {
     t.equal(mail(headers, [content.replace('lena@', 'le!\r\n na@'), ...trailer]).type, 'bounce')
   })
 
-  t.test('of anything else, or of nothing, is none', async (t) => {
+  t.test('of anything else, or of nothing, is ignored', async (t) => {
     for (const text of [
       '{"eventType":"Open"}',
       '{"notificationType":',

@@ -1,4 +1,4 @@
-/** Answers of rspamd: what is read of them and what they weigh. */
+/** Answers of rspamd: what is read from them and what it weighs. */
 import fc from 'fast-check'
 import t from 'tap'
 import { parseRspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
@@ -6,7 +6,7 @@ import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-poin
 import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
 import { total, verdict } from '../../helpers/spam/rspamd-client.js'
 
-t.test('what both found counts once, and what speaks for a message counts as it is', async (t) => {
+t.test('findings of both count once, and negative points count unchanged', async (t) => {
   t.equal(total(0, { score: 15 }), 8, 'the score at which it refuses is our spam')
   t.equal(total(0, { score: 7.5 }), 4)
   t.equal(total(5, { score: 7.5 }), 5, 'ours is higher')
@@ -34,7 +34,7 @@ t.test('its symbols are shown, bounded, and the report adds up', async (t) => {
   ])
 })
 
-t.test('an answer is read as far as it makes sense', async (t) => {
+t.test('an answer is read as far as it is valid', async (t) => {
   t.same(
     parseRspamdVerdict(
       JSON.stringify({
@@ -70,7 +70,7 @@ t.test('an answer is read as far as it makes sense', async (t) => {
   }
 })
 
-t.test('no answer whatever breaks the report', async (t) => {
+t.test('no answer breaks the report', async (t) => {
   const symbol = fc.record({
     score: fc.anything(),
     description: fc.oneof(fc.string({ unit: 'binary' }), fc.anything()),

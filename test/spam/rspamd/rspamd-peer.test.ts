@@ -38,13 +38,13 @@ t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
     t.equal(sumScores(own), Math.round(((found?.score ?? 0) * 800) / 15) / 100)
   })
 
-  await t.test('takes the line by which filters are tested for spam', async (t) => {
+  await t.test('accepts the test line for spam filters', async (t) => {
     const found = await said('From: bob@b.test', 'Subject: test', '', gtube)
     t.equal(found?.action, 'reject')
     t.equal(total(0, found ?? {}), 8)
   })
 
-  await t.test('is told of the envelope', async (t) => {
+  await t.test('gets the envelope', async (t) => {
     const found = await said('From: Bob <eve@c.test>', 'To: info@a.test', 'Subject: hello', '', 'hello')
     const names = found?.symbols.map(({ name }) => name) ?? []
     t.match(names.join(' '), /FROM_NEQ_ENVFROM/)

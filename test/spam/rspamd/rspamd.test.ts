@@ -1,4 +1,4 @@
-/** What rspamd is asked over HTTP; faults of it cost no message. */
+/** The HTTP request to rspamd; its faults cost no message. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -23,7 +23,7 @@ async function server(t: Test, answering: Answering): Promise<string> {
   return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
 }
 
-t.test('it is given the bytes and the envelope, and its score comes back', async (t) => {
+t.test('it gets the bytes and the envelope, and its score comes back', async (t) => {
   const asked: { request: IncomingMessage; body: Buffer }[] = []
   const url = await server(t, (request, response) => {
     void buffer(request).then((body) => {
@@ -48,7 +48,7 @@ t.test('it is given the bytes and the envelope, and its score comes back', async
   t.same(log, [])
 })
 
-t.test('a URL may have a login, which goes to the server and into no log', async (t) => {
+t.test('a login in the URL goes to the server and into no log', async (t) => {
   const fields: (string | undefined)[] = []
   const url = await server(t, (request, response) => {
     fields.push(request.headers.authorization, request.url)
@@ -62,7 +62,7 @@ t.test('a URL may have a login, which goes to the server and into no log', async
   t.notMatch(JSON.stringify(log), /pass|us%40er/)
 })
 
-t.test('what strangers said cannot make header fields', async (t) => {
+t.test('no untrusted text adds header fields', async (t) => {
   const evil = 'x\r\nPass: all\r\n\r\nGET / \0\u0085é🦊'
   const hostile = {
     ...question,
@@ -90,7 +90,7 @@ t.test('what strangers said cannot make header fields', async (t) => {
   )
 })
 
-t.test('whatever goes wrong, there is no verdict, and the log says why', async (t) => {
+t.test('after any fault there is no verdict, and the log says why', async (t) => {
   const ways: readonly (readonly [why: RegExp, answering: Answering])[] = [
     [/answered 500/, (_, response) => response.writeHead(500).end('{"error":"x"}')],
     [/answered 302/, (_, response) => response.writeHead(302, { location: '/other' }).end()],
@@ -112,7 +112,7 @@ t.test('whatever goes wrong, there is no verdict, and the log says why', async (
   }
 })
 
-t.test('nobody there, or somebody who never answers, is waited for no longer than the limit', async (t) => {
+t.test('an absent or silent server is waited for up to the limit', async (t) => {
   const gone = await server(t, () => undefined)
   const silent = clientOf(gone, { timeout: 50 })
   t.equal(await silent.ask(question), null)
@@ -128,7 +128,7 @@ t.test('nobody there, or somebody who never answers, is waited for no longer tha
   t.match(nobody.log, [{ reason: 'ECONNREFUSED' }])
 })
 
-t.test('waiting for a free place is in the limit, and messages that wait are bounded in bytes', async (t) => {
+t.test('waiting for a slot is within the limit, and waiting messages are bounded in bytes', async (t) => {
   let open = 0
   const url = await server(t, () => {
     open += 1
@@ -141,7 +141,7 @@ t.test('waiting for a free place is in the limit, and messages that wait are bou
   t.equal(log.length, 1)
 })
 
-t.test('while it stays down it is left alone, asked again after a rest, and complained of once a minute', async (t) => {
+t.test('while it is down it is left alone, retried after a pause, and logged once a minute', async (t) => {
   let asked = 0
   let well = false
   const url = await server(t, (_, response) => {
@@ -165,7 +165,7 @@ t.test('while it stays down it is left alone, asked again after a rest, and comp
   t.match(await ask(question), { score: 3 }, 'well again')
 })
 
-t.test('over TLS its certificate must be good', async (t) => {
+t.test('over TLS its certificate must be valid', async (t) => {
   const { cert, key } = await createSelfSigned(['localhost', '127.0.0.1'])
   const listening = createTlsServer({ cert, key }, (_, response) => response.end(fine)).listen(0, '127.0.0.1')
   await once(listening, 'listening')

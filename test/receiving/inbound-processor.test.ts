@@ -237,7 +237,7 @@ t.test('a report is digested in a process and goes to the judge of reports', asy
   await database.commit(storeInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
   processor.start()
   await waitUntil('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
-  t.same([seen, errors], [[{ report: { type: 'other' }, answer: true }], []])
+  t.same([seen, errors], [[{ report: { type: 'other' }, isAutoReply: true }], []])
 })
 
 t.test('a workspace with much slow mail delays only itself', async (t) => {

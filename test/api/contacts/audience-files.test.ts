@@ -6,7 +6,7 @@ import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
-import { fileForm } from '../../helpers/http/file-form.js'
+import { fileForm } from '../../helpers/http/multipart.js'
 import type { RestAnswer } from '../../helpers/http/rest-client.js'
 
 interface Report {

@@ -1,6 +1,6 @@
 /** Commands on emails, beside the daemon. */
 import t from 'tap'
-import { uuid } from '../../helpers/cli/command-line.js'
+import { uuidPattern } from '../../helpers/cli/command-line.js'
 import { testDaemon, withOwnDatabase } from '../../helpers/daemon/test-daemon.js'
 import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
@@ -19,7 +19,7 @@ t.test('beside the daemon, send reports the result and explain reports it again'
   t.equal(sent.status, 0, sent.err)
   const story = sent.json() as { id: string }
   t.match(story, {
-    id: uuid,
+    id: uuidPattern,
     from: 'app@a.test',
     to: ['bob@b.test'],
     subject: 'Grüße',

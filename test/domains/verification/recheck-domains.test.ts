@@ -118,8 +118,7 @@ t.test('a concurrent verification by another workspace is no fault', async (t) =
   const { database, deps, told, domain } = await rounds(t, [theirs, mine], provingZone(mine))
   const resolver = {
     ...deps.resolver,
-    mx: deps.resolver.resolveMx,
-    records: async (...question: Parameters<RecheckDeps['resolver']['resolveRecords']>) => {
+    resolveRecords: async (...question: Parameters<RecheckDeps['resolver']['resolveRecords']>) => {
       const verified = `update domains set status = 'verified' where workspace_id = 'ws_2'`
       await database.commit([{ sql: verified, parameters: [] }])
       return deps.resolver.resolveRecords(...question)

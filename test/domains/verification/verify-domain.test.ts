@@ -360,7 +360,7 @@ t.test('what a check changes', (t) => {
   const wrong = 'dkim-not-proved'
   const verified = { status: 'verified', unproved_since: null, verified_at: 5 } as const
   const now = 100 * DAY
-  for (const [before, verdict, asked, status, since, news] of [
+  for (const [before, verdict, asked, status, since, event] of [
     [{}, 'proved', true, 'verified', null, 'domain.verified'],
     [{}, 'proved', false, 'verified', null, 'domain.verified'],
     [{}, wrong, true, 'failed', now, 'domain.failed'],
@@ -382,7 +382,7 @@ t.test('what a check changes', (t) => {
     const outcome = after(before, verdict, now, asked)
     t.match(
       outcome,
-      { news, row: { status, unproved_since: since, checked_at: now } },
+      { event, row: { status, unproved_since: since, checked_at: now } },
       JSON.stringify([before, verdict]),
     )
     const at = status !== 'verified' ? null : 'verified_at' in before ? 5 : now
@@ -405,7 +405,7 @@ t.test('a check without an answer changes only the time of the next check, which
     [{ next_check_at: null }, null],
   ] as const) {
     const outcome = after(before, 'no-answer', now, true)
-    t.same(outcome, { news: null, row: { ...row, ...before, next_check_at: next } }, JSON.stringify(before))
+    t.same(outcome, { event: null, row: { ...row, ...before, next_check_at: next } }, JSON.stringify(before))
   }
   t.end()
 })

@@ -4,10 +4,12 @@
  * With a running daemon they should be one commit: the daemon is not notified, and its sweep may already be past the
  * entries of a second commit.
  */
+
 import { parseAddress } from '../../../src/mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Priority } from '../../../src/storage/tables/tables.js'
+import type { TestDaemon } from '../daemon/test-daemon.js'
 
 export interface BulkEmail {
   readonly workspaceId: string
@@ -58,4 +60,15 @@ export function bulkEmail(wanted: BulkEmail): EnqueuedEmail {
     scheduled_for: scheduledFor,
   }
   return enqueue(email, recipients, raw)
+}
+
+/** Emails of a commit. */
+const PORTION = 200
+
+/** Enqueues many emails in a running daemon, in few commits, without its listeners. */
+export async function enqueueAll({ daemon }: TestDaemon, email: BulkEmail, count: number): Promise<void> {
+  for (let done = 0; done < count; done += PORTION) {
+    const emails = Array.from({ length: Math.min(PORTION, count - done) }, () => bulkEmail(email))
+    await daemon.database.commit(emails.flatMap(({ writes }) => writes))
+  }
 }

@@ -2,7 +2,7 @@
  * A zone over the real wire that a test changes as it goes on: names with their records, and CNAMEs that are
  * followed.
  *
- *     const world = await livingZone(t)
+ *     const world = await mutableZone(t)
  *     const app = await testDaemon(t, { zone: 'dns.servers', settings: { dns: { servers: [world.address] } } })
  *     world.set('dkim1._domainkey.c.test', { CNAME: 'elsewhere.test' })
  *     world.set('posthorn.c.test', 'SERVFAIL')

@@ -14,7 +14,7 @@ import { seedDatabase } from '../database/seed-data.js'
 
 export const ZONE = 'mail.service.test'
 
-export interface Opened {
+export interface ZoneServer {
   readonly database: Database
   readonly listener: ZoneListener
   readonly port: number
@@ -24,7 +24,7 @@ export interface Opened {
   readonly key: { readonly name: string; readonly text: string }
 }
 
-export async function openZoneServer(t: Test, notify: readonly string[] = [], host = '127.0.0.1'): Promise<Opened> {
+export async function openZoneServer(t: Test, notify: readonly string[] = [], host = '127.0.0.1'): Promise<ZoneServer> {
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await seedDatabase(database)
   const text = `[service]\npublic_addresses = ["192.0.2.1", "2001:db8::1"]\n[dns]\nnameservers = ["ns.${ZONE}"]\n`

@@ -26,7 +26,7 @@ import { createMemoryShares } from '../../../src/platform/memory/shares.js'
 import { openSpool, type Spool } from '../../../src/platform/spool-file.js'
 import { type Certificate, createSelfSigned } from '../certificates.js'
 import { temporaryFolder } from '../database/database.js'
-import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
+import { openWire, type Wire, type WireAddress, type WireAnswer } from './wire.js'
 
 export interface TestApiOptions {
   readonly listen?: readonly ApiEndpoint[]
@@ -71,7 +71,7 @@ export interface TestApi {
   /** All log lines, debug lines included. */
   readonly log: readonly LogLine[]
   /** A TLS connection to the first endpoint, or one to somewhere else. */
-  readonly connect: (where?: WirePlace) => Promise<Wire>
+  readonly connect: (where?: WireAddress) => Promise<Wire>
   /** The endpoint at that place of the list. */
   readonly port: (at?: number) => number
   /** One request on a connection of its own. */
@@ -165,7 +165,7 @@ export async function startTestApi(t: Test, options: TestApiOptions = {}): Promi
     if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port there')
     return endpoint.port
   }
-  const connect = (where: WirePlace = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
+  const connect = (where: WireAddress = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
   return {
     app,
     listener,

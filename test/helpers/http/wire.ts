@@ -19,7 +19,7 @@ export interface Wire {
   readonly closed: Promise<void>
 }
 
-export interface WirePlace {
+export interface WireAddress {
   readonly port?: number
   readonly path?: string
   /** Trusted certificate; absent: no TLS. */
@@ -28,7 +28,7 @@ export interface WirePlace {
 }
 
 /** Resolves once connected, TLS included. */
-export async function openWire(t: Test, { port, path, ca, maxVersion }: WirePlace): Promise<Wire> {
+export async function openWire(t: Test, { port, path, ca, maxVersion }: WireAddress): Promise<Wire> {
   const where = path === undefined ? { host: '127.0.0.1', port: port ?? 0 } : { path }
   const socket =
     ca === undefined

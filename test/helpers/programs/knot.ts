@@ -17,7 +17,7 @@ export interface Knot {
   readonly publish: (records: readonly string[]) => Promise<void>
 }
 
-export interface KnotPlace {
+export interface KnotAddress {
   readonly host: string
   readonly port: number
 }
@@ -27,7 +27,7 @@ export async function startKnot(
   t: Test,
   records: readonly string[],
   broken: readonly string[] = [],
-  place: KnotPlace | null = null,
+  place: KnotAddress | null = null,
 ): Promise<Knot> {
   const home = temporaryFolder(t)
   const { host, port } = place ?? { host: '127.0.0.1', port: await freePort() }
@@ -68,7 +68,7 @@ export async function startSecondary(t: Test, port: number, zone: string, primar
   return { port, waitForSerial: (serial) => child.waitForLine(`-> ${serial}`) }
 }
 
-function startKnotServer(t: Test, home: string, { host, port }: KnotPlace, rest: string): Promise<ChildServer> {
+function startKnotServer(t: Test, home: string, { host, port }: KnotAddress, rest: string): Promise<ChildServer> {
   const file = join(home, 'knot.conf')
   const settings = `server:
     rundir: ${home}

@@ -1,8 +1,8 @@
 /**
  * Mail as another server delivers it to the MX listener of a test daemon.
  *
- *     const reply = await bring(t, app, { to: ['info@home.test'], raw: letter({ from: 'ann@b.test' }) })
- *     const email = await processed(app, idOfReply(reply))
+ *     const reply = await deliverInbound(t, app, { to: ['info@home.test'], raw: inboundText({ from: 'ann@b.test' }) })
+ *     const email = await waitUntilProcessed(app, idOfReply(reply))
  */
 import type { Test } from 'tap'
 import type { TestDaemon } from '../daemon/test-daemon.js'

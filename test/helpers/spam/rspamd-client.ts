@@ -19,28 +19,28 @@ export const origin = {
   reverseName: 'mx.b.test',
 }
 
-export const question: RspamdRequest = {
+export const rspamdRequest: RspamdRequest = {
   id: 'in-1',
   raw: Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\nhello\r\n'),
   origin,
   recipients: ['info@a.test', 'sales@a.test'],
 }
 
-export interface Asking {
+export interface TestClient {
   readonly ask: CheckWithRspamd
   readonly log: readonly { readonly level: number; readonly msg: string; readonly [key: string]: unknown }[]
   readonly clock: { now: number }
 }
 
-export function clientOf(url: string, more: Partial<RspamdLimits> = {}): Asking {
-  const log: Asking['log'][number][] = []
+export function createClient(url: string, more: Partial<RspamdLimits> = {}): TestClient {
+  const log: TestClient['log'][number][] = []
   const clock = { now: 0 }
-  const write = (line: string): void => void log.push(JSON.parse(line) as Asking['log'][number])
+  const write = (line: string): void => void log.push(JSON.parse(line) as TestClient['log'][number])
   const deps = { url, clock: () => clock.now, log: pino({ level: 'trace' }, { write }), limits: { ...limits, ...more } }
   return { ask: createRspamdClient(deps), log, clock }
 }
 
-export const verdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
+export const buildVerdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
   score: 0,
   requiredScore: 15,
   action: 'none',
@@ -49,8 +49,8 @@ export const verdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
 })
 
 /** Together with our own contributions. */
-export const total = (own: number, more: Partial<RspamdVerdict>): number =>
+export const sumPoints = (own: number, more: Partial<RspamdVerdict>): number =>
   sumScores([
     { name: 'OWN', score: own, description: '' },
-    ...collectRspamdContributions(own, verdict(more), defaultSpamThresholds),
+    ...collectRspamdContributions(own, buildVerdict(more), defaultSpamThresholds),
   ])

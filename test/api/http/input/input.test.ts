@@ -8,7 +8,7 @@ import { addressIssue, parseInput, toInputRefusal } from '../../../../src/api/ht
 import { address, domainName, moment, network } from '../../../../src/api/http/input/values.js'
 import type { RefusalKind } from '../../../../src/mail/refusal.js'
 import { parseReleaseTime } from '../../../../src/sending/schedule.js'
-import { refusal } from '../../../helpers/catch-refusal.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
 t.test('problems found by a schema are reported by code, field and value', async (t) => {
   const address = z.string().superRefine((text, context) => {
@@ -47,24 +47,24 @@ t.test('problems found by a schema are reported by code, field and value', async
     [undefined, 'missing-field', '', null],
   ]
   for (const [given, kind, field, value] of rows) {
-    const { kind: found, details, message } = refusal(() => parseInput(schema, given))
+    const { kind: found, details, message } = catchRefusal(() => parseInput(schema, given))
     t.equal(found, kind, JSON.stringify(given))
     const errors = details['errors'] as readonly { readonly field: string; readonly value: unknown }[]
     t.same(errors.find((error) => error.field === field)?.value, value, `${JSON.stringify(given)}: ${field}`)
     t.ok(message.startsWith(field), message)
   }
-  const several = refusal(() => parseInput(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
+  const several = catchRefusal(() => parseInput(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
   t.equal((several.details['errors'] as readonly unknown[]).length, 4, 'all of them at once')
   t.equal(toInputRefusal([], {}).kind, 'invalid-parameter')
   t.match(
-    refusal(() => parseInput(schema, { to: 5 })),
+    catchRefusal(() => parseInput(schema, { to: 5 })),
     { message: 'to: must be text, a list or an object' },
   )
   t.match(
-    refusal(() => parseInput(schema, undefined)),
+    catchRefusal(() => parseInput(schema, undefined)),
     { message: 'a body is required' },
   )
-  const endless = refusal(() => parseInput(z.array(z.string()), Array(5_000).fill(1)))
+  const endless = catchRefusal(() => parseInput(z.array(z.string()), Array(5_000).fill(1)))
   t.equal((endless.details['errors'] as readonly unknown[]).length, 100)
 })
 
@@ -84,13 +84,13 @@ t.test('elements beyond a limit are not read', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   for (const field of ['to', 'cc', 'bcc', 'reply_to', 'attachments', 'inline_images', 'tags']) {
     const { value, looks } = countReads(Array<string>(49_000).fill('bob@b.test'))
-    const { details } = refusal(() => parseInput(emailRequest, { ...email, [field]: value }))
+    const { details } = catchRefusal(() => parseInput(emailRequest, { ...email, [field]: value }))
     t.match((details['errors'] as unknown[])[0], { field, message: /^at most/ })
     t.equal(looks(), 0, field)
   }
   const fields = countReads(Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`X-${n}`, 'a'])))
   t.match(
-    refusal(() => parseInput(emailRequest, { ...email, headers: fields.value })),
+    catchRefusal(() => parseInput(emailRequest, { ...email, headers: fields.value })),
     { message: 'headers: at most 50 header fields' },
   )
   t.equal(fields.looks(), 0)
@@ -98,7 +98,7 @@ t.test('elements beyond a limit are not read', async (t) => {
   const { body } = batchRoute({} as BatchDeps)
   if (body === null) throw new Error('a batch has a body')
   t.match(
-    refusal(() => parseInput(body, many.value)),
+    catchRefusal(() => parseInput(body, many.value)),
     { message: 'at most 100 emails' },
   )
   t.equal(many.looks(), 0)
@@ -119,13 +119,13 @@ t.test('no more problems are examined than are reported', async (t) => {
 
 t.test('a refused time is quoted shortened', async (t) => {
   for (const text of ['x'.repeat(1_000_000), '2999-01-31T09:00:00Z']) {
-    const { message, details } = refusal(() => parseReleaseTime(text, 0))
+    const { message, details } = catchRefusal(() => parseReleaseTime(text, 0))
     t.ok(message.length < 300 && String(details['value']).length <= 100)
   }
   const { body } = rescheduleRoute({} as EmailChangeDeps)
   if (body === null) throw new Error('it has a body')
   t.match(
-    refusal(() => parseInput(body, { scheduled_for: 'x'.repeat(1_000_000) })),
+    catchRefusal(() => parseInput(body, { scheduled_for: 'x'.repeat(1_000_000) })),
     { kind: 'invalid-parameter', message: /^scheduled_for/ },
   )
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../../../src/api/http/input/json-body.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { refusal } from '../../../helpers/catch-refusal.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
 const json = (text: string | Buffer): unknown => parseJson(Buffer.from(text))
 
@@ -58,14 +58,14 @@ t.test('JSON that is nested too deeply or has too many values is refused before 
   t.same(json(nested(MAX_DEPTH)), JSON.parse(nested(MAX_DEPTH)))
   for (const deep of [nested(MAX_DEPTH + 1), '{"a":'.repeat(MAX_DEPTH + 1), '['.repeat(5_000_000)]) {
     t.match(
-      refusal(() => json(deep)),
+      catchRefusal(() => json(deep)),
       { kind: 'invalid-json', message: /nests deeper/ },
     )
   }
   const list = (values: number): string => `[${Array<string>(values).fill('1').join(',')}]`
   t.equal((json(list(MAX_VALUES)) as unknown[]).length, MAX_VALUES)
   t.match(
-    refusal(() => json(list(MAX_VALUES + 1))),
+    catchRefusal(() => json(list(MAX_VALUES + 1))),
     { kind: 'invalid-json', message: /holds more/ },
   )
 

@@ -7,9 +7,9 @@ import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { findCopyOwner } from '../receiving/destinations.js'
 import { isTooLargeFor } from '../receiving/system-mail.js'
-import { type MxListener, startMxListener } from '../smtp/mx.js'
-import { type AcceptedRecipient, defaultMxLimits, type MxSettings } from '../smtp/mx-deps.js'
-import type { RecipientDelay, RecipientRefusal } from '../smtp/mx-refusals.js'
+import { type AcceptedRecipient, defaultMxLimits, type MxSettings } from '../smtp/mx/mx-deps.js'
+import { type MxListener, startMxListener } from '../smtp/mx/mx-listener.js'
+import type { RecipientDelay, RecipientRefusal } from '../smtp/mx/mx-refusals.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { MessageMemory } from './message-memory.js'
 import type { Receiving, Recipients } from './receiving.js'
@@ -68,15 +68,15 @@ function decideRecipient(
   const found = recipientOf(address)
   if (found.kind === 'refused') return refusals[found.why]
   if (isTooLargeFor(found, size)) return 'system-mail-size'
-  const party = findCopyOwner(found, operatorWorkspace())
-  if (party === 'refused') return 'unknown-recipient'
-  if (party === 'unowned') return 'no-operator'
-  if (party === null) return { party: '' }
-  const owner = party.kind === 'workspace' ? party.id : SERVICE_WORKSPACE
-  const room = remainingBytesOf(inboundBytes(owner))
+  const owner = findCopyOwner(found, operatorWorkspace())
+  if (owner === 'refused') return 'unknown-recipient'
+  if (owner === 'unowned') return 'no-operator'
+  if (owner === null) return { workspaceId: null }
+  const workspaceId = owner.kind === 'workspace' ? owner.id : null
+  const room = remainingBytesOf(inboundBytes(workspaceId ?? SERVICE_WORKSPACE))
   if (room !== null && room < (size === 0 ? 1 : size + MAX_TRACE_BYTES)) return 'mailbox-full'
   return {
-    party: party.kind === 'workspace' ? owner : '',
+    workspaceId,
     alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES,
   }
 }

@@ -7,14 +7,13 @@
 import { randomInt } from 'node:crypto'
 import { AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
 import type { ServiceZone } from '../domains/zone/zone.js'
-import { parseServer } from '../platform/dns/client.js'
 import { createDnsTransport, type DnsServer } from '../platform/dns/transport.js'
 import type { Log } from '../platform/log.js'
 
 export interface NotifierDeps {
   readonly zone: ServiceZone
-  /** Addresses, with a port or without. */
-  readonly notify: readonly string[]
+  /** The servers to notify. */
+  readonly notify: readonly DnsServer[]
   readonly log: Pick<Log, 'error' | 'warn'>
 }
 
@@ -23,7 +22,6 @@ const CHECK_INTERVAL = 1000
 const NOTIFY_TIMEOUTS = [2000, 4000, 8000, 16_000]
 
 export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly stop: () => void } {
-  const servers = notify.map(parseServer)
   const exchanges = createDnsTransport()
   let [told, stopped] = [-1, false]
 
@@ -44,7 +42,7 @@ export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly s
       const serial = zone.readSerial()
       if (serial === told) return
       told = serial
-      for (const server of servers) void notifyServer(server, serial)
+      for (const server of notify) void notifyServer(server, serial)
     } catch (error) {
       log.error({ err: error }, 'the serial of the service zone cannot be read')
     }

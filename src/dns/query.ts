@@ -9,18 +9,7 @@
  * Known limits: options of EDNS are not looked at (no cookies), and neither are signatures (TSIG).
  */
 import { type Answer, decode } from 'dns-packet'
-
-/** RFC 6895 section 2.3. */
-export const responseCodes = {
-  NOERROR: 0,
-  FORMERR: 1,
-  SERVFAIL: 2,
-  NXDOMAIN: 3,
-  NOTIMP: 4,
-  REFUSED: 5,
-  BADVERS: 16,
-} as const
-export type ResponseCode = keyof typeof responseCodes
+import { HEADER_SIZE, MAX_UDP_PAYLOAD, type ResponseCode } from '../platform/dns/codes.js'
 
 /** What a reply repeats. */
 export interface QueryHead {
@@ -55,9 +44,8 @@ export type ParsedMessage =
   /** Not a query at all: answering it could go on for ever. */
   | { readonly kind: 'drop' }
 
-const HEADER_SIZE = 12
 /** Octets, as many as a reply has over UDP: names that point at names cost more to read the longer a message is. */
-export const MAX_QUERY_SIZE = 1232
+export const MAX_QUERY_SIZE = MAX_UDP_PAYLOAD
 /** Behind the question: EDNS, a signature, the SOA record of an incremental transfer. */
 const MAX_RECORDS = 8
 const MAX_NAME_LENGTH = 255

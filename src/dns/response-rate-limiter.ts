@@ -7,9 +7,11 @@
  * denials share a bucket, for there are endless names that do not exist. Loopback has no limit: it cannot be
  * forged from outside.
  *
- * Known limit: at most `mostBuckets`; the one that is oldest goes first, and begins anew when it comes again.
+ * Known limit: at most `maxBuckets`; the least recently used goes first, and starts full when it comes again.
  */
-import ipaddr from 'ipaddr.js'
+
+import { parseIpAddress } from '../platform/ip-address.js'
+import { createLruCache } from '../platform/lru-cache.js'
 
 export interface ResponseRateSettings {
   readonly perSecond: number
@@ -35,17 +37,13 @@ interface Bucket {
 }
 
 export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: ResponseRateSettings): ResponseRateLimiter {
-  const buckets = new Map<string, Bucket>()
+  const buckets = createLruCache<Bucket>({ max: maxBuckets })
 
   function findOrAddBucket(key: string, now: number): Bucket {
     const there = buckets.get(key)
     if (there !== undefined) return there
     const made = { tokens: burst, refilledAt: now, overLimitCount: 0 }
     buckets.set(key, made)
-    for (const oldest of buckets.keys()) {
-      if (buckets.size <= maxBuckets) break
-      buckets.delete(oldest)
-    }
     return made
   }
 
@@ -71,7 +69,8 @@ export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: Resp
 
 /** Null: this machine itself. */
 function networkOf(address: string): string | null {
-  const parsed = ipaddr.process(address)
+  const parsed = parseIpAddress(address)
+  if (parsed === null) return address
   if (parsed.range() === 'loopback') return null
   return parsed
     .toByteArray()

@@ -8,11 +8,10 @@ import {
   removeOldAuditEntries,
 } from '../../src/accounts/audit-log.js'
 import { hashKey, keyByHash } from '../../src/accounts/keys/api-keys.js'
-import { countDomainCreation } from '../../src/accounts/limits/domain-creations.js'
+import { countDomainCreation } from '../../src/accounts/limits/hourly-limit.js'
 import { areas, permissionFor, requirePermission } from '../../src/accounts/permissions.js'
 import { createKeylessPrincipal } from '../../src/accounts/principal.js'
-import { buildUniqueSlug } from '../../src/accounts/slug.js'
-import { allWorkspaces, buildWorkspaceWithOwner, ownerOf } from '../../src/accounts/workspaces.js'
+import { allWorkspaces, buildUniqueSlug, buildWorkspaceWithOwner, ownerOf } from '../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress } from '../../src/mail/address.js'
 import type { Write } from '../../src/storage/writer/write.js'

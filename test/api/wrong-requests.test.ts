@@ -1,6 +1,6 @@
 /** Each wrong request gets its exact answer: status, code and field; never a 5xx, and the daemon goes on. */
 import t from 'tap'
-import type { FieldError } from '../../src/api/http/input/input.js'
+import type { FieldError } from '../../src/api/http/input/parse-input.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { wrongRequests } from '../fixtures/wrong-requests/wrong-requests.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'

@@ -6,6 +6,7 @@ import { parseQuery } from '../../src/dns/query.js'
 import { createResponder, type Responder } from '../../src/dns/responder.js'
 import { createResponseRateLimiter, defaultResponseRate } from '../../src/dns/response-rate-limiter.js'
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
+import { networks } from '../helpers/config-values.js'
 import { largeKey, literalZone } from '../helpers/dns/literal-zone.js'
 
 interface Options {
@@ -20,7 +21,7 @@ const secondary = '203.0.113.5'
 function responderOf({ zone = literalZone(), faults = [], burst = 1_000_000 }: Options = {}): Responder {
   return createResponder({
     zone,
-    secondaries: ['203.0.113.0/24'],
+    secondaries: networks('203.0.113.0/24'),
     rateLimiter: createResponseRateLimiter({ ...defaultResponseRate, burst }),
     clock: () => 0,
     log: { error: (found: unknown) => void faults.push(found) },

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { restClient } from '../helpers/http/rest-client.js'
 import { rsaKey } from '../helpers/mail/sign-message.js'

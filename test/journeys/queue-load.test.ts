@@ -27,6 +27,7 @@ t.test('thousands of messages of one workspace do not delay others', async (t) =
   const same = await app.submitAccepted({ ...from, to: ['one@slow.test'] })
   t.equal((await app.waitUntilSettled(same)).status, 'delivered', "another's mail to the same host")
   t.equal(count(app, 'queue'), 3000, 'while all of them still wait')
+  t.equal(slow.mostOpen, 10, 'the host gets as many sessions as it may, nine of them for one workspace')
   t.ok(count(app, 'queue where leased = 1') <= 20)
   t.same(app.errors, [])
 })

@@ -66,7 +66,7 @@ t.test('refused submissions', async (t) => {
       [
         'a field twice',
         field('X-Service-Priority: low', 'X-Service-Priority: high'),
-        /^550 5\.6\.0 X-Service-Priority: is there twice/,
+        /^550 5\.6\.0 X-Service-Priority: occurs twice/,
       ],
     ]
     const client = await app.openSession()

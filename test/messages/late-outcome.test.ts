@@ -11,7 +11,7 @@ import {
 import { enqueue } from '../../src/messages/queue/enqueue.js'
 import { recipientOfAnyWorkspace } from '../../src/messages/recipients.js'
 import type { Database } from '../../src/storage/database.js'
-import type { RecipientStatus } from '../../src/storage/tables/tables.js'
+import type { RecipientStatus } from '../../src/storage/tables/email-tables.js'
 import { WriteConflict } from '../../src/storage/writer/write.js'
 import { bulkEmail } from '../helpers/database/bulk.js'
 import { temporaryDatabase } from '../helpers/database/database.js'

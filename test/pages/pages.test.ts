@@ -3,8 +3,9 @@ import { createHash, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
-import { buildInvitationToken } from '../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../src/accounts/people/invitations.js'
 import { insertUser } from '../../src/accounts/people/users.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
@@ -290,7 +291,13 @@ t.test('an internal error is a page too, and hides its cause', async (t) => {
   const app = await testDaemon(t)
   const token = await inviteMember(app, 'nina@b.test')
   await app.daemon.database.commit([
-    insertUser({ id: uuidv7(1), email: 'nina@b.test', full_name: 'Nina', password_hash: 'broken', created_at: 1 }),
+    insertUser({
+      id: uuidv7(1),
+      email: parseAddress('nina@b.test'),
+      full_name: 'Nina',
+      password_hash: 'broken',
+      created_at: 1,
+    }),
   ])
   const answer = await page(app, '/ui/invitation', { token, password })
   t.equal(answer.status, 500)

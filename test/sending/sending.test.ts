@@ -4,12 +4,13 @@ import fc from 'fast-check'
 import { encode } from 'nodemailer/lib/qp'
 import t from 'tap'
 import { createKeylessPrincipal } from '../../src/accounts/principal.js'
+import type { SendingDomain } from '../../src/domains/sending-domains.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { toQuotedPrintable } from '../../src/sending/compose-plain.js'
 import { findCustomFieldFault } from '../../src/sending/custom-fields.js'
 import { fingerprintOf } from '../../src/sending/idempotency.js'
 import { parseReleaseTime, parseTimestamp } from '../../src/sending/schedule.js'
-import { checkSender } from '../../src/sending/sender-policy.js'
+import { checkEnvelopeSender, checkSender } from '../../src/sending/sender-policy.js'
 
 const now = Date.UTC(2026, 10, 21)
 
@@ -51,16 +52,19 @@ t.test('a release lies at most thirty days ahead; a time in the past means now',
 })
 
 t.test('a key may use senders in its own verified domains only', async (t) => {
-  const verified = (workspace: string, domain: string): boolean => workspace === 'ws_1' && domain === 'a.test'
+  const domain = { domain: 'a.test' } as SendingDomain
+  const verified = (workspace: string, name: string): SendingDomain | undefined =>
+    workspace === 'ws_1' && name === 'a.test' ? domain : undefined
   const principal = createKeylessPrincipal('ws_1')
-  const check = (from: string, more: object = {}): void =>
+  const check = (from: string, more: object = {}): SendingDomain =>
     checkSender({ ...principal, ...more }, parseAddress(from), 'From', verified)
-  t.doesNotThrow(() => check('x@a.test'))
+  t.equal(check('x@a.test'), domain)
   t.doesNotThrow(() => check('x@A.TEST'))
   t.throws(() => check('x@sub.a.test'), { name: 'Refusal', kind: 'sender-not-verified' })
   t.throws(() => check('x@a.test', { workspaceId: 'ws_2' }), { name: 'Refusal', kind: 'sender-not-verified' })
   t.throws(() => check('x@a.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'forbidden' })
   t.throws(() => check('x@b.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'sender-not-verified' })
+  t.doesNotThrow(() => checkEnvelopeSender(principal, '', () => undefined), 'the null reverse-path needs no domain')
 })
 
 t.test('a fingerprint distinguishes values that are equal when joined', async (t) => {

@@ -1,9 +1,9 @@
 /** A real MX listener on loopback for tests: a few recipients, messages kept in a list, waits that are only noted. */
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
-import { type MxListener, startMxListener } from '../../src/smtp/mx.js'
-import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx-deps.js'
-import type { RecipientRefusal } from '../../src/smtp/mx-refusals.js'
+import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx/mx-deps.js'
+import { type MxListener, startMxListener } from '../../src/smtp/mx/mx-listener.js'
+import type { RecipientRefusal } from '../../src/smtp/mx/mx-refusals.js'
 import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { sharedCertificate } from './submission-listener.js'
 
@@ -26,11 +26,11 @@ const refusalsByName: Readonly<Record<string, RecipientRefusal>> = {
   'blocked@home.test': 'recipient-blocked',
 }
 
-/** Each domain below home.test is another party. */
+/** Each domain below home.test is a workspace of its own. */
 function recipient(address: string): AcceptedRecipient | RecipientRefusal {
   if (!/@(?:.*\.)?(?:home|mail)\.test$/.test(address)) return 'relay-denied'
-  const party = address.slice(address.lastIndexOf('@') + 1)
-  return refusalsByName[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { party })
+  const workspaceId = address.slice(address.lastIndexOf('@') + 1)
+  return refusalsByName[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { workspaceId })
 }
 
 export async function runMx(

@@ -1,4 +1,5 @@
 /** The MX listener over real sockets: what it offers, takes and refuses, and how it bears those who mean it harm. */
+
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -6,8 +7,9 @@ import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
 import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
-import { tarpitDelay } from '../../src/smtp/mx-refusals.js'
+import { tarpitDelay } from '../../src/smtp/mx/mx-refusals.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
+import { networks } from '../helpers/config-values.js'
 import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { advanceToRcpt, deliver, letter, runMx } from './mx-listener.js'
 import { createSelfSigned, waitUntil } from './submission-listener.js'
@@ -109,7 +111,7 @@ t.test('recipients that are none of ours are refused, each with its code, and th
 })
 
 t.test('a message goes to a few parties, and the client brings it again for the others', async (t) => {
-  const { open, taken } = await runMx(t, { maxParties: 2 })
+  const { open, taken } = await runMx(t, { maxWorkspaces: 2 })
   const client = await open()
   await advanceToRcpt(client)
   for (const domain of ['home.test', 'two.home.test', 'home.test']) {
@@ -152,7 +154,7 @@ t.test('messages that servers read differently, that go in circles or are too la
     t.match(await deliver(client, `${letter}\r\n${bad}`), /^550 5\.6\.11 /, JSON.stringify(bad))
   }
   const hops = (count: number) => `Received: by mx.test; x\r\n`.repeat(count) + letter
-  t.match(await deliver(client, hops(51)), /^550 5\.4\.6 /)
+  t.match(await deliver(client, hops(51)), /^554 5\.4\.6 /)
   t.match(await deliver(client, hops(50)), /^250 /)
   t.match(await deliver(client, `${letter}\r\n${'x'.repeat(2001)}`), /^550 5\.6\.0 /)
   t.match(await deliver(client, `${letter}\r\n${'0123456789\r\n'.repeat(10_000)}`), /^552 5\.3\.4 /)
@@ -437,7 +439,7 @@ t.test('a listed client is heard by the postmaster alone, once its lists weigh e
 
 t.test('a configured proxy tells whose connection it is, and the limits count that address', async (t) => {
   const { port, taken, listener } = await runMx(t, {
-    proxies: ['127.0.0.5/32'],
+    proxies: networks('127.0.0.5'),
     maxConnectionsPerAddress: 1,
     connectionsPerMinute: 2,
   })
@@ -468,7 +470,7 @@ t.test('a configured proxy tells whose connection it is, and the limits count th
 })
 
 t.test('a proxy whose first line is broken is closed', async (t) => {
-  const { port, listener } = await runMx(t, { proxies: ['127.0.0.0/8'] })
+  const { port, listener } = await runMx(t, { proxies: networks('127.0.0.0/8') })
   for (const line of ['EHLO c\r\n', 'PROXY TCP4 nonsense 192.0.2.2 1 2\r\n', `PROXY ${'x'.repeat(2000)}`]) {
     const client = await dial(port)
     await client.send(line)
@@ -478,7 +480,7 @@ t.test('a proxy whose first line is broken is closed', async (t) => {
 })
 
 t.test('a PROXY line from anybody else is a command that nobody knows', async (t) => {
-  const { open, taken } = await runMx(t, { proxies: ['127.0.0.5/32'] })
+  const { open, taken } = await runMx(t, { proxies: networks('127.0.0.5') })
   const client = await open()
   t.match(await client.sendCommand('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25'), /^500 5\.5\.2 /)
   t.match(await deliver(client, letter), /^250 /)

@@ -10,6 +10,7 @@ import type { SpamAuthentication, SpamMessage } from '../../src/spam/spam-messag
 import { scoreByRules, spamStatusOf, sumScores } from '../../src/spam/spam-report.js'
 import { phishingMail } from '../fixtures/phishing-mail.js'
 import { type FixtureMail, transactionalMail } from '../fixtures/transactional-mail.js'
+import { parsedMessage } from '../helpers/parsed-message.js'
 
 const receivedAt = Date.UTC(2026, 10, 21, 12, 0, 5)
 const passed: SpamAuthentication = { spf: 'pass', dkim: 'pass', dmarc: 'pass', iprev: 'pass' }
@@ -36,7 +37,7 @@ function messageOf(mail: FixtureMail, authentication: SpamAuthentication | null)
     (one): MimeAttachment => ({ ...one, size: 4_000, content_id: 'a', disposition: 'inline' }),
   )
   const parts = { html: mail.html, text: mail.text ?? null, headers: [], attachments }
-  return buildSpamMessage(raw, parts, { receivedAt, origin: null, authentication })
+  return buildSpamMessage(parsedMessage(raw, parts), { receivedAt, origin: null, authentication })
 }
 
 t.test('no mail of services to their users is flagged, whatever a classifier trained on old mail says', async (t) => {

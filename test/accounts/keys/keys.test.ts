@@ -1,8 +1,9 @@
 /** API keys: their secret, what they allow, what they may hand on, revocation. */
 import t from 'tap'
 import { generateKey, hashKey, insertKey, keysOfWorkspace, revokeKey } from '../../../src/accounts/keys/api-keys.js'
-import { authenticateKey, isInNetwork, type KeyWithRole } from '../../../src/accounts/keys/key-check.js'
+import { authenticateKey, type KeyWithRole } from '../../../src/accounts/keys/key-check.js'
 import { narrowLimits } from '../../../src/accounts/keys/key-limits.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
@@ -36,20 +37,17 @@ t.test('which keys authenticate', async (t) => {
     ['one that ends later', row({ expires_at: 5001 }), '192.0.2.1', null],
     ['one that ends now', row({ expires_at: 5000 }), '192.0.2.1', /expired/],
     ['one of somebody who is no member any more', row({ role: null }), '192.0.2.1', /wrong or revoked/],
-    ['from its network', row({ allowed_networks: '["192.0.2.0/24"]' }), '192.0.2.9', null],
-    ['from its network, mapped', row({ allowed_networks: '["192.0.2.0/24"]' }), '::ffff:192.0.2.9', null],
-    ['from a second network', row({ allowed_networks: '["10.0.0.0/8","2001:db8::/32"]' }), '2001:db8::1', null],
-    ['from elsewhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '198.51.100.1', /this address/],
-    ['from nowhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '', /this address/],
+    ['from its network', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '192.0.2.9', null],
+    ['from its network, mapped', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '::ffff:192.0.2.9', null],
+    ['from a second network', row({ allowed_networks: toJson(['10.0.0.0/8', '2001:db8::/32']) }), '2001:db8::1', null],
+    ['from elsewhere', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '198.51.100.1', /this address/],
+    ['from nowhere', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '', /this address/],
   ]
   for (const [what, key, from, refusal] of cases) {
     const act = (): unknown => authenticateKey(key, from, 5000)
     if (refusal === null) t.match(act(), { workspaceId: 'ws_1', keyId: made.row.id }, what)
     else t.throws(act, { name: 'Refusal', message: refusal }, what)
   }
-  t.equal(isInNetwork('0.0.0.0/1', '127.0.0.1'), true)
-  t.equal(isInNetwork('192.0.2.0/24', '2001:db8::1'), false)
-  t.equal(isInNetwork('nonsense', '192.0.2.1'), false)
 })
 
 t.test('a key is revoked once, and only by its workspace', async (t) => {

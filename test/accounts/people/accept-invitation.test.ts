@@ -6,7 +6,7 @@ import {
   acceptInvitation,
   createAttemptLimits,
 } from '../../../src/accounts/people/accept-invitation.js'
-import { buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../../src/accounts/people/invitations.js'
 import { buildInvitation } from '../../../src/accounts/people/invite.js'
 import { insertMember, removeMember, setRole } from '../../../src/accounts/people/members.js'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'

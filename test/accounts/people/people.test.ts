@@ -1,10 +1,16 @@
 /** Passwords, invitation tokens, transfer of ownership, retention of invitations. */
+
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
-import { buildInvitationToken, parseInvitationToken } from '../../../src/accounts/people/invitation-token.js'
-import { insertInvitation, removeOldInvitations } from '../../../src/accounts/people/invitations.js'
+import {
+  buildInvitationToken,
+  insertInvitation,
+  parseInvitationToken,
+  removeOldInvitations,
+} from '../../../src/accounts/people/invitations.js'
 import { insertMember, removeMember, setRole, transferOwnership } from '../../../src/accounts/people/members.js'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
+import { parseAddress } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { ConstraintViolated, WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -78,7 +84,7 @@ t.test('invitations are removed a month after they end, in small steps', async (
     insertInvitation({
       id: `i${n}`,
       workspace_id: 'ws_1',
-      email: `${n}@b.test`,
+      email: parseAddress(`${n}@b.test`),
       role: 'member',
       status: 'pending',
       invited_by_name: '',

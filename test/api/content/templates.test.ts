@@ -370,7 +370,7 @@ t.test('cached files go out as attachments and images beside others, in replies 
     ])
   }
   const { workspaceId: workspace_id } = app
-  const inbound = inboundMail({ id: uuidv7(app.now()), workspace_id, domain: 'a.test', envelope_to: '["info@a.test"]' })
+  const inbound = inboundMail({ id: uuidv7(app.now()), workspace_id, domain: 'a.test', envelope_to: ['info@a.test'] })
   await app.daemon.database.commit(storeInbound(inbound, Buffer.from('Reply-To: bob@b.test\r\n\r\nhello\r\n')))
   const body = { text: 't', attachments: [{ file_cache_key: bill }] }
   const reply = await app.rest('POST', `/v1/inbound/${inbound.id}/reply`, { body })

@@ -1,6 +1,6 @@
 /** Sending domains over REST: registered, refused, counted, deleted with the mail that waits. */
 import t from 'tap'
-import { countDomainCreation } from '../../../src/accounts/limits/domain-creations.js'
+import { countDomainCreation } from '../../../src/accounts/limits/hourly-limit.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { domainWalks } from '../../../src/daemon/domain-walks.js'
 import { parseRegistrableName } from '../../../src/domains/registrable-name.js'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../src/api/emails/batch.js'
 import type { StoredParts } from '../../../src/api/emails/stored-parts.js'
-import { parseInput } from '../../../src/api/http/input/input.js'
+import { parseInput } from '../../../src/api/http/input/parse-input.js'
 import type { Call } from '../../../src/api/http/route.js'
 import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
 

@@ -2,10 +2,12 @@
 import t, { type Test } from 'tap'
 import { markFailed, markProcessed, storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import { readInboundContent } from '../../../src/receiving/inbound-content.js'
+import { summarizeInbound } from '../../../src/receiving/inbound-content.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
 import { inboundMail } from '../../helpers/mail/inbound-mail.js'
+import { parsedMessage } from '../../helpers/parsed-message.js'
 
 const raw = Buffer.from(
   [
@@ -50,15 +52,17 @@ async function setUpInbound(t: Test): Promise<Filed> {
   const processed = uuidv7(at)
   const failed = uuidv7(at + 1000)
   const of = { workspace_id: app.workspaceId }
-  const outline = { hasHtml: false, hasText: true, attachments: 1 }
+  const spf = { result: 'pass', identity: 'mailfrom', domain: 'b.test', reason: null, explanation: null } as const
   const spam = { spam_status: 'suspicious', spam_score: 431 } as const
-  const report = JSON.stringify([{ name: 'MISSING_DATE', score: 4.31, description: 'no Date field' }])
-  const content = { ...readInboundContent(raw, outline), ...spam, spam_report: report }
+  const report = toJson([{ name: 'MISSING_DATE', score: 4.31, description: 'no Date field' }])
+  const content = {
+    ...summarizeInbound(parsedMessage(raw, { text: 'text' })),
+    ...spam,
+    attachment_count: 1,
+    spam_report: report,
+  }
   await app.daemon.database.commit([
-    ...storeInbound(
-      inboundMail({ id: processed, ...of, received_at: at, authentication: '{"spf":{"result":"pass"}}' }),
-      raw,
-    ),
+    ...storeInbound(inboundMail({ id: processed, ...of, received_at: at, authentication: { spf } }), raw),
     ...storeInbound(inboundMail({ id: failed, ...of, received_at: at + 1000, domain: 'b.test' }), Buffer.from('odd')),
     markProcessed({ id: processed, ...of, at, ...content }),
     markFailed({ id: failed, workspaceId: app.workspaceId, at }),

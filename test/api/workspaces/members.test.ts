@@ -2,14 +2,14 @@
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import { generateKey, insertKey, type KeyRequest } from '../../../src/accounts/keys/api-keys.js'
-import { buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../../src/accounts/people/invitations.js'
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
-import type { Scope } from '../../../src/accounts/principal.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
+import { parseAddress } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
-import type { Role } from '../../../src/storage/tables/tables.js'
+import type { Role, Scope } from '../../../src/storage/tables/account-tables.js'
 import { runCommand, type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/http/rest-client.js'
@@ -38,7 +38,7 @@ async function person(
 ): Promise<Person> {
   const now = app.now()
   const [memberId, userId] = [uuidv7(now), uuidv7(now)]
-  const email = `${userId}@a.test`
+  const email = parseAddress(`${userId}@a.test`)
   const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'k', now, scopes, ...bounds })
   await app.daemon.database.commit([
     insertUser({ id: userId, email, full_name: role, password_hash: null, created_at: now }),

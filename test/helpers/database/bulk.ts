@@ -8,7 +8,8 @@
 import { parseAddress } from '../../../src/mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import type { Priority } from '../../../src/storage/tables/tables.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
+import type { Priority } from '../../../src/storage/tables/email-tables.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 
 export interface BulkEmail {
@@ -42,14 +43,14 @@ export function bulkEmail(wanted: BulkEmail): EnqueuedEmail {
     envelope_from: '',
     envid: null,
     ret: null,
-    from_email: from,
+    from_email: parseAddress(from),
     from_name: '',
-    to_emails: JSON.stringify(to),
-    cc_emails: '[]',
-    bcc_emails: '[]',
-    reply_to: '[]',
+    to_emails: toJson(to),
+    cc_emails: toJson([]),
+    bcc_emails: toJson([]),
+    reply_to: toJson([]),
     subject: 'bulk',
-    tags: '[]',
+    tags: toJson([]),
     track_opens: 0,
     track_clicks: 0,
     priority,

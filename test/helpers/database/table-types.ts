@@ -1,6 +1,7 @@
 /**
- * The columns of the table types, read from their syntax: `text`, `integer` or `blob`, with `?` where null is
- * allowed. Knows the forms that those files use (aliases, literals, unions, Generated) and stops at any other.
+ * The columns that the table types declare, read from their syntax: `text`, `integer` or `blob`,
+ * with `?` where null is allowed. Knows the forms that those files use (their aliases, literals,
+ * unions, Generated, `textTypes`) and throws at any other.
  */
 import { readFileSync } from 'node:fs'
 import ts from 'typescript'
@@ -26,6 +27,7 @@ export function declaredTables(...paths: readonly string[]): Shape {
     if (!ts.isTypeReferenceNode(type)) return [keywords.get(type.kind) ?? 'unknown type']
     const name = (type.typeName as ts.Identifier).text
     if (name === 'Buffer') return ['blob']
+    if (textTypes.has(name)) return ['text']
     return kinds(name === 'Generated' ? type.typeArguments?.[0] : aliases.get(name))
   }
 
@@ -37,6 +39,9 @@ export function declaredTables(...paths: readonly string[]): Shape {
     ]),
   )
 }
+
+/** Types of other files whose values are texts. */
+const textTypes = new Set(['Address', 'DomainName', 'Reason', 'DkimResult', 'DmarcResult', 'Json'])
 
 const keywords = new Map([
   [ts.SyntaxKind.StringKeyword, 'text'],

@@ -6,6 +6,7 @@ import {
   type SoaRecord,
   type ZoneRecord,
 } from '../../../src/domains/zone/zone-records.js'
+import { parseDomainName } from '../../../src/mail/address.js'
 
 /** A text as long as the record of our keys. */
 export const largeKey = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`
@@ -29,7 +30,7 @@ export function literalZone(readSerial: () => number = () => 7): ServiceZone {
     hostname: 'z.test',
     linkHost: '',
     mxHost: '',
-    mailDomain: 'z.test',
+    mailDomain: parseDomainName('z.test'),
     addresses: [],
     sendingAddresses: [],
     nameservers: ['ns.z.test'],

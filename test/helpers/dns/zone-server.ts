@@ -8,7 +8,9 @@ import { domainsOfWorkspace } from '../../../src/domains/sending-domains.js'
 import { keyTargetOf } from '../../../src/domains/verification/dns-records.js'
 import { createServiceZone } from '../../../src/domains/zone/zone.js'
 import { toZoneSettings } from '../../../src/domains/zone/zone-records.js'
+import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
+import { dnsServers, networks } from '../config-values.js'
 import { temporaryDatabase } from '../database/database.js'
 import { seedDatabase } from '../database/seed-data.js'
 
@@ -34,11 +36,18 @@ export async function openZoneServer(t: Test, notify: readonly string[] = [], ho
   const errors: unknown[] = []
   const log = { error: (found: unknown) => void errors.push(found), warn: () => undefined }
   const listen = [{ host, port: 0 }]
-  const deps = { zone, listen, secondaries: ['127.0.0.2/32', '127.0.0.1/32'], notify, clock: () => 0, log }
+  const deps = {
+    zone,
+    listen,
+    secondaries: networks('127.0.0.2', '127.0.0.1'),
+    notify: dnsServers(...notify),
+    clock: () => 0,
+    log,
+  }
   const listener = await startZoneListener(deps)
   t.teardown(() => listener.stop(0))
   const [row] = domainsOfWorkspace(database.read, { workspaceId })
-  const [key] = dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? '' })
+  const [key] = dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? parseDomainName(ZONE) })
   const name = keyTargetOf(row ?? { id: '' }, key?.selector ?? '', ZONE)
   const port = listener.endpoints[0]?.port ?? 0
   return { database, listener, port, errors, serial: zone.readSerial, key: { name, text: key?.public_record ?? '' } }

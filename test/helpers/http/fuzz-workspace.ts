@@ -40,7 +40,7 @@ export async function populate(app: TestDaemon, key: string, domain: string): Pr
 
 async function filed(app: TestDaemon, workspaceId: string, domain: string, subject: string): Promise<string> {
   const id = uuidv7(app.now())
-  const envelope = JSON.stringify([`info@${domain}`])
+  const envelope = [`info@${domain}`]
   const email = inboundMail({ id, workspace_id: workspaceId, domain, envelope_to: envelope })
   await app.daemon.database.commit(
     storeInbound(email, Buffer.from(`From: ${subject}@b.test\r\nSubject: ${subject}\r\n\r\n${subject}\r\n`)),

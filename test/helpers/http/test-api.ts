@@ -2,22 +2,23 @@
  * The REST listener alone, on real sockets, with routes of a test: no database behind it, and time limits short
  * enough to wait for.
  */
+
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { z } from 'zod'
 import { addressKeyOf } from '../../../src/accounts/client-address.js'
 import { createRateLimit } from '../../../src/accounts/limits/rate-limit.js'
 import type { Principal } from '../../../src/accounts/principal.js'
-import { createProxyCheck } from '../../../src/api/http/client-address.js'
 import { type BodyPace, bodyPace } from '../../../src/api/http/input/read-body.js'
 import { createLargeAnswers } from '../../../src/api/http/output/large-answer.js'
-import { createIdentityResolver } from '../../../src/api/http/request-identity.js'
+import { type ApiApp, createApiApp } from '../../../src/api/http/pipeline/api-app.js'
+import { createReadinessCheck } from '../../../src/api/http/pipeline/readiness.js'
+import { createIdentityResolver } from '../../../src/api/http/pipeline/request-identity.js'
+import { createProxyCheck } from '../../../src/api/http/pipeline/request-source.js'
 import { json, type Route, type RouteSpec, route } from '../../../src/api/http/route.js'
 import { type ListenerTimeouts, listenerTimeouts } from '../../../src/api/http/server/api-server.js'
-import { type ApiApp, createApiApp } from '../../../src/api/http/server/app.js'
 import { Connections } from '../../../src/api/http/server/connections.js'
 import { type ApiEndpoint, type ApiListener, startApiListener } from '../../../src/api/http/server/listener.js'
-import { createReadinessCheck } from '../../../src/api/http/server/readiness.js'
 import { Refusal } from '../../../src/mail/refusal.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { ClientLog } from '../../../src/platform/connections/client-log.js'
@@ -25,6 +26,7 @@ import { createMemoryBudget, type MemoryBudget } from '../../../src/platform/mem
 import { createMemoryShares } from '../../../src/platform/memory/shares.js'
 import { openSpool, type Spool } from '../../../src/platform/spool-file.js'
 import { type Certificate, createSelfSigned } from '../certificates.js'
+import { networks } from '../config-values.js'
 import { temporaryFolder } from '../database/database.js'
 import { openWire, type Wire, type WireAddress, type WireAnswer } from './wire.js'
 
@@ -141,7 +143,7 @@ export async function startTestApi(t: Test, options: TestApiOptions = {}): Promi
   const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = testRoutes } = options
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
-  const isProxy = createProxyCheck(options.trustedProxies ?? [])
+  const isProxy = createProxyCheck(networks(...(options.trustedProxies ?? [])))
   const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
   const clientLines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
@@ -204,7 +206,7 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
       },
       requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
       clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
-      isProxy: createProxyCheck(options.trustedProxies ?? []),
+      isProxy: createProxyCheck(networks(...(options.trustedProxies ?? []))),
       clock,
     }),
     checkReadiness: createReadinessCheck({

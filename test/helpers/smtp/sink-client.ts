@@ -1,14 +1,14 @@
 /** What the SMTP client of delivery needs to talk to a scripted sink. */
 
-import type { OutboundMessage } from '../../../src/delivery/attempt/outbound-message.js'
-import { UnreachableHosts } from '../../../src/delivery/attempt/unreachable-hosts.js'
 import type { Host } from '../../../src/delivery/hosts/destination.js'
+import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
+import { createSessionOpener } from '../../../src/delivery/sessions/session-opener.js'
 import {
   defaultPoolSettings,
   SessionPool,
   type SessionPoolSettings,
 } from '../../../src/delivery/sessions/session-pool.js'
-import { createSessionOpener } from '../../../src/delivery/sessions/session-pool-opener.js'
+import type { OutboundMessage } from '../../../src/delivery/smtp/outbound-message.js'
 import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
 import { defaultTimeouts, type Timeouts } from '../../../src/delivery/smtp/timeouts.js'
 import { parseAddress, parseDomainName } from '../../../src/mail/address.js'

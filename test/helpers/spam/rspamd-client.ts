@@ -36,7 +36,12 @@ export function createClient(url: string, more: Partial<RspamdLimits> = {}): Tes
   const log: TestClient['log'][number][] = []
   const clock = { now: 0 }
   const write = (line: string): void => void log.push(JSON.parse(line) as TestClient['log'][number])
-  const deps = { url, clock: () => clock.now, log: pino({ level: 'trace' }, { write }), limits: { ...limits, ...more } }
+  const deps = {
+    url: new URL(url),
+    clock: () => clock.now,
+    log: pino({ level: 'trace' }, { write }),
+    limits: { ...limits, ...more },
+  }
   return { ask: createRspamdClient(deps), log, clock }
 }
 

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { defaultMimeLimits } from '../../../src/messages/mime/mime-parts.js'
 import { MimeProcess } from '../../../src/messages/mime/mime-parts-process.js'
+import { contentAnalyzer, messageDigester } from '../../fixtures/odd-analyzer.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const message = (text: string): Buffer => Buffer.from(`Subject: x\r\n\r\n${text}\r\n`)
@@ -46,25 +47,32 @@ t.test('an answer that comes after the time limit is not taken for that of the n
   t.match(await process.parse(message('second')), { kind: 'parts', parts: { text: 'second' } })
 })
 
-const studies = new URL('../../fixtures/odd-study.js', import.meta.url)
-
 t.test('a process that runs out of its heap, or holds too much outside of it, costs its message alone', async (t) => {
-  const small = new MimeProcess({ ...defaultMimeLimits, memory: 32 }, studies)
-  const narrow = new MimeProcess({ ...defaultMimeLimits, resident: 150 }, studies)
+  const small = new MimeProcess({ ...defaultMimeLimits, memory: 32 }, contentAnalyzer)
+  const narrow = new MimeProcess({ ...defaultMimeLimits, resident: 150 }, contentAnalyzer)
   t.teardown(() => Promise.all([small.end(), narrow.end()]))
   for (const [process, facts] of [
     [small, 'fill'],
     [narrow, 'fill-outside'],
   ] as const) {
-    t.match(await process.analyze(message('x'), facts), { kind: 'studied', outline: { hasText: true }, study: null })
-    t.match(await process.analyze(message('x'), 'count'), { study: { facts: 'count' } }, 'the next one has a process')
-    const read = await process.digest(message('x'), studies, facts)
+    t.match(await process.analyze(message('x'), facts), {
+      kind: 'analyzed',
+      summary: { hasText: true },
+      analysis: null,
+    })
+    t.match(
+      await process.analyze(message('x'), 'count'),
+      { analysis: { facts: 'count' } },
+      'the next one has a process',
+    )
+    const read = await process.digest(message('x'), messageDigester, facts)
     t.match(read, { kind: 'unreadable', why: 'memory' }, facts)
   }
 })
 
 t.test('if no process can be started, the message gets no result', async (t) => {
-  const broken = new MimeProcess(defaultMimeLimits, new URL('../../fixtures/no-such-study.js', import.meta.url))
+  const module = new URL('../../fixtures/no-such-analyzer.js', import.meta.url)
+  const broken = new MimeProcess(defaultMimeLimits, { ...contentAnalyzer, module })
   t.teardown(() => broken.end())
   await t.rejects(broken.parse(message('x')), { name: 'Refusal', kind: 'unavailable' })
   await t.rejects(broken.parse(message('x')), { name: 'Refusal', kind: 'unavailable' }, 'and the next is tried')

@@ -1,7 +1,11 @@
 /** Authentication on its own thread: the same verdicts, the bytes returned, and a free main thread. */
 import { RelaxedHash } from 'mailauth/lib/dkim/body/relaxed.js'
 import t, { type Test } from 'tap'
-import { AuthenticationThread } from '../../../src/receiving/authentication/authentication-thread.js'
+import { scanHeader } from '../../../src/mail/header-fields.js'
+import {
+  type AuthenticationResult,
+  AuthenticationThread,
+} from '../../../src/receiving/authentication/authentication-thread.js'
 import { type RecordZoneResolver, recordZone } from '../../helpers/dns/record-zone.js'
 import { rsaKey, signMessage } from '../../helpers/mail/sign-message.js'
 
@@ -21,12 +25,16 @@ function threadOf(t: Test): { readonly thread: AuthenticationThread; readonly re
   return { thread, resolver }
 }
 
+function authenticate(thread: AuthenticationThread, raw: Buffer): Promise<AuthenticationResult> {
+  return thread.authenticate(raw, scanHeader(raw), hereby)
+}
+
 t.test('verdicts come back with the bytes, and DNS queries go through the resolver of the main thread', async (t) => {
   const { thread, resolver } = threadOf(t)
   for (const body of ['', 'some words\r\n'.repeat(100_000)]) {
     const message = Buffer.from(signMessage(`${plain}${body}`, key, { domain: 'b.test' }))
     const wanted = Buffer.from(message)
-    const { authentication, raw } = await thread.authenticate(message, hereby)
+    const { authentication, raw } = await authenticate(thread, message)
     t.match(authentication, { spf: { result: 'pass' }, dkim: [{ result: 'pass' }], fromFields: 1 })
     t.ok(raw.equals(wanted), `${wanted.length} bytes`)
   }
@@ -36,33 +44,33 @@ t.test('verdicts come back with the bytes, and DNS queries go through the resolv
 t.test('a refusal is passed on, and does not affect the next message', async (t) => {
   const { thread } = threadOf(t)
   const endless = Buffer.from(`X-Lines: a\r\n${' a\r\n'.repeat(600_000)}${plain}`)
-  await t.rejects(thread.authenticate(endless, hereby), { name: 'Refusal', kind: 'malformed-message' })
-  t.match(await thread.authenticate(Buffer.from(plain), hereby), { authentication: { dkim: [] } })
+  await t.rejects(authenticate(thread, endless), { name: 'Refusal', kind: 'malformed-message' })
+  t.match(await authenticate(thread, Buffer.from(plain)), { authentication: { dkim: [] } })
 })
 
 t.test('when the thread ends, running and later messages are rejected', async (t) => {
   const { thread } = threadOf(t)
-  const under = thread.authenticate(Buffer.from(plain), hereby)
+  const under = authenticate(thread, Buffer.from(plain))
   const stopped = thread.stop()
   await t.rejects(under, { message: 'a message was not authenticated' })
   await stopped
-  await t.rejects(thread.authenticate(Buffer.from(plain), hereby), { message: 'authentication has ended' })
+  await t.rejects(authenticate(thread, Buffer.from(plain)), { message: 'authentication has ended' })
 })
 
 t.test('bodies are hashed outside the main thread, and a small message overtakes large ones', async (t) => {
   const { thread } = threadOf(t)
-  await thread.authenticate(Buffer.from(plain), hereby)
+  await authenticate(thread, Buffer.from(plain))
   const once = signMessage(`${plain}${'some words \r\n'.repeat(400_000)}`, key, { domain: 'b.test' })
   const large = signMessage(once, key, { domain: 'b.test', canonicalization: 'relaxed/simple' })
   let hashedHere = 0
   t.intercept(RelaxedHash.prototype, 'update', { value: () => (hashedHere += 1) })
   const order: string[] = []
   const hashed = Array.from({ length: 3 }, async () => {
-    const { authentication } = await thread.authenticate(Buffer.from(large), hereby)
+    const { authentication } = await authenticate(thread, Buffer.from(large))
     order.push('large')
     t.match(authentication, { dkim: [{ result: 'fail' }, { result: 'pass' }] }, 'both were hashed')
   })
-  await thread.authenticate(Buffer.from(plain), hereby)
+  await authenticate(thread, Buffer.from(plain))
   order.push('small')
   await Promise.all(hashed)
   t.equal(order[0], 'small')

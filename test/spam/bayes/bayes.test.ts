@@ -3,17 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { expireBayesData } from '../../../src/spam/bayes/expiry.js'
 import { type BayesDeps, learnMessage, messageFingerprintOf, unlearnMessage } from '../../../src/spam/bayes/learn.js'
-import {
-  type BayesVerdict,
-  buildLearnWrites,
-  buildUnlearnWrites,
-  findLearned,
-  readBayesCounts,
-} from '../../../src/spam/bayes/records.js'
+import { buildLearnWrites, buildUnlearnWrites, findLearned, readBayesCounts } from '../../../src/spam/bayes/records.js'
 import type { TokenCount } from '../../../src/spam/bayes/score.js'
 import { hashToken } from '../../../src/spam/bayes/token-keys.js'
 import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
 import type { Read } from '../../../src/storage/prepared.js'
+import type { BayesVerdict } from '../../../src/storage/tables/inbound-tables.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { messageWithText } from '../../helpers/spam/spam-messages.js'

@@ -30,16 +30,15 @@ t.test('the table types match the migrated schema', async (t) => {
   const { database } = await temporaryDatabase(t)
   const files = [
     'tables',
-    'email-tables',
-    'bayes-tables',
-    'inbound-tables',
-    'zone-tables',
+    'columns',
+    'account-tables',
     'content-tables',
-    'audience-tables',
-    'people-tables',
-    'import-tables',
-  ].map((name) => `src/storage/${name}.ts`)
-  t.strictSame(declaredTables(...files), migratedTables(database.read))
+    'domain-tables',
+    'email-tables',
+    'inbound-tables',
+  ]
+  const paths = files.map((name) => `src/storage/tables/${name}.ts`)
+  t.strictSame(declaredTables(...paths), migratedTables(database.read))
 })
 
 t.test('erasing a workspace covers every table with a workspace_id', async (t) => {

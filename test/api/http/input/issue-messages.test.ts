@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
-import { type FieldError, parseInput } from '../../../../src/api/http/input/input.js'
+import { type FieldError, parseInput } from '../../../../src/api/http/input/parse-input.js'
 import { exampleOf } from '../../../../src/api/openapi/example.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
 import { testDaemon } from '../../../helpers/daemon/test-daemon.js'

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { z } from 'zod'
-import { type Answer, json, linkRoute } from '../../../../src/api/http/route.js'
+import { type Answer, json, signedLinkRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
 import type { MemoryHolder } from '../../../../src/platform/memory/holders.js'
@@ -185,7 +185,7 @@ t.test('a rate-limited client is told when to retry, in three places', async (t)
 })
 
 t.test('a signed-link route needs no key, counts its clients, and accepts its own query only', async (t) => {
-  const link = linkRoute({
+  const link = signedLinkRoute({
     method: 'GET',
     path: '/links/:id',
     area: 'link',

@@ -1,6 +1,7 @@
 /**
- * Where a test file lies: at the path of the source file or folder that it tests, or it is a journey through the whole
- * daemon, or it is in the list below.
+ * Where a test file lies: at the path of the source file that it tests; for the small modules of a folder, at the path
+ * of the folder or inside of it by its name; in the folder, for tests beside other programs; in journeys/ or
+ * conformance/, if it drives the whole daemon; or it is in the list below.
  */
 import { posix } from 'node:path'
 
@@ -38,7 +39,7 @@ export function testPathOffences(tests: readonly string[], sources: readonly str
 function isPlaced(path: string, files: ReadonlySet<string>, folders: ReadonlySet<string>): boolean {
   if (EXCEPTIONS.has(path) || WHOLE_DAEMON.some((folder) => path.startsWith(folder))) return true
   const source = path.replace(/^test\//, 'src/').replace(/\.test\.ts$/, '.ts')
-  if (files.has(source)) return true
+  if (files.has(source) || folders.has(source.replace(/\.ts$/, ''))) return true
   const folder = posix.dirname(source)
   if (!folders.has(folder)) return false
   return PEERS.test(path) || posix.basename(folder) === posix.basename(source, '.ts')

@@ -17,7 +17,18 @@ import { openDatabase } from '../../../src/storage/open.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { stateWrite } from './state.js'
 
-const say = (line: string): number => writeSync(1, `${line}\n`)
+/** Waits while the pipe is full: it does not block. */
+function say(line: string): void {
+  for (;;) {
+    try {
+      writeSync(1, `${line}\n`)
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    }
+  }
+}
 
 function outcomeOf(error: unknown): string {
   return error instanceof StorageFault ? `fault ${error.code}` : String(error)

@@ -112,61 +112,58 @@ t.test('after a crash interrupted attempts are repeated, each later the more att
   t.equal(read(database, waiting.id).next_attempt_at, 7_000_000, 'what was not leased waits as it did')
 })
 
-t.test(
-  'due entries of a lane are postponed, no later than their maximum age, and no attempt is counted',
-  async (t) => {
-    const { database } = await temporaryDatabase(t)
-    const domain = parseDomainName('b.test')
-    const wanted = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
-    const due = { at: 101_000 }
-    const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
-    const postpone = (most = 500) => database.commit([postponeLane({ ...wanted, ...limits, most })])
-    const fresh = await entryOf(database, 'fresh@b.test', due)
-    const noticed = await entryOf(database, 'noticed@b.test', due)
-    const overdue = await entryOf(database, 'overdue@b.test', { at: 85_000 })
-    const old = await entryOf(database, 'old@b.test', { at: 85_000 })
-    const later = await entryOf(database, 'later@b.test', { at: 105_001 })
-    const held = await entryOf(database, 'held@b.test', due)
-    const sending = await entryOf(database, 'sending@b.test', due)
-    const others = [
-      await entryOf(database, 'x@c.test', due),
-      await entryOf(database, 'x@b.test', { ...due, workspaceId: 'ws_2' }),
-      await entryOf(database, 'low@b.test', { ...due, priority: 'low' }),
-    ]
-    await database.commit([
-      deferEntry({ id: noticed.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
-      deferEntry({ id: old.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
-      holdEntry(held.id, 0),
-      lease(sending, 900_000),
-    ])
-    await postpone()
-    const now = ({ id }: QueueEntry): unknown[] => {
-      const { next_attempt_at, waits_for, attempts } = read(database, id)
-      return [next_attempt_at, waits_for, attempts]
-    }
-    t.same(now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is to be told of the delay then')
-    t.same(now(noticed), [135_000, 'mx.b.test (down)', 0])
-    t.same(now(old), [135_000, 'mx.b.test (down)', 0])
-    t.same(now(overdue), [85_000, null, 0], 'it is tried in any case')
-    t.same(now(sending), [900_000, null, 1])
-    for (const other of [later, held, ...others]) t.same(now(other), [other.next_attempt_at, null, 0], other.recipient)
-    await database.commit([lease(read(database, noticed.id), 900_000)])
-    t.equal(read(database, noticed.id).waits_for, null, 'an attempt waits for nothing')
-    await database.commit([postponeLease({ id: noticed.id, until: 40_000, waitsFor: 'again' })])
-    t.match(read(database, noticed.id), { attempts: 0, leased: 0, next_attempt_at: 40_000, waits_for: 'again' })
-    await database.commit([postponeLease({ id: noticed.id, until: 50_000, waitsFor: 'never' })])
-    t.equal(read(database, noticed.id).next_attempt_at, 40_000, 'what is not leased is not given back')
-    await database.commit([retryEntry({ id: noticed.id, at: 104_500 })])
-    t.match(read(database, noticed.id), { next_attempt_at: 104_500, waits_for: null })
-    for (const at of [104_000, 103_000]) await entryOf(database, `at${at}@b.test`, { at })
-    await postpone(1)
-    t.same(
-      database.read('select recipient from queue where next_attempt_at in (103000, 104000)', []),
-      [{ recipient: 'at104000@b.test' }],
-      'the oldest first, in portions',
-    )
-  },
-)
+t.test('due entries of a lane are postponed, no later than their maximum age, and no attempt is counted', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const domain = parseDomainName('b.test')
+  const wanted = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
+  const due = { at: 101_000 }
+  const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
+  const postpone = (most = 500) => database.commit([postponeLane({ ...wanted, ...limits, most })])
+  const fresh = await entryOf(database, 'fresh@b.test', due)
+  const noticed = await entryOf(database, 'noticed@b.test', due)
+  const overdue = await entryOf(database, 'overdue@b.test', { at: 85_000 })
+  const old = await entryOf(database, 'old@b.test', { at: 85_000 })
+  const later = await entryOf(database, 'later@b.test', { at: 105_001 })
+  const held = await entryOf(database, 'held@b.test', due)
+  const sending = await entryOf(database, 'sending@b.test', due)
+  const others = [
+    await entryOf(database, 'x@c.test', due),
+    await entryOf(database, 'x@b.test', { ...due, workspaceId: 'ws_2' }),
+    await entryOf(database, 'low@b.test', { ...due, priority: 'low' }),
+  ]
+  await database.commit([
+    deferEntry({ id: noticed.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
+    deferEntry({ id: old.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
+    holdEntry(held.id, 0),
+    lease(sending, 900_000),
+  ])
+  await postpone()
+  const now = ({ id }: QueueEntry): unknown[] => {
+    const { next_attempt_at, waits_for, attempts } = read(database, id)
+    return [next_attempt_at, waits_for, attempts]
+  }
+  t.same(now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is to be told of the delay then')
+  t.same(now(noticed), [135_000, 'mx.b.test (down)', 0])
+  t.same(now(old), [135_000, 'mx.b.test (down)', 0])
+  t.same(now(overdue), [85_000, null, 0], 'it is tried in any case')
+  t.same(now(sending), [900_000, null, 1])
+  for (const other of [later, held, ...others]) t.same(now(other), [other.next_attempt_at, null, 0], other.recipient)
+  await database.commit([lease(read(database, noticed.id), 900_000)])
+  t.equal(read(database, noticed.id).waits_for, null, 'an attempt waits for nothing')
+  await database.commit([postponeLease({ id: noticed.id, until: 40_000, waitsFor: 'again' })])
+  t.match(read(database, noticed.id), { attempts: 0, leased: 0, next_attempt_at: 40_000, waits_for: 'again' })
+  await database.commit([postponeLease({ id: noticed.id, until: 50_000, waitsFor: 'never' })])
+  t.equal(read(database, noticed.id).next_attempt_at, 40_000, 'what is not leased is not given back')
+  await database.commit([retryEntry({ id: noticed.id, at: 104_500 })])
+  t.match(read(database, noticed.id), { next_attempt_at: 104_500, waits_for: null })
+  for (const at of [104_000, 103_000]) await entryOf(database, `at${at}@b.test`, { at })
+  await postpone(1)
+  t.same(
+    database.read('select recipient from queue where next_attempt_at in (103000, 104000)', []),
+    [{ recipient: 'at104000@b.test' }],
+    'the oldest first, in portions',
+  )
+})
 
 t.test('lists are narrowed by every filter', async (t) => {
   const { database } = await temporaryDatabase(t)

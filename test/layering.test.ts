@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ruleOffences } from './helpers/code/code-rules.js'
 import { layeringOffences, type Source } from './helpers/code/layering.js'
-import { testPathOffences } from './helpers/code/test-paths.js'
+import { findStaleExceptions, testPathOffences } from './helpers/code/test-paths.js'
 import { vocabularyOffences } from './helpers/code/vocabulary.js'
 
 const source = (path: string, ...lines: readonly string[]): Source => ({
@@ -114,6 +114,7 @@ t.test('a test file lies at the path of what it tests', async (t) => {
   const paths = (list: readonly Source[]): readonly string[] => list.map(({ path }) => path)
   const tests = paths(readSources('test')).filter((path) => path.endsWith('.test.ts'))
   t.same(testPathOffences(tests, paths(sources)), [])
+  t.same(findStaleExceptions(tests), [])
   const files = ['src/mail/header.ts', 'src/spam/bayes/tokens.ts']
   const placed = [
     'mail/header',

@@ -310,7 +310,7 @@ t.test('signing moves to the other key and back, each after it is seen in DNS', 
   t.same(app.errors, [])
 })
 
-t.test('of two workspaces that prove a name at the same moment one gets it', async (t) => {
+t.test('if two workspaces prove a name at the same moment, one gets it', async (t) => {
   const { app, zone } = await world(t)
   const [mine, theirs] = await Promise.all([add(app, 'c.test'), add(app, 'c.test', app.otherKey)])
   publish(zone, mine)

@@ -111,7 +111,7 @@ t.test('mail that soon expires, for a host that was down for a second', async (t
   t.same(app.errors, [])
 })
 
-t.test('of many entries that wait for a host, one finds out that it is back, then the rest goes', async (t) => {
+t.test('one of many entries that wait for a host finds out that it is back, then the rest goes', async (t) => {
   const answers: ((answer: SinkAnswer) => void)[] = []
   const greeting = (): Promise<SinkAnswer> => new Promise((resolve) => answers.push(resolve))
   const sink = await openSink({

@@ -124,7 +124,7 @@ t.test('an attempt that began without a release, by an internal fault, counts as
   await t.rejects(cancelScheduled(database, viewer, id, 5000), { ...conflict('scheduled'), message: /is being sent/ })
 })
 
-t.test('of a concurrent change and release one is done and the other misses completely', async (t) => {
+t.test('a concurrent change and release: one is done and the other misses completely', async (t) => {
   for (const act of [cancelScheduled, reschedule, sendScheduledNow]) {
     for (const first of ['change', 'release']) {
       const { viewer, id, entries } = await storeScheduled()

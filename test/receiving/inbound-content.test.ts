@@ -73,7 +73,7 @@ t.test('missing or empty fields are stored as empty', async (t) => {
   t.match(summaryOf(message(...Array.from({ length: 10_001 }, () => 'X: y'))), { subject: '' })
 })
 
-t.test('of a long thread the first and the last message ids are stored', async (t) => {
+t.test('the first and the last message ids of a long thread are stored', async (t) => {
   const ids = Array.from({ length: 80 }, (_, n) => `<${n}@b.test>`)
   const kept = parseReferenceIds(ids.join(' '), '')
   t.equal(kept.length, 50)
@@ -82,7 +82,7 @@ t.test('of a long thread the first and the last message ids are stored', async (
   t.same(parseReferenceIds('<1@b.test> <1@b.test> <no> junk', '<2@b.test>'), ['<1@b.test>'])
 })
 
-t.test('of endless lists the beginning is read, complete addresses only', async (t) => {
+t.test('the beginning of endless lists is read, complete addresses only', async (t) => {
   const raw = message(
     ...Array.from({ length: 9_000 }, () => `To: ${'a@b.test,'.repeat(100)}`),
     `Cc: ${Array.from({ length: 180 }, (_, n) => `c${n}@${`${'x'.repeat(48)}.`.repeat(4)}test`).join(',')}`,

@@ -53,7 +53,7 @@ function finishedSync(lines: readonly string[]): boolean {
   return lines.slice(begun).some((later) => later.startsWith(`${thread} `) && /sync resumed>.*= 0$/.test(later))
 }
 
-t.test('of processes that start at once, one creates the database and all can use it', async (t) => {
+t.test('when processes start at once, one creates the database and all can use it', async (t) => {
   const file = fileIn(temporaryFolder(t))
   const children = Array.from({ length: 4 }, () => startChild(t, file, 'once'))
   await Promise.all(children.map((child) => child.ended))

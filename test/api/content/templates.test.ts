@@ -134,7 +134,7 @@ t.test('a template is created, listed, read, updated and deleted', async (t) => 
   t.same(app.errors, [])
 })
 
-t.test('of two concurrent updates neither is lost', async (t) => {
+t.test('two concurrent updates are both kept', async (t) => {
   const id = await createTemplate(app, { name: 'n', subject: 's', text: 't' })
   const changes = [{ name: 'new' }, { subject: '{{a}}' }, { html: '{{b}}' }, { text: '{{c}}' }]
   await Promise.all(changes.map((body) => app.rest('PATCH', `/v1/templates/${id}`, { body })))

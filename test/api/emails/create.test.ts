@@ -279,7 +279,7 @@ t.test('an idempotency key repeats the first answer and refuses another body', a
   t.equal(later.status, 201, 'a day later it is a new key')
 })
 
-t.test('of fifty equal concurrent requests one is sent and all get the same answer', async (t) => {
+t.test('fifty equal concurrent requests send one email, and all get the same answer', async (t) => {
   const { app } = await appWithSink(t)
   for (const [path, body] of [
     ['/v1/emails', email],

@@ -111,7 +111,7 @@ t.test('an address is removed by its name, however it is written', async (t) => 
   }
 })
 
-t.test('of concurrent requests exactly one adds an address, and exactly one removes it', async (t) => {
+t.test('exactly one of many concurrent requests adds an address, and exactly one removes it', async (t) => {
   const app = await testDaemon(t)
   const everybody = Array.from({ length: 20 })
   const added = await Promise.all(everybody.map((_, n) => add(app, n % 2 === 0 ? 'x@b.test' : 'X@B.test')))

@@ -304,7 +304,7 @@ t.test('an expired invitation is gone, and a new one takes its place', async (t)
   t.equal((await invite(app, 'nina@b.test')).status, 201)
 })
 
-t.test('of two concurrent invitations of the same address one is made', async (t) => {
+t.test('two concurrent invitations of the same address make one', async (t) => {
   const app = await testDaemon(t)
   const answers = await Promise.all(Array.from({ length: 5 }, () => invite(app, 'nina@b.test')))
   t.same(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409])

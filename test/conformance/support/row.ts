@@ -6,7 +6,7 @@
  */
 import type { Shape } from './shapes.js'
 
-/** Whose key is used. `stranger` is the owner of another workspace. */
+/** Whose key is used. `stranger`: the owner of another workspace. */
 export type Asker =
   | 'owner'
   | 'admin'

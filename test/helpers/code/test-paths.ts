@@ -36,6 +36,11 @@ export function testPathOffences(tests: readonly string[], sources: readonly str
     .map((path) => `${path}: neither the path of a source file or folder nor a journey`)
 }
 
+/** Entries of the list whose file is gone. */
+export function findStaleExceptions(tests: readonly string[]): readonly string[] {
+  return [...EXCEPTIONS.keys()].filter((path) => !tests.includes(path))
+}
+
 function isPlaced(path: string, files: ReadonlySet<string>, folders: ReadonlySet<string>): boolean {
   if (EXCEPTIONS.has(path) || WHOLE_DAEMON.some((folder) => path.startsWith(folder))) return true
   const source = path.replace(/^test\//, 'src/').replace(/\.test\.ts$/, '.ts')

@@ -193,7 +193,7 @@ t.test('a failure returns the message, any other report its header', (t) => {
   t.end()
 })
 
-t.test('of a very long header the first fields are returned', (t) => {
+t.test('if the header is very long, its first fields are returned', (t) => {
   const long = Buffer.concat([Buffer.from(`A: 1\r\nB: ${'x'.repeat(60_000)}\r\n`), original])
   t.equal(parts({ ...report, original: long })[2]?.body, 'A: 1\r\n')
   t.end()

@@ -144,7 +144,7 @@ t.test('a signature whose key does not fit fails', async (t) => {
   t.equal(await dkimOf({}, keyAt('b.test', short.record), short), 'policy: weak-key')
 })
 
-t.test('of several records the one with a key is used', async (t) => {
+t.test('if there are several records, the one with a key is used', async (t) => {
   t.equal(await dkimOf({}, { 's._domainkey.b.test': { TXT: ['v=spf1 -all', key.record] } }), 'pass')
 })
 
@@ -208,7 +208,7 @@ t.test('a signature longer than any signer writes is skipped before it costs any
   await t.rejects(look(crowded), { kind: 'malformed-message', message: /^From of 82\d+ octets/ })
 })
 
-t.test('of unverified signatures a few are reported, and little of each', async (t) => {
+t.test('a few unverified signatures are reported, and little of each', async (t) => {
   const one = `DKIM-Signature: v=1; d=${'b'.repeat(9_000)}.test; s=s; h=from\r\n`
   const { dkim } = await look(`${one.repeat(150)}${plain}`, { zone: good })
   t.equal(dkim.length, 20)

@@ -42,7 +42,7 @@ const policy: RecipientPolicy = {
 
 interface Sent {
   readonly id: string
-  /** Of its recipients, in their order. */
+  /** The recipients of the email, in their order. */
   readonly ids: readonly string[]
   readonly path: (place?: number, key?: KeyObject) => string
 }
@@ -466,7 +466,7 @@ t.test('a report about other recipients is stored and logged with their names, u
   t.equal(kept.length, 2)
 })
 
-t.test('of the members of an alias the mildest outcome counts', async (t) => {
+t.test('the mildest outcome among the members of an alias counts', async (t) => {
   const { send, arrive, statuses, events } = await home(t)
   const email = await send()
   const member = (lines: readonly string[]): string[] => ['Original-Recipient: rfc822; bob@b.test', ...lines]

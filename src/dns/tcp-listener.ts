@@ -1,6 +1,7 @@
 /** The listener over TCP: how many connections there may be, and their end. */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { originOf } from '../accounts/client-address.js'
+import { boundAddressOf } from '../platform/bound-address.js'
 import {
   type ConnectionLimiter,
   type ConnectionSlot,
@@ -51,7 +52,7 @@ export async function openTcpListener(
   await bindServer(server, { host, port })
   // Such as a system without file descriptors: the next connection may find some.
   server.on('error', (error) => log.error({ err: error }, 'a listener of the service zone has a fault'))
-  const { address, port: given } = server.address() as AddressInfo // bound to a port, never to a path
+  const { address, port: given } = boundAddressOf(server)
   return {
     endpoint: { host: address, port: given },
     stop: async (patience) => {

@@ -3,7 +3,6 @@
  *
  * The reply tells a stranger what to do; the log and the counts tell us which rule it was.
  */
-
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
 import { keysOf } from '../../platform/records.js'
 import type { SmtpReply } from '../session/protocol-fault.js'

@@ -104,7 +104,7 @@ export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice
     at = field.end
   }
   pieces.push(raw.subarray(at, header.end))
-  if (header.end > 0 && raw[header.end - 1] !== LF) pieces.push(Buffer.from('\r\n'))
+  if (at < header.end && raw[header.end - 1] !== LF) pieces.push(Buffer.from('\r\n'))
   pieces.push(Buffer.from(append))
   if (header.bodyStart === header.end && header.end < raw.length) pieces.push(Buffer.from('\r\n'))
   pieces.push(raw.subarray(header.end))

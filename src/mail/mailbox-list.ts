@@ -12,7 +12,6 @@ import addressparser from 'nodemailer/lib/addressparser'
 import { type Address, tryParseAddress } from './address.js'
 import { decodeHeaderText } from './header-text.js'
 import { Refusal } from './refusal.js'
-import { parseSimpleMailbox } from './simple-mailbox.js'
 
 export interface Mailbox {
   /** Null: not an address. */
@@ -23,6 +22,23 @@ export interface Mailbox {
 
 /** 8 KB: a hundred mailboxes with long names. */
 export const MAX_LIST_LENGTH = 8192
+
+const MAX_SIMPLE_LENGTH = 320
+const simpleForm =
+  /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
+
+/**
+ * The forms that nearly every address field has: `user@host.example`, `<user@host.example>`
+ * and `Some Name <user@host.example>`, in plain ASCII without quotes, comments or encoded
+ * words. A shortcut around the parser that knows all other forms: it returns what `parseMailboxList` returns, and
+ * null says nothing of the value.
+ */
+export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
+  if (value.length > MAX_SIMPLE_LENGTH) return null
+  const [, name = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
+  const address = tryParseAddress(inBrackets ?? alone)
+  return address === null ? null : { address, name }
+}
 
 /** `value` is unfolded and not decoded: encoded words are names, never syntax. */
 export function parseMailboxList(value: string): readonly Mailbox[] {

@@ -8,7 +8,7 @@ import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { attemptsOfEmail } from './queue/attempts.js'
 import { entryById } from './queue/queue.js'
 import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
-import { rollUp } from './states.js'
+import { rollUp } from './roll-up.js'
 
 type Attempt = ReturnType<typeof attemptsOfEmail>[number]
 type Recipient = ReturnType<typeof recipientsOfEmail>[number]

@@ -11,12 +11,13 @@ import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
+import type { NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
 import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkSender } from './sender-policy.js'
-import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+import type { MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
 
 export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
@@ -98,7 +99,7 @@ function checkSenders(
   { findVerifiedDomain }: PrepareDeps,
   principal: Principal,
   envelopeFrom: Address | '',
-  from: readonly Author[],
+  from: readonly NamedAddress[],
 ): SendingDomain | undefined {
   const isVerified = (workspaceId: string, domain: string): boolean =>
     findVerifiedDomain(workspaceId, domain) !== undefined

@@ -3,6 +3,7 @@ import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
+import type { NamedAddress } from '../mail/named-address.js'
 import type { Priority } from '../storage/tables/tables.js'
 
 export interface SubmittedRecipient {
@@ -46,15 +47,10 @@ export interface SendingOptions {
   readonly scheduledFor: number | null
 }
 
-export interface Author {
-  readonly address: Address
-  readonly name: string
-}
-
 /** What lists, events and answers show of a message. */
 export interface MessageSummary {
   /** All of the From field; the first is shown. */
-  readonly from: readonly [Author, ...Author[]]
+  readonly from: readonly [NamedAddress, ...NamedAddress[]]
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
   readonly replyTo: readonly Mailbox[]

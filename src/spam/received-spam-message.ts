@@ -6,9 +6,8 @@
  * nothing of them: the rules about them stay silent.
  */
 
-import type { Authentication } from '../messages/inbound/authentication-results.js'
+import { type Authentication, summarizeResults } from '../messages/inbound/authentication-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
-import { summarizeResults } from '../messages/inbound/result-summary.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'

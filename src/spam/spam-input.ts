@@ -9,9 +9,9 @@
 import { readFieldValue } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { type Mailbox, parseMailboxList, truncateList } from '../mail/mailbox-list.js'
+import { parseMessageDate } from '../mail/message-date.js'
 import { Refusal } from '../mail/refusal.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
-import { parseFieldDate } from './facts/field-date.js'
 import { scanMimeOutline } from './facts/mime-outline.js'
 import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from './spam-message.js'
 
@@ -61,7 +61,7 @@ export function buildSpamMessage({ raw, header, parts }: ParsedMessage, context:
 function readArrivalTime(fields: readonly SpamField[]): number {
   const value = (name: string): string => fields.find((field) => field.name === name)?.value ?? ''
   const received = value('received')
-  const dates = [parseFieldDate(received.slice(received.lastIndexOf(';') + 1)), parseFieldDate(value('date'))]
+  const dates = [parseMessageDate(received.slice(received.lastIndexOf(';') + 1)), parseMessageDate(value('date'))]
   return dates.find((date) => date !== null) ?? 0
 }
 

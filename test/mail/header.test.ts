@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { findFields, type Header, readFieldValue, scanHeader, spliceHeader } from '../../src/mail/header-fields.js'
 import { decodeHeaderText } from '../../src/mail/header-text.js'
-import { isUnambiguous, parseMailboxList, truncateList } from '../../src/mail/mailbox-list.js'
+import { isUnambiguous, parseMailboxList, parseSimpleMailbox, truncateList } from '../../src/mail/mailbox-list.js'
 import { formatMessageDate } from '../../src/mail/message-date.js'
 import { createMessageId, isMessageId } from '../../src/mail/message-id.js'
-import { parseSimpleMailbox } from '../../src/mail/simple-mailbox.js'
 import { oddMessages } from '../fixtures/odd-messages.js'
 
 function scanText(text: string): { readonly fields: readonly [string, string][]; readonly body: string | null } {

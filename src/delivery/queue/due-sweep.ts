@@ -6,9 +6,8 @@
  * queue is. What finds its lane full is passed over; the lane is refilled by itself
  * when it has drained. A change from outside (`reset`) starts the sweeps over.
  */
-import { dueEntriesOfLane, dueEntriesOfWorkspace } from '../../messages/queue/due-entries.js'
+import { dueEntriesOfLane, dueEntriesOfWorkspace, nextWorkspaceInQueue } from '../../messages/queue/due-entries.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { nextWorkspaceInQueue } from '../../messages/queue/queue-workspaces.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Lanes, ShortLane } from './lanes.js'
 

@@ -5,9 +5,10 @@
  * other without a change of the customer's DNS. `keyChain` keeps each signing key as a
  * `KeyObject`: parsing a PEM costs more than signing with it.
  */
-import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
+import type { DkimKey } from './sign.js'
 
 export const selectors = ['dkim1', 'dkim2'] as const
 
@@ -81,15 +82,9 @@ export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: string }>()
     .orderBy('selector'),
 )
 
-export interface SigningKey {
-  readonly domain: string
-  readonly selector: string
-  readonly keyObject: KeyObject
-}
-
 export interface SigningKeyCache {
   /** The key that signs for the domain, or undefined where there is none. */
-  readonly find: (workspaceId: string, domain: string) => SigningKey | undefined
+  readonly find: (workspaceId: string, domain: string) => DkimKey | undefined
   readonly forget: (workspaceId: string, domain: string) => void
   readonly drop: () => void
 }
@@ -97,7 +92,7 @@ export interface SigningKeyCache {
 const MAX_KEYS = 1_000
 
 export function createSigningKeyCache({ read }: { readonly read: Read }): SigningKeyCache {
-  const cache = new Map<string, SigningKey>()
+  const cache = new Map<string, DkimKey>()
   return {
     find: (workspaceId, domain) => {
       const name = cacheKeyOf(workspaceId, domain)

@@ -10,6 +10,8 @@
  * The label in a key's target belongs to one registration alone, and so does the key: that is
  * what proves whose domain it is. The mail host's target is the same for everybody.
  */
+
+import { toPrintableAscii } from '../../mail/printable.js'
 import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { holdsKey } from '../dkim/key-record.js'
 import { isIncomingKey } from '../dkim/rotation-step.js'
@@ -127,14 +129,9 @@ function describeAnswer(
 ): string | null {
   const [target] = recordsOf(cname)
   const texts = target === undefined ? others.flatMap((lookup) => recordsOf(lookup).map(formatRecord)) : [target]
-  return texts.length === 0 ? null : sanitizeText(texts.join(', ')).slice(0, MAX_FOUND_LENGTH)
+  return texts.length === 0 ? null : toPrintableAscii(texts.join(', ')).slice(0, MAX_FOUND_LENGTH)
 }
 
 function formatRecord(record: string | MxRecord): string {
   return typeof record === 'string' ? record : `${record.preference} ${record.exchange}.`
-}
-
-/** Strangers write it, terminals and pages show it. */
-function sanitizeText(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?')
 }

@@ -1,6 +1,7 @@
 /** What a delivery status notification tells: the words that its parts share. */
 import type { Address } from '../../mail/address.js'
 import type { DsnReturn } from '../../mail/dsn-parameters.js'
+import { toPrintableText } from '../../mail/printable.js'
 
 /** `success` is for recipients that asked for it: delivered, or relayed to where reports end. */
 export type DsnKind = 'failed' | 'delayed' | 'success'
@@ -38,10 +39,7 @@ export interface DsnReport {
 
 /** `text` on one line, fit for a header field: blanks single, nothing that ends a line, nothing invisible. */
 export function toOneLine(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
-    .trim()
+  return toPrintableText(text.replace(/\s+/g, ' ')).trim()
 }
 
 /** Words in lines of at most 76 characters, each after `indent`. A longer word stands alone; one over 900 octets is cut. */

@@ -7,6 +7,7 @@
  */
 import { needsUtf8 } from '../../mail/address.js'
 import { formatMessageDate } from '../../mail/message-date.js'
+import { toPrintableAscii } from '../../mail/printable.js'
 import { type DsnRecipient, type DsnReport, toOneLine, wrapText } from './dsn-report.js'
 
 export interface DeliveryStatus {
@@ -50,7 +51,7 @@ function formatRecipientFields(recipient: DsnRecipient, field: FieldWriter): str
 
 function formatField(name: string, value: string, global: boolean): string {
   const line = toOneLine(value)
-  const text = global ? line : line.replace(/[^\x20-\x7e]/gu, '?')
+  const text = global ? line : toPrintableAscii(line)
   return `${wrapText(`${name}: ${text}`, ' ').join('\r\n').slice(1)}\r\n`
 }
 

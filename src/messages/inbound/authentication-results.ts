@@ -82,3 +82,21 @@ export interface Connection {
   /** Ours: the first word of what we write. */
   readonly hostname: string
 }
+
+/** One word for each check, as the interface shows them. */
+export interface ResultSummary {
+  readonly spf_result: 'pass' | 'fail' | 'neutral'
+  readonly dkim_result: DkimResult | 'none'
+  readonly dmarc_result: DmarcResult
+}
+
+const dkimRanking: readonly DkimResult[] = ['pass', 'fail', 'temperror', 'policy', 'permerror']
+
+/** SPF is folded to three words; if there are several signatures, the best result counts. */
+export function summarizeResults({ spf, dkim, dmarc }: Authentication): ResultSummary {
+  return {
+    spf_result: spf.result === 'pass' || spf.result === 'fail' ? spf.result : 'neutral',
+    dkim_result: dkimRanking.find((word) => dkim.some(({ result }) => result === word)) ?? 'none',
+    dmarc_result: dmarc.result,
+  }
+}

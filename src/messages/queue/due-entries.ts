@@ -53,3 +53,13 @@ export const dueEntriesOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
     .limit(slot('limit'))
     .$castTo<QueueEntry>(),
 )
+
+/** The next workspace that has entries in the queue: one step of an index. */
+export const nextWorkspaceInQueue = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('workspace_id')
+    .where('workspace_id', '>', slot('after'))
+    .orderBy('workspace_id')
+    .limit(1),
+)

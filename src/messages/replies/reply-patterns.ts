@@ -11,6 +11,8 @@
  * nested repetition. Known limit: English, plus a few words of the other languages in
  * which large providers answer.
  */
+
+import type { Stage } from '../../mail/reply.js'
 import { patternsOfContent } from './reply-patterns/content.js'
 import { patternsOfPace } from './reply-patterns/pace.js'
 import type { ReplyPattern } from './reply-patterns/pattern.js'
@@ -19,7 +21,6 @@ import { patternsOfFullMailbox, patternsOfRecipient } from './reply-patterns/rec
 import { patternsOfReputation } from './reply-patterns/reputation.js'
 import { patternsOfSender } from './reply-patterns/sender.js'
 import { patternsOfServer } from './reply-patterns/server.js'
-import type { Stage } from './stage.js'
 
 const replyPatterns: readonly ReplyPattern[] = [
   ...providerCodes,

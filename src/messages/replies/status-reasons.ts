@@ -5,8 +5,9 @@
  * Exchange Online adds. Codes that servers spray without meaning (X.0.0, X.1.0, X.2.0,
  * plain 550) are left out on purpose: they stay `unclassified`.
  */
+
+import type { Stage } from '../../mail/reply.js'
 import type { Reason } from './reasons.js'
-import type { Stage } from './stage.js'
 
 const reasonsByDetail: Readonly<Record<string, Reason>> = {
   '1.1': 'bad-mailbox',

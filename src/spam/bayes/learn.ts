@@ -47,12 +47,3 @@ export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: 
     if (await tryCommit(made)) return true
   }
 }
-
-/** Takes back what was learned of a message; resolves to whether there was anything. */
-export async function unlearnMessage({ read, commit }: BayesDeps, message: MessageRef): Promise<boolean> {
-  for (;;) {
-    const before = findLearned(read, message)
-    if (before === null) return false
-    if (await tryCommit(commit(buildUnlearnWrites(before)))) return true
-  }
-}

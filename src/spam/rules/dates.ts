@@ -2,7 +2,7 @@
  * The Date field against the moment of receiving, never against the clock: an old message that
  * is read again scores as it did.
  */
-import { parseFieldDate } from '../facts/field-date.js'
+import { parseMessageDate } from '../../mail/message-date.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
@@ -10,7 +10,7 @@ const HOUR = 3_600_000
 
 /** Hours that the message says to be written after it came. */
 function hoursAhead(facts: SpamFacts): number {
-  const written = parseFieldDate(firstValueOf(facts, 'date'))
+  const written = parseMessageDate(firstValueOf(facts, 'date'))
   return written === null ? 0 : (written - facts.message.receivedAt) / HOUR
 }
 
@@ -20,7 +20,7 @@ export const dateRules: readonly SpamRule[] = [
     name: 'DATE_UNREADABLE',
     weight: 2.3,
     description: 'a Date that is none',
-    test: (facts) => firstValueOf(facts, 'date') !== '' && parseFieldDate(firstValueOf(facts, 'date')) === null,
+    test: (facts) => firstValueOf(facts, 'date') !== '' && parseMessageDate(firstValueOf(facts, 'date')) === null,
   },
   {
     name: 'DATE_ODD_ZONE',

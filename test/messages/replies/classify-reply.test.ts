@@ -349,7 +349,7 @@ t.test('an unclassified 5xx to RCPT is permanent and suppresses nothing', async 
     reason: 'unclassified',
     status: '5.0.0',
     recipientsFault: false,
-    passes: false,
+    isTransient: false,
   })
 })
 

@@ -1,6 +1,7 @@
 /** One row of the table that `reply-patterns` reads from top to bottom. */
+
+import type { Stage } from '../../../mail/reply.js'
 import type { Reason } from '../reasons.js'
-import type { Stage } from '../stage.js'
 
 export interface ReplyPattern {
   readonly reason: Reason

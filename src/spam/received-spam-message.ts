@@ -1,9 +1,7 @@
 /**
- * What spam scoring is told of a message that came in: its bytes, and what its record knows
- * of the client that brought it.
+ * The input of spam scoring for an inbound message: its content, and what its record knows of the client.
  *
- * A record without results of authentication (none were made, or they are not readable) says
- * nothing of them: the rules about them stay silent.
+ * If the record has no readable authentication results, the rules about them do not match.
  */
 
 import { type Authentication, summarizeResults } from '../messages/inbound/authentication-results.js'
@@ -46,7 +44,10 @@ function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>):
   return kept as Authentication
 }
 
-/** Of several signatures the best speaks; SPF keeps its full word, of which `softfail` weighs too. */
+/**
+ * If there are several signatures, the best result counts. SPF keeps its full result, since `softfail` has a
+ * weight.
+ */
 function toSpamAuthentication(results: Authentication): SpamAuthentication {
   const { dkim_result: dkim, dmarc_result: dmarc } = summarizeResults(results)
   return { spf: results.spf.result, dkim, dmarc, iprev: results.iprev.result }

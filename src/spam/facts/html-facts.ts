@@ -1,12 +1,12 @@
 /**
- * What rules want to know of a message's HTML, gathered in one pass: the text that people see,
- * the text that they do not, links with their words, and counts.
+ * Facts about a message's HTML for the rules, gathered in one pass: visible text, hidden text, links with their
+ * words, and counts.
  *
- * A style holds until its element ends. Only elements that change the look are kept, and an end
- * tag is held against the innermost of them alone: a page that closes in the wrong order is read
- * a little wrong, and none is read slowly.
+ * A style applies until its element ends. Only elements that change the style are stored, and an end tag is
+ * compared with the innermost of them alone: a page with wrong nesting is read slightly wrong, and no page is read
+ * slowly.
  *
- * Limits: those of `mail/html/read-html`; 64,000 characters of visible text, 500 links, 200 kept elements.
+ * Limits: those of `mail/html/read-html`; 64,000 characters of visible text, 500 links, 200 stored elements.
  */
 import { blockElements, cellElements, unrenderedElements, voidElements } from '../../mail/html/elements.js'
 import { type HtmlAttribute, type HtmlHandler, type HtmlTag, readHtml } from '../../mail/html/read-html.js'

@@ -1,4 +1,4 @@
-/** What is attached, by its name and its declared type. */
+/** Rules on attachments, by name and declared type. */
 import { hasDirectionOverride } from '../facts/script-facts.js'
 import type { SpamAttachment } from '../spam-message.js'
 import type { SpamRule } from '../spam-rule.js'

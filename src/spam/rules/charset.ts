@@ -1,4 +1,4 @@
-/** Games with letters and charsets. */
+/** Rules on tricks with letters and charsets. */
 import { countInvisibleInWords, countMixedWords, hasDirectionOverride } from '../facts/script-facts.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'

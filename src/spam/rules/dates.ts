@@ -1,6 +1,6 @@
 /**
- * The Date field against the moment of receiving, never against the clock: an old message that
- * is read again scores as it did.
+ * Rules on the Date field. It is compared with the time of receipt, never with the clock, so an old message keeps
+ * its score when it is scored again.
  */
 import { parseMessageDate } from '../../mail/message-date.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
@@ -8,7 +8,7 @@ import type { SpamRule } from '../spam-rule.js'
 
 const HOUR = 3_600_000
 
-/** Hours that the message says to be written after it came. */
+/** Hours between the Date field and the time of receipt. */
 function hoursAhead(facts: SpamFacts): number {
   const written = parseMessageDate(firstValueOf(facts, 'date'))
   return written === null ? 0 : (written - facts.message.receivedAt) / HOUR

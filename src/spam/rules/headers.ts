@@ -1,4 +1,4 @@
-/** What the header fields say, and what is missing of them. */
+/** Rules on header fields: their values, and those that are missing. */
 import { freeMailDomains } from '../facts/host-kinds.js'
 import { countFields, firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import { registeredDomainOf } from '../facts/url-facts.js'
@@ -16,7 +16,7 @@ function replyOrganizationOf({ message }: SpamFacts): string | null {
     : registeredDomainOf(address.slice(address.lastIndexOf('@') + 1))
 }
 
-/** Names a recipient by the local part of the address: what a program fills in. */
+/** The display name of a recipient is its local part, as programs fill it in. */
 function hasRecipientInSubject({ message }: SpamFacts): boolean {
   const subject = message.subject.toLowerCase()
   return message.to.slice(0, 20).some(({ address }) => {

@@ -1,4 +1,4 @@
-/** Tricks of HTML: what is hidden from people or from filters, and what a mail need not do. */
+/** Rules on HTML: content hidden from people or from filters, and features that mail does not need. */
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
@@ -7,7 +7,7 @@ const hasTag =
   ({ html }: SpamFacts): boolean =>
     names.some((name) => html.tags.has(name))
 
-/** Newsletters hide a line of preview: that much is no trick. */
+/** Newsletters hide a line of preview text: that much is allowed. */
 const MAX_PREVIEW_LENGTH = 400
 
 const countTags = (facts: SpamFacts, name: string): number => facts.html.tags.get(name) ?? 0

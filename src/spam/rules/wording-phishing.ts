@@ -1,6 +1,6 @@
 /**
- * Words of present-day fraud: what it promises or threatens so that a link is followed. Where the account
- * itself is said to be in danger (`FRAUD_ACCOUNT`), these say it once more and count nothing.
+ * Rules on the wording of phishing: what it promises or threatens so that a link is followed. If the account
+ * itself is said to be in danger (`FRAUD_ACCOUNT`), these would repeat it and do not count.
  */
 import type { PhishingTopic } from '../facts/phishing-phrases.js'
 import type { SpamRule } from '../spam-rule.js'

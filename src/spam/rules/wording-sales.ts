@@ -1,4 +1,4 @@
-/** Words of those who sell to strangers. All are common words: only together do they weigh. */
+/** Rules on the wording of unsolicited sales. All are common words: they weigh only together. */
 import { type SpamRule, wordingRule } from '../spam-rule.js'
 
 export const salesWording: readonly SpamRule[] = [

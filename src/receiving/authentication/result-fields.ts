@@ -1,9 +1,9 @@
 /**
- * The two fields that tell readers of a message what we found: Authentication-Results
- * (RFC 8601) and Received-SPF (RFC 7208 section 9.1): their values, folded.
+ * The values, folded, of the two fields that report the results: Authentication-Results (RFC 8601) and
+ * Received-SPF (RFC 7208 section 9.1).
  *
- * Every value in them may be a stranger's: what is no token is a quoted string, what is not
- * printable ASCII becomes `?`, what is longer than a line may be is cut.
+ * Values may be untrusted input: anything but a token becomes a quoted string, anything but printable ASCII
+ * becomes `?`, and long values are cut.
  */
 
 import { toPrintableAscii } from '../../mail/printable.js'
@@ -15,7 +15,7 @@ import type {
 } from '../../messages/inbound/authentication-results.js'
 
 const FOLD = '\r\n '
-/** Octets of one value: a line stays far under the 998 of RFC 5322 section 2.1.1. */
+/** Octets of one value, so that a line stays far below the 998 of RFC 5322 section 2.1.1. */
 const MAX_VALUE = 300
 
 export function formatAuthenticationResults(found: Authentication, connection: Connection): string {

@@ -117,7 +117,7 @@ function sanitizeValue(value: string): string {
 }
 
 interface CircuitBreaker {
-  /** True while requests are paused after failures. */
+  /** True while requests are paused: after repeated failures, until a pause ends and one request may try. */
   readonly isOpen: () => boolean
   readonly recordSuccess: <T>(verdict: T) => T
   readonly recordFailure: (reason: string) => null

@@ -1,15 +1,15 @@
 /**
- * The states of a recipient, and the state of an email rolled up from them.
+ * The status of a recipient, and the status of an email rolled up from its recipients.
  *
  *   scheduled  waits for its time            queued     waits for an attempt, or is held
- *   sent       a next hop took it over       delivered  an MX of the recipient's domain took it
- *   bounced    refused for good, or expired after temporary refusals only
- *   failed     no server was ever reached, or the operator or the domain's end removed it
+ *   sent       a next hop accepted it        delivered  an MX of the recipient's domain accepted it
+ *   bounced    refused permanently, or expired after temporary refusals only
+ *   failed     no server was ever reached, or the operator or the removal of the domain ended it
  *   suppressed never tried, the address is on the suppression list
- *   cancelled  called back while scheduled
+ *   cancelled  cancelled while scheduled
  *
- * The roll-up is the first that any recipient is in, in the order below; `complained`
- * is set on an email by a complaint alone and is never rolled over.
+ * The roll-up is the first status, in the order below, that any recipient has; `complained` is set on an email by
+ * a complaint alone and is never replaced.
  */
 import { sql } from 'kysely'
 import { prepareWrite } from '../storage/prepared.js'
@@ -26,13 +26,13 @@ const statusOrder: readonly RecipientStatus[] = [
   'suppressed',
 ]
 
-/** The status of an email whose recipients are in `statuses`; `failed` where all are suppressed. */
+/** The status of an email whose recipients have `statuses`; `failed` if all are suppressed. */
 export function rollUp(statuses: readonly RecipientStatus[]): EmailStatus {
   const first = statusOrder.find((status) => statuses.includes(status))
   return first === undefined || first === 'suppressed' ? 'failed' : first
 }
 
-/** For SQL: the rank of each status, and the status that each rank rolls up to. */
+/** For SQL: the rank of each status, and the result for each rank. */
 const rollUpRanks: readonly { readonly status: RecipientStatus; readonly rolledUp: EmailStatus }[] = statusOrder.map(
   (status) => ({ status, rolledUp: rollUp([status]) }),
 )

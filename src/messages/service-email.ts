@@ -1,7 +1,7 @@
 /**
  * The record of an email of the service itself: reports, invitations, warnings.
  *
- * Charged to nobody, tracked by nobody, sent from the null return path.
+ * It is charged to no workspace, not tracked, and sent from the null return path.
  */
 import type { Address } from '../mail/address.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'

@@ -1,9 +1,9 @@
 /**
- * The part of a DSN that machines read: message/delivery-status (RFC 3464 section 2),
- * or message/global-delivery-status where an address is not ASCII (RFC 6533 section 4).
+ * The machine-readable part of a DSN: message/delivery-status (RFC 3464 section 2), or
+ * message/global-delivery-status if an address is not ASCII (RFC 6533 section 4).
  *
- * Whatever a remote server said stays inside its field: it is put on one line, folded
- * by us, and in the ASCII form every other character becomes a question mark.
+ * A remote server's text cannot leave its field: it is put on one line and folded by us, and in the ASCII form
+ * every other character becomes a question mark.
  */
 import { needsUtf8 } from '../../mail/address.js'
 import { formatMessageDate } from '../../mail/message-date.js'
@@ -12,7 +12,7 @@ import { type DsnRecipient, type DsnReport, toOneLine, wrapText } from './dsn-re
 
 export interface DeliveryStatus {
   readonly type: 'message/delivery-status' | 'message/global-delivery-status'
-  /** Groups of fields, CRLF ends. */
+  /** Groups of fields with CRLF line ends. */
   readonly text: string
 }
 

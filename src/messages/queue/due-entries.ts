@@ -1,15 +1,15 @@
 /**
- * Reading the queue in the order in which it is served, in small pages.
+ * Reads the queue in the order in which it is served, in small pages.
  *
- * Both reads walk an index: `queue_due` for all of a workspace, `queue_lanes` for one
- * lane (workspace, domain, priority), so that their cost does not grow with the queue.
+ * Each read walks an index: `queue_due` for all of a workspace, `queue_lanes` for one lane (workspace, domain,
+ * priority), so that its cost does not grow with the queue.
  */
 import { prepareRead } from '../../storage/prepared.js'
 import type { QueueEntry } from './queue.js'
 
 interface DueQuery {
   readonly workspaceId: string
-  /** Entries after this moment and id: where the last page ended. */
+  /** Entries after this time and id, where the last page ended. */
   readonly afterTime: number
   readonly afterId: string
   readonly now: number

@@ -1,6 +1,6 @@
 /**
- * The one way into the queue: an email, its bytes, its recipients, their entries and
- * the first event, as writes of one commit. Once that commit is on disk, it is ours.
+ * The only way into the queue: an email, its bytes, its recipients, their entries and the first event, as writes
+ * of one commit. Once that commit is on disk, we are responsible for it.
  */
 
 import { recordEvent } from '../../events/event-log.js'
@@ -17,14 +17,14 @@ import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 export interface NewRecipient {
   readonly address: Address
   readonly suppressed: boolean
-  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null: not given. */
+  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null if not given. */
   readonly notify: string | null
   readonly orcpt: string | null
-  /** Of `recipientIds`, where the message speaks of them already; absent: made here. */
+  /** From `createRecipientIds`, if the message contains them already; otherwise made here. */
   readonly id?: string | undefined
 }
 
-/** In their order. Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given. */
+/** Sorted: ids of one millisecond have no order, and sorted they keep the recipients in the given order. */
 export function createRecipientIds(count: number, now: number): readonly string[] {
   return Array.from({ length: count }, () => uuidv7(now)).sort()
 }
@@ -88,7 +88,7 @@ export function enqueue(
   return { email, entries, dsnRequests, writes }
 }
 
-/** Field by field: spreading so many into a new object takes V8 fifty times as long. */
+/** Field by field: spreading so many fields into a new object takes V8 fifty times as long. */
 function toEmailRow(wanted: NewEmail, size: number): Email {
   return {
     id: wanted.id,

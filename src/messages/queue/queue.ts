@@ -1,10 +1,9 @@
 /**
- * The outbound queue: one small row per recipient that is not settled.
+ * The outbound queue: one small row per unsettled recipient.
  *
- * A lease is only a `next_attempt_at` in the future and a counted attempt, both
- * written before the dial: a killed process loses its leases by doing nothing, and a
- * crash can never make us hammer a receiving host. A settled entry leaves the table;
- * its history is in `attempts`.
+ * A lease is a `next_attempt_at` in the future and a counted attempt, both written before the connection is made:
+ * a killed process needs no cleanup of its leases, and a crash never makes us hammer a receiving host. A settled
+ * entry leaves the table; its history is in `attempts`.
  */
 import { type Selectable, sql } from 'kysely'
 import type { Address, DomainName } from '../../mail/address.js'
@@ -44,7 +43,7 @@ export const insertEntry = prepareWrite<QueueRow>(({ db, slot }) =>
 
 interface Lease {
   readonly id: string
-  /** As they were when the entry was read: whoever changes one of them first has it. */
+  /** As they were when the entry was read: the first to change one of them wins. */
   readonly attempts: number
   readonly dueAt: number
   readonly until: number
@@ -62,7 +61,7 @@ const updateLease = prepareWrite<Lease & { next: number }>(
   1,
 )
 
-/** Counts the attempt before it is made. Misses when the entry was changed since it was read. */
+/** Counts the attempt before it is made. Misses if the entry was changed since it was read. */
 export function leaseEntry(wanted: Lease): Write {
   return updateLease({ next: wanted.attempts + 1, ...wanted })
 }
@@ -76,7 +75,7 @@ export const deferEntry = prepareWrite<{ id: string; at: number; noticed: Flag; 
       .where('id', '=', slot('id')),
 )
 
-/** Gives a lease back as if the attempt had not been counted: nothing was sent. */
+/** Returns a lease as if the attempt had not been counted: nothing was sent. */
 export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -96,15 +95,18 @@ interface LanePostponement extends Omit<Postponement, 'id'> {
   readonly domain: string
   readonly priority: 0 | 1 | 2
   readonly now: number
-  /** Age at which an entry is tried in any case: of which the sender was not told of a delay yet, and of any. */
+  /**
+   * Age at which an entry is tried in any case: entries whose sender was not notified of a delay yet, and all
+   * entries.
+   */
   readonly firstLimit: number
   readonly lastLimit: number
   readonly most: number
 }
 
 /**
- * The due entries of one lane, oldest first: not tried before `until`, or before the limit of
- * their age where that comes first; those that have reached it stay due. No attempt is counted.
+ * Postpones the due entries of one lane, oldest first, until `until` or until the limit of their age, whichever
+ * comes first; those that have reached it stay due. No attempt is counted.
  */
 export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
   const limit = sql<number>`enqueued_at + case noticed when 1 then ${slot('lastLimit')} else ${slot('firstLimit')} end`
@@ -126,7 +128,7 @@ export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
     )
 })
 
-/** A leased entry, whose attempt is not counted any more. */
+/** A leased entry; its attempt is no longer counted. */
 export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -140,7 +142,7 @@ export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
     .where('leased', '=', 1),
 )
 
-/** Tried no more until the operator has looked: trying again could send it again and again. */
+/** Held for the operator: another attempt could send it again and again. */
 export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -148,19 +150,18 @@ export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, 
     .where('id', '=', slot('id')),
 )
 
-/** The entry has reached its end. */
+/** The entry is settled. */
 export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('queue').where('id', '=', slot('id')),
 )
 
-/** Added for each attempt before the one that a crash cut off. */
+/** Milliseconds added for each attempt before the one that a crash interrupted. */
 const CRASH_BACKOFF = 30_000
 
 /**
- * After a crash: an attempt that was cut off while it was the first is due at `at`
- * again, a later one the later the more of them there were, so that an entry that
- * kills the process cannot do so in a tight circle. A literal 1: an index that holds
- * the leased entries alone is not used for a parameter.
+ * After a crash: an entry whose first attempt was interrupted is due at `at` again, others later the more attempts
+ * there were, so that an entry that kills the process cannot do so in a tight loop. The 1 is a literal, because
+ * the index of leased entries is not used for a parameter.
  */
 export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
   db

@@ -68,11 +68,11 @@ export function resolveDestinations(
   const ignoredAddresses: Address[] = []
   const goneAddresses: Address[] = []
   for (const address of addresses) {
-    const party = findCopyOwner(recipientOf(address), operatorWorkspace)
-    if (party === 'refused' || party === 'unowned') goneAddresses.push(address)
-    else if (party === null) ignoredAddresses.push(address)
-    else if (party.kind === 'reports') reports.push(address)
-    else mail.set(party.id, [...(mail.get(party.id) ?? []), address])
+    const owner = findCopyOwner(recipientOf(address), operatorWorkspace)
+    if (owner === 'refused' || owner === 'unowned') goneAddresses.push(address)
+    else if (owner === null) ignoredAddresses.push(address)
+    else if (owner.kind === 'reports') reports.push(address)
+    else mail.set(owner.id, [...(mail.get(owner.id) ?? []), address])
   }
   const filed: Destination[] = [...mail].map(([workspaceId, own]) => toMailDestination(workspaceId, own))
   return {

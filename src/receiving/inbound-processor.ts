@@ -154,17 +154,17 @@ export class InboundProcessor {
   private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      const judged = await this.evaluate(email)
-      if (judged === null) return
-      await commit(judged.writes)
-      judged.onCommitted?.()
+      const processed = await this.evaluate(email)
+      if (processed === null) return
+      await commit(processed.writes)
+      processed.onCommitted?.()
     } catch (error) {
       if (error instanceof WriteConflict) this.handleMiss(email, error)
       // The workspace has many messages waiting for the processes; mail of others need not wait for that.
       else if (error instanceof Refusal && error.kind === 'rate-limited') return
       else if (error instanceof StorageFault || error instanceof Refusal) this.pause(error)
       else {
-        log.error({ err: error, inbound: email.id }, 'a message could not be judged')
+        log.error({ err: error, inbound: email.id }, 'a message could not be processed')
         await this.failMessage(email)
       }
     } finally {
@@ -210,10 +210,10 @@ export class InboundProcessor {
     }
     const result = await mime.analyze(email.workspace_id, source, spamContextOf(email), email.size)
     if (result.kind === 'unreadable' || raw === undefined) return this.handleUnreadable(email, result)
-    const judged = await processMail(email, raw, result.summary, result.analysis)
+    const processed = await processMail(email, raw, result.summary, result.analysis)
     // The process has read it to its end, or there would be no summary.
     freeMemory(raw)
-    return judged
+    return processed
   }
 
   /** Reads its bytes; from now on it is in progress. */

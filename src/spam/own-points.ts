@@ -72,19 +72,19 @@ function mergeEvidence(
   learned: number,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
-  const twice = overlapOf(content, learned)
-  const joined = content + learned - twice
+  const shared = overlapOf(content, learned)
+  const joined = content + learned - shared
   const agrees = said.score >= Math.min(AGREEMENT_SCORE, thresholds.spam)
-  const most = agrees ? joined : thresholds.spam - 0.01
+  const limit = agrees ? joined : thresholds.spam - 0.01
   return [
     ...buildReduction(
       'SAME_EVIDENCE',
-      twice,
+      shared,
       'rules and classifier look at the same words: what both found counts once',
     ),
     ...buildReduction(
       'CLASSIFIER_DOUBTS',
-      joined - most,
+      joined - limit,
       'the classifier does not take it for spam: rules on content alone make it suspicious at most',
     ),
   ]

@@ -38,10 +38,10 @@ export function spamContextOf(email: InboundOrigin): RecordedContext {
 }
 
 function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>): Authentication | null {
-  const kept = JSON.parse(authentication) as Partial<Authentication>
-  const { spf, dkim, dmarc, iprev } = kept
+  const stored = JSON.parse(authentication) as Partial<Authentication>
+  const { spf, dkim, dmarc, iprev } = stored
   if (spf === undefined || dkim === undefined || dmarc === undefined || iprev === undefined) return null
-  return kept as Authentication
+  return stored as Authentication
 }
 
 /**

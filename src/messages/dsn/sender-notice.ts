@@ -49,28 +49,28 @@ export interface NoticeReport {
 export function buildSenderNotice(
   settings: NoticeSettings,
   subject: NoticeSubject,
-  told: NoticeReport,
+  report: NoticeReport,
   now: number,
 ): Notice | null {
   const { email, raw: original } = subject
-  if (!shouldNotifySender(subject, told.kind)) return null
+  if (!shouldNotifySender(subject, report.kind)) return null
   const id = uuidv7(now)
   const to = email.envelope_from as Address
   const messageId = createMessageId(id, settings.hostname)
   const dsn: Dsn = {
-    kind: told.kind,
+    kind: report.kind,
     reportingMta: settings.hostname,
     arrivedAt: email.created_at,
     envid: email.envid,
     ret: email.ret,
     original,
-    recipients: [told.recipient],
+    recipients: [report.recipient],
     from: settings.mailFrom,
     to,
     now,
     messageId,
   }
   const raw = buildDsn(dsn)
-  const wanted = buildServiceEmail({ id, messageId, from: settings.mailFrom, to, subject: formatDsnSubject(dsn), now })
-  return { enqueued: enqueue(wanted, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
+  const notice = buildServiceEmail({ id, messageId, from: settings.mailFrom, to, subject: formatDsnSubject(dsn), now })
+  return { enqueued: enqueue(notice, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
 }

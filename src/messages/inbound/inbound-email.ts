@@ -105,18 +105,18 @@ const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { rea
 )
 
 /** The record and its bytes, for the commit before the 250. */
-export function storeInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
-  const { id: inbound_id, workspace_id, received_at } = wanted
-  const arrival = JSON.stringify(wanted.arrival)
+export function storeInbound(newInbound: NewInbound, raw: Buffer | MovedBytes): Write[] {
+  const { id: inbound_id, workspace_id, received_at } = newInbound
+  const arrival = JSON.stringify(newInbound.arrival)
   return [
-    insertInbound({ ...wanted, arrival, size: raw.length }),
+    insertInbound({ ...newInbound, arrival, size: raw.length }),
     insertInboundRaw({ inbound_id, workspace_id, received_at, raw }),
   ]
 }
 
 export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
-  const kept = JSON.parse(arrival) as Partial<Arrival>
-  return { earlyTalker: false, listings: [], spamReason: null, ...kept }
+  const stored = JSON.parse(arrival) as Partial<Arrival>
+  return { earlyTalker: false, listings: [], spamReason: null, ...stored }
 }
 
 /** Misses if it was processed before, or deleted in the meantime. A verdict that a person has given by then stays. */

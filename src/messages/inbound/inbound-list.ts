@@ -129,7 +129,7 @@ type ScannedRow = Cursor & { readonly fits: number }
 /** The next rows of the driving index. The other filters are no condition of the walk, so it ends after its step. */
 function scanQuery(filter: InboundFilter, driver: Driver, place: Cursor): Compilable<ScannedRow> {
   const { status, domain, from, spamStatus } = filter
-  const wanted = [
+  const conditions = [
     ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
     ...(driver === 'domain' || domain === undefined ? [] : [sql`domain = ${domain}`]),
     ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is ${spamStatus}`]),
@@ -137,7 +137,7 @@ function scanQuery(filter: InboundFilter, driver: Driver, place: Cursor): Compil
   ]
   return queryAfter(filter, driver, place)
     .select(['received_at', 'id'])
-    .select(sql<number>`${sql.join(wanted, sql` and `)}`.as('fits'))
+    .select(sql<number>`${sql.join(conditions, sql` and `)}`.as('fits'))
     .limit(ROW_STEP)
 }
 

@@ -62,8 +62,8 @@ const updateLease = prepareWrite<Lease & { next: number }>(
 )
 
 /** Counts the attempt before it is made. Misses if the entry was changed since it was read. */
-export function leaseEntry(wanted: Lease): Write {
-  return updateLease({ next: wanted.attempts + 1, ...wanted })
+export function leaseEntry(lease: Lease): Write {
+  return updateLease({ next: lease.attempts + 1, ...lease })
 }
 
 /** The entry waits until `at`. */
@@ -101,7 +101,7 @@ interface LanePostponement extends Omit<Postponement, 'id'> {
    */
   readonly firstLimit: number
   readonly lastLimit: number
-  readonly most: number
+  readonly maxEntries: number
 }
 
 /**
@@ -124,7 +124,7 @@ export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
         .where('next_attempt_at', '<=', slot('now'))
         .where(limit, '>', slot('now'))
         .orderBy('next_attempt_at')
-        .limit(slot('most')),
+        .limit(slot('maxEntries')),
     )
 })
 

@@ -85,10 +85,10 @@ function claimAtSystemAddress(
 }
 
 function buildComplaintClaim({ feedbackType }: ComplaintReport, recipientId: string | null): Claim {
-  const wish = feedbackType.startsWith('opt-out')
-  if (!wish && !complaintTypes.has(feedbackType)) return noClaim('feedback-type')
+  const isOptOut = feedbackType.startsWith('opt-out')
+  if (!isOptOut && !complaintTypes.has(feedbackType)) return noClaim('feedback-type')
   if (recipientId === null) return noClaim('no-token')
-  return wish ? { kind: 'unsubscribe', recipientId } : { kind: 'complaint', recipientId, feedbackType }
+  return isOptOut ? { kind: 'unsubscribe', recipientId } : { kind: 'complaint', recipientId, feedbackType }
 }
 
 /** By the tokens in the returned message. */

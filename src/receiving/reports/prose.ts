@@ -87,8 +87,8 @@ function buildBounce(
   family: BounceFamily | undefined,
   kind: BounceKind | undefined,
 ): Bounce {
-  const told = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
-  const first = interpretBounce({ ...told, kind: kind ?? null })
+  const stated = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
+  const first = interpretBounce({ ...stated, kind: kind ?? null })
   const reason =
     first.reason === 'unclassified' ? (findReason(diagnostic, words) ?? family?.reason ?? 'unclassified') : first.reason
   const passing =

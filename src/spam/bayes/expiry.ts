@@ -27,14 +27,14 @@ const selectTokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =
 )
 
 /** The newest message that exceeds the bound. */
-const selectFirstExcess = prepareRead<{ workspaceId: string; kept: number }>()(({ db, slot }) =>
+const selectFirstExcess = prepareRead<{ workspaceId: string; maxMessages: number }>()(({ db, slot }) =>
   db
     .selectFrom('bayes_learned')
     .select('seq')
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('seq', 'desc')
     .limit(1)
-    .offset(slot('kept')),
+    .offset(slot('maxMessages')),
 )
 
 /** In the order of the index, worded as in its migration. */
@@ -74,7 +74,7 @@ export function expireBayesData(
   limits: BayesLimits = defaultLimits,
 ): readonly Write[] {
   const tooMany = (selectTokenCount(read, { workspaceId })[0]?.tokens ?? 0) - limits.tokens
-  const old = selectFirstExcess(read, { workspaceId, kept: limits.messages })[0]
+  const old = selectFirstExcess(read, { workspaceId, maxMessages: limits.messages })[0]
   return [
     ...(tooMany > 0 ? [removeTokens({ workspaceId, rows: Math.min(tooMany, BATCH_SIZE) })] : []),
     ...(old === undefined ? [] : [removeMessages({ workspaceId, upTo: old.seq, rows: BATCH_SIZE })]),

@@ -19,13 +19,13 @@ export const dateRules: readonly SpamRule[] = [
   {
     name: 'DATE_UNREADABLE',
     weight: 2.3,
-    description: 'a Date that is none',
+    description: 'an invalid Date',
     test: (facts) => firstValueOf(facts, 'date') !== '' && parseMessageDate(firstValueOf(facts, 'date')) === null,
   },
   {
     name: 'DATE_ODD_ZONE',
     weight: 1.6,
-    description: 'a Date in a zone that no place has',
+    description: 'a Date in a time zone that does not exist',
     test: (facts) => {
       const zone = /\d\d:\d\d(?::\d\d)?\s+([+-]?)(\d{2,4})\b/.exec(firstValueOf(facts, 'date'))
       if (zone === null) return false
@@ -35,25 +35,25 @@ export const dateRules: readonly SpamRule[] = [
   {
     name: 'DATE_AHEAD',
     weight: 1.9,
-    description: 'written hours after it came',
+    description: 'dated hours after its receipt',
     test: (facts) => hoursAhead(facts) > 3 && hoursAhead(facts) <= 48,
   },
   {
     name: 'DATE_FAR_AHEAD',
     weight: 2.5,
-    description: 'written days after it came',
+    description: 'dated days after its receipt',
     test: (facts) => hoursAhead(facts) > 48,
   },
   {
     name: 'DATE_LATE',
     weight: 0.5,
-    description: 'written half a day before it came',
+    description: 'dated half a day before its receipt',
     test: (facts) => hoursAhead(facts) < -12 && hoursAhead(facts) >= -96,
   },
   {
     name: 'DATE_FAR_LATE',
     weight: 1.4,
-    description: 'written days before it came',
+    description: 'dated days before its receipt',
     test: (facts) => hoursAhead(facts) < -96,
   },
 ]

@@ -51,7 +51,7 @@ export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_FREE_HOST',
     weight: 0.3,
-    description: 'a link to a page that anybody may have put there',
+    description: 'a link to a page on a host where anyone can publish',
     test: hasForeignUrl(({ host, path }) => isFreeHost(host, path)),
   },
   {
@@ -66,19 +66,19 @@ export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_THROWAWAY_DOMAIN',
     weight: 0.8,
-    description: 'a link to a top-level domain where names are bought to be thrown away',
+    description: 'a link to a top-level domain of throwaway names',
     test: hasForeignUrl(({ host }) => isThrowawayDomain(host)),
   },
   {
     name: 'AUTHOR_THROWAWAY_DOMAIN',
     weight: 1,
-    description: 'from a top-level domain where names are bought to be thrown away',
+    description: 'from a top-level domain of throwaway names',
     test: ({ author }) => author !== null && isThrowawayDomain(author.domain),
   },
   {
     name: 'URL_INSIDE_WORDPRESS',
     weight: 2,
-    description: 'a link into the inside of a site, where intruders put pages',
+    description: 'a link into the internals of a site, where intruders put pages',
     test: ({ urls }) =>
       urls
         .slice(0, MAX_LINKS)

@@ -122,7 +122,7 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'BRAND_DISGUISED',
     weight: 2,
-    description: 'the name of a company in letters that only look like its own',
+    description: "a company's name in lookalike letters",
     test: ({ impersonation }) =>
       [...impersonation.impersonatedBrands, ...impersonation.subjectBrands].some(({ disguised }) => disguised),
   },
@@ -155,7 +155,7 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'LURE_AT_FREE_HOST',
     weight: 2,
-    description: 'asks for something at a page that anybody may have put there',
+    description: 'asks for something on a page at a host where anyone can publish',
     test: isPhishingAtFreeHost,
   },
   {
@@ -167,7 +167,7 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'LURE_IN_HASTE',
     weight: 0.8,
-    description: 'asks for something in the name of another, and soon',
+    description: 'asks for something urgently in the name of another',
     test: (facts) =>
       facts.impersonation.phishingTopics.size > 0 &&
       facts.impersonation.isUrgent &&
@@ -194,13 +194,13 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'OFFICE_AT_FREE_MAIL',
     weight: 1.3,
-    description: 'an office of a company that is written to at a free mailbox',
+    description: "a company's department with a free mailbox",
     test: isOfficeAtFreeMail,
   },
   {
     name: 'QR_TO_LOG_IN',
     weight: 2.8,
-    description: 'a picture to be scanned in order to log in',
+    description: 'a code to scan in order to log in',
     test: hasLoginQrCode,
   },
   {

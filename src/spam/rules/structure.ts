@@ -49,7 +49,7 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'PICTURE_IS_LINK',
     weight: 1.6,
-    description: 'hardly any words, and a picture that it brings itself as its link',
+    description: 'hardly any words, and an attached picture as its link',
     test: ({ html, images, urls, message }) =>
       message.html !== null &&
       images.length === 0 &&
@@ -66,7 +66,7 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'BASE64_PLAIN_TEXT',
     weight: 1.5,
-    description: 'text of one-byte letters hidden in base64',
+    description: 'single-byte text hidden in base64',
     test: ({ message }) =>
       message.parts.some(
         ({ contentType, charset, encoding, attached }) =>

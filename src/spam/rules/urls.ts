@@ -136,7 +136,7 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_REMOVAL',
     weight: 0.9,
-    description: 'a link by which to be removed',
+    description: 'a link for removal from a list',
     test: hasUrl(
       ({ path, host }) =>
         /\b(?:remove|removal|opt-?out|unsub\w*|optout|nomore|takemeoff)/i.test(path.slice(0, 500)) ||
@@ -158,7 +158,7 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_AFFILIATE',
     weight: 0.2,
-    description: 'a link that counts for whom it is clicked',
+    description: 'a link that identifies who clicks it',
     test: hasUrl(({ path }) =>
       /[?&/](?:aff?(?:iliate)?_?(?:id)?|affid|refid|partner|sid|pid|campaign)=\w/i.test(path.slice(0, 500)),
     ),

@@ -105,17 +105,6 @@ export function isRecorded(read: Read, event: RecipientEvent, since: number): bo
   return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
 }
 
-/** Events of one email, oldest first. */
-export const eventsOfEmail = prepareRead<{ workspaceId: string; emailId: string; limit: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('events')
-    .select(['seq', 'id', 'type', 'recipient', 'created_at', 'data'])
-    .where('email_id', '=', slot('emailId'))
-    .where('workspace_id', '=', slot('workspaceId'))
-    .orderBy('seq')
-    .limit(slot('limit')),
-)
-
 /** The oldest event that is kept. */
 export const oldestEvent = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('events').select(['seq', 'created_at']).orderBy('seq').limit(1),

@@ -10,6 +10,7 @@
  * Limits: 64 octets of local part, 255 of domain, 254 of both (RFC 5321 section 4.5.3.1).
  */
 import { domainToASCII } from 'node:url'
+import { toPrintableText } from './printable.js'
 import { Refusal } from './refusal.js'
 
 declare const brand: unique symbol
@@ -92,7 +93,7 @@ const MAX_DISPLAY_LENGTH = 100
 /** A client's value, safe to say back to it: printable, short, and text: no half of a surrogate pair. */
 export function formatForDisplay(text: string): string {
   // Cut first: it may be megabytes of which nobody will see anything.
-  const printable = text.slice(0, text.length > MAX_DISPLAY_LENGTH ? MAX_DISPLAY_LENGTH - 3 : MAX_DISPLAY_LENGTH)
-  const safe = printable.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
+  const beginning = text.slice(0, text.length > MAX_DISPLAY_LENGTH ? MAX_DISPLAY_LENGTH - 3 : MAX_DISPLAY_LENGTH)
+  const safe = toPrintableText(beginning)
   return text.length > MAX_DISPLAY_LENGTH ? `${safe}...` : safe
 }

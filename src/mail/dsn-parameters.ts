@@ -6,6 +6,8 @@
  * because some SMTP libraries decode xtext themselves; `decodeXtext` is for those that
  * do not. Lengths are those of the encoded form: what we take we can also pass on.
  */
+
+import { toPrintableAscii } from './printable.js'
 import { Refusal } from './refusal.js'
 
 export type DsnNotify = 'never' | 'success' | 'failure' | 'delay'
@@ -111,6 +113,6 @@ function toHex(code: number): string {
 }
 
 function refusalFor(parameter: string, value: string, allowed: string): Refusal {
-  const found = value.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_DISPLAY_LENGTH)
+  const found = toPrintableAscii(value).slice(0, MAX_DISPLAY_LENGTH)
   return new Refusal('invalid-parameter', `${parameter} is ${found}: allowed is ${allowed}`, { parameter })
 }

@@ -1,20 +1,17 @@
 /**
- * Where the header fields of a raw message are, found in one pass; nothing is decoded.
+ * Locates the header fields of a raw message in one pass; nothing is decoded.
  *
- * Offsets are into the raw bytes: `raw[start, colon)` is the name, `raw[colon + 1, end)`
- * the value with its folded lines and its line end. So fields can be removed, added and
- * signed with every other byte left as it came.
+ * Offsets are into the raw bytes: `raw[start, colon)` is the name, `raw[colon + 1, end)` the value with its folded
+ * lines and its line end. So fields can be removed, added and signed while every other byte stays as it came.
  *
- * RFC 5322 section 2.2: a name is printable ASCII without a colon. Blanks between name
- * and colon are taken (section 4.5.8). A line of blanks alone continues the field above
- * it (section 4.2).
+ * RFC 5322 section 2.2: a name is printable ASCII without a colon. Blanks between name and colon are accepted
+ * (section 4.5.8). A line of blanks alone continues the field above it (section 4.2).
  *
- * A line that is no field ends the header as an empty line would, and is the first line
- * of the body: what Postfix and OpenDKIM do. `spliceHeader` then writes the empty line
- * that was missing, so that everybody after us sees the same body.
+ * A line that is no field ends the header as an empty line would, and is the first line of the body, as in Postfix
+ * and OpenDKIM. `spliceHeader` then adds the missing empty line, so that every later reader sees the same body.
  *
- * Limits: bare LF ends a line too (such messages are refused by `message-form`). More
- * than 10,000 fields are refused.
+ * Limits: a bare LF ends a line too (the SMTP listeners refuse such messages). More than 10,000 fields are
+ * refused.
  */
 import { isUtf8 } from 'node:buffer'
 import { Refusal } from './refusal.js'
@@ -32,7 +29,7 @@ export interface Header {
   readonly fields: readonly HeaderField[]
   /** After the last field. */
   readonly end: number
-  /** After the empty line; equals `end` where there is none. */
+  /** After the empty line; equals `end` if there is none. */
   readonly bodyStart: number
 }
 
@@ -69,7 +66,7 @@ export function scanHeaderOrEmpty(raw: Buffer): Header {
   }
 }
 
-/** The value with its folding undone, without blanks around it. UTF-8; Latin-1 where it is none. */
+/** The unfolded value, trimmed. UTF-8; Latin-1 if it is not valid UTF-8. */
 export function readFieldValue(raw: Buffer, field: HeaderField): string {
   const bytes = raw.subarray(field.colon + 1, field.end)
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
@@ -83,18 +80,18 @@ export function findFields(header: Header, name: string): readonly HeaderField[]
 
 export interface HeaderSplice {
   readonly remove?: readonly HeaderField[]
-  /** Whole lines with CRLF, put on top. */
+  /** Complete lines with CRLF, added before the first field. */
   readonly prepend?: string
-  /** Whole lines with CRLF, put after the last field. */
+  /** Complete lines with CRLF, added after the last field. */
   readonly append?: string
 }
 
-/** A new message: fields taken out, lines put in, all other bytes as they were. */
+/** A new message with fields removed and lines added, all other bytes as they were. */
 export function spliceHeader(raw: Buffer, header: Header, splice: HeaderSplice): Buffer {
   return Buffer.concat(spliceToPieces(raw, header, splice))
 }
 
-/** The same in pieces, those of the message being windows on it. */
+/** The same in pieces, which are views of the message where possible. */
 export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice): readonly Buffer[] {
   const { remove = [], prepend = '', append = '' } = splice
   const pieces: Buffer[] = [Buffer.from(prepend)]
@@ -104,14 +101,14 @@ export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice
     at = field.end
   }
   pieces.push(raw.subarray(at, header.end))
-  if (header.end > 0 && raw[header.end - 1] !== LF) pieces.push(Buffer.from('\r\n'))
+  if (at < header.end && raw[header.end - 1] !== LF) pieces.push(Buffer.from('\r\n'))
   pieces.push(Buffer.from(append))
   if (header.bodyStart === header.end && header.end < raw.length) pieces.push(Buffer.from('\r\n'))
   pieces.push(raw.subarray(header.end))
   return pieces
 }
 
-/** Offset of the colon of the field that begins at `start`, or -1 where no field begins. */
+/** Offset of the colon of the field that begins at `start`, or -1 if no field begins there. */
 function findColon(raw: Buffer, start: number): number {
   let at = start
   let byte = raw[at] ?? 0
@@ -137,7 +134,7 @@ function readFieldName(raw: Buffer, start: number, colon: number): string {
   return raw.toString('latin1', start, colon).trimEnd().toLowerCase()
 }
 
-/** Bytes of the empty line at `at`; 0: there is none. */
+/** Bytes of the empty line at `at`; 0 if there is none. */
 function emptyLineLength(raw: Buffer, at: number): number {
   if (raw[at] === LF) return 1
   return raw[at] === CR && raw[at + 1] === LF ? 2 : 0

@@ -1,12 +1,11 @@
 /**
  * The mailboxes of a From, To, Cc or Reply-To value (RFC 5322 section 3.4).
  *
- * Groups are flattened. What stands in the place of an address and is none comes out
- * with `address: null`. Two addresses without a comma between them come out as one, the
- * other its name: where every author counts, ask `isUnambiguous` first.
+ * Groups are flattened. An entry without a valid address has `address: null`. Two addresses without a comma
+ * between them become one entry with the other as its name: if every author counts, check `isUnambiguous` first.
  *
- * Limit: `MAX_LIST` characters of value. A longer one is refused unread, by `mailboxes` and by
- * `isUnambiguous`; `listWithin` cuts it for who can do with its first mailboxes.
+ * Limit: `MAX_LIST_LENGTH` characters. Longer values are refused unread by `parseMailboxList` and `isUnambiguous`;
+ * `truncateList` cuts them for callers that need only the first mailboxes.
  */
 import addressparser from 'nodemailer/lib/addressparser'
 import { type Address, tryParseAddress } from './address.js'
@@ -14,14 +13,31 @@ import { decodeHeaderText } from './header-text.js'
 import { Refusal } from './refusal.js'
 
 export interface Mailbox {
-  /** Null: not an address. */
+  /** Null if it is not a valid address. */
   readonly address: Address | null
-  /** Decoded, for display; empty where there is none. */
+  /** Decoded, for display; empty if there is none. */
   readonly name: string
 }
 
 /** 8 KB: a hundred mailboxes with long names. */
 export const MAX_LIST_LENGTH = 8192
+
+const MAX_SIMPLE_LENGTH = 320
+const simpleForm =
+  /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
+
+/**
+ * The forms that nearly every address field has: `user@host.example`, `<user@host.example>`
+ * and `Some Name <user@host.example>`, in plain ASCII without quotes, comments or encoded
+ * words. A shortcut around the parser that knows all other forms: it returns what `parseMailboxList` returns, and
+ * null says nothing of the value.
+ */
+export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
+  if (value.length > MAX_SIMPLE_LENGTH) return null
+  const [, name = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
+  const address = tryParseAddress(inBrackets ?? alone)
+  return address === null ? null : { address, name }
+}
 
 /** `value` is unfolded and not decoded: encoded words are names, never syntax. */
 export function parseMailboxList(value: string): readonly Mailbox[] {
@@ -32,7 +48,7 @@ export function parseMailboxList(value: string): readonly Mailbox[] {
   return entries.map(({ address, name }) => ({ address: tryParseAddress(address), name: decodeHeaderText(name) }))
 }
 
-/** The whole entries in the first `room` characters of `value`. */
+/** The complete entries in the first `room` characters of `value`. */
 export function truncateList(value: string, room: number = MAX_LIST_LENGTH): string {
   return value.length <= room ? value : value.slice(0, Math.max(value.lastIndexOf(',', room), 0))
 }
@@ -41,8 +57,8 @@ const bareAddress = /^[^\s<>@]+@[^\s<>@]+$/
 const bracketedAddress = /^[^<>]*<[^\s<>]*>$/
 
 /**
- * Is every address of the list one that all programs read alike? Each mailbox is an address
- * alone, or a phrase and one address in angle brackets, with nothing behind it.
+ * Whether all programs read every address of the list alike. Each mailbox is an address alone, or a phrase and one
+ * address in angle brackets, with nothing after it.
  */
 export function isUnambiguous(value: string): boolean {
   if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
@@ -55,13 +71,13 @@ export function isUnambiguous(value: string): boolean {
     .every((mailbox) => mailbox === '' || bareAddress.test(mailbox) || bracketedAddress.test(mailbox))
 }
 
-/** Cannot run past the next question mark, so all tries together look at each character a few times. */
+/** Cannot run past the next question mark, so all attempts together read each character a few times. */
 const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
 
 /**
- * `value` with a letter for each quoted string and encoded word and a blank for each comment:
- * what stands in them is no address. Null where a quoted string or comment never closes, or
- * a comment holds another: some readers take what follows for part of it, and others do not.
+ * `value` with a letter for each quoted string and encoded word and a blank for each comment: their content is no
+ * address. Null if a quoted string or comment never closes, or if a comment contains another: some readers take
+ * what follows for part of it, and others do not.
  */
 function maskWords(value: string): string | null {
   const kept: string[] = []
@@ -77,7 +93,7 @@ function maskWords(value: string): string | null {
   return kept.join('') + value.slice(at)
 }
 
-/** After the word that begins at `start`; `start`: there is none; -1: it never ends. */
+/** The offset after the word that begins at `start`; `start` if there is none; -1 if it never ends. */
 function findWordEnd(value: string, start: number): number {
   if (value[start] === '"') return findClosing(value, start + 1, '"', '')
   if (value[start] === '(') return findClosing(value, start + 1, ')', '(')
@@ -85,7 +101,10 @@ function findWordEnd(value: string, start: number): number {
   return encodedWord.test(value) ? encodedWord.lastIndex : start
 }
 
-/** After the first `closing` from `from` on that no backslash escapes; -1: none, or `forbidden` comes first. */
+/**
+ * The offset after the first unescaped `closing` from `from` on; -1 if there is none, or if `forbidden` comes
+ * first.
+ */
 function findClosing(value: string, from: number, closing: string, forbidden: string): number {
   for (let at = from; at < value.length; at += 1) {
     const char = value[at]
@@ -98,20 +117,4 @@ function findClosing(value: string, from: number, closing: string, forbidden: st
 
 function buildTooLongRefusal(): Refusal {
   return new Refusal('malformed-message', `an address field is longer than ${MAX_LIST_LENGTH} characters`)
-}
-
-/**
- * The forms that nearly every address field has: `user@host.example`, `<user@host.example>` and
- * `Some Name <user@host.example>`, in plain ASCII without quotes, comments or encoded words. They skip
- * the parser.
- */
-const simpleForm =
-  /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
-
-/** Null: another form. What it returns is what `parseMailboxList` returns. */
-export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
-  if (value.length > 320) return null
-  const [, name = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
-  const address = tryParseAddress(inBrackets ?? alone)
-  return address === null ? null : { address, name }
 }

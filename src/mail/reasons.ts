@@ -1,8 +1,8 @@
 /**
- * Why a recipient was deferred, refused or given up: a closed list of machine words,
- * each with one sentence for logs, `posthorn explain` and DSNs.
+ * Why a recipient was deferred, refused or given up: a closed list of identifiers, each with one sentence for
+ * logs, `posthorn explain` and DSNs.
  *
- * The word is also the `bounce_subtype` of the interface: renaming one is a break.
+ * The identifier is also the `bounce_subtype` of the interface: renaming one is a breaking change.
  */
 const sentences = {
   'bad-mailbox': 'The mailbox does not exist.',

@@ -12,6 +12,9 @@ export interface Reply {
   readonly text: string
 }
 
+/** Where in the dialogue a reply or failure fell. `message`: the reply to the final dot. */
+export type Stage = 'connect' | 'banner' | 'ehlo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message'
+
 /** Bytes of a remote's words that we keep. */
 export const MAX_REPLY_TEXT = 2048
 

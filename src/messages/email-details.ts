@@ -1,6 +1,6 @@
 /**
- * What happened to an email, attempt by attempt, and what comes next: what `posthorn explain`
- * and `posthorn send` print, and what the record of the API is made of.
+ * The history of an email, attempt by attempt, and what comes next: the output of `posthorn explain` and `posthorn
+ * send`, and the basis of the API's record.
  */
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
@@ -10,7 +10,7 @@ import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { attemptsOfEmail } from './queue/attempts.js'
 import { entryById } from './queue/queue.js'
 import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
-import { rollUp } from './states.js'
+import { rollUp } from './roll-up.js'
 
 type Attempt = ReturnType<typeof attemptsOfEmail>[number]
 type Recipient = ReturnType<typeof recipientsOfEmail>[number]
@@ -29,7 +29,7 @@ export interface AttemptDetails {
 }
 
 export interface RecipientDetails {
-  /** Of its entry in the queue, too. */
+  /** Also the id of its queue entry. */
   readonly id: string
   readonly email: string
   readonly status: Recipient['status']
@@ -38,7 +38,7 @@ export interface RecipientDetails {
   readonly reason: string | null
   readonly mx: string | null
   readonly next_attempt_at: string | null
-  /** The host that is not called until then, and why; null: it waits for its time alone. */
+  /** The host that is not contacted until then, and why; null if the entry only waits for its time. */
   readonly waits_for: string | null
   readonly held: boolean
   readonly delivered_at: string | null
@@ -69,14 +69,14 @@ export interface EmailDetails {
   readonly recipients: readonly RecipientDetails[]
 }
 
-/** As it is asked for: by its id, or by the id of one recipient, which its queue entry has too. */
+/** Finds an email by its id, or by the id of one recipient, which is also that of its queue entry. */
 export interface EmailLookup {
   readonly email: Email
-  /** Null: all recipients. */
+  /** Null for all recipients. */
   readonly recipientId: string | null
 }
 
-/** The operator's view, of whichever workspace; null: no email and no recipient has this id. */
+/** For the operator, in any workspace; null if no email and no recipient has this id. */
 export function findEmailOrRecipient(read: Read, id: string): EmailLookup | null {
   const [email] = emailOfAnyWorkspace(read, { id })
   if (email !== undefined) return { email, recipientId: null }
@@ -86,7 +86,7 @@ export function findEmailOrRecipient(read: Read, id: string): EmailLookup | null
   return ofRecipient === undefined ? null : { email: ofRecipient, recipientId: id }
 }
 
-/** With the recipients that were asked for. */
+/** With the requested recipients. */
 export function filterRecipients<Details extends Pick<EmailDetails, 'recipients'>>(
   { recipientId }: EmailLookup,
   story: Details,
@@ -100,13 +100,13 @@ export interface EmailKey {
   readonly id: string
 }
 
-/** The operator's view, of whichever workspace; null: no such email. */
+/** For the operator, in any workspace; null if there is no such email. */
 export function detailsOfAnyWorkspace(read: Read, id: string): EmailDetails | null {
   const [email] = emailOfAnyWorkspace(read, { id })
   return email === undefined ? null : readEmailDetails(read, { workspaceId: email.workspace_id, id })
 }
 
-/** Null: the workspace has no such email. */
+/** Null if the workspace has no such email. */
 export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): EmailDetails | null {
   const [known] = emailById(read, { workspaceId, id })
   if (known === undefined) return null
@@ -114,7 +114,8 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
   const rows = recipientsOfEmail(read, key)
   const attempts = attemptsOfEmail(read, key)
   const recipients = rows.map((recipient) => readRecipientDetails(read, recipient, attempts))
-  // Each read sees a moment of its own: the email last, so that it knows all that its recipients do.
+  // Each read sees its own state of the database: the email is read last, so that it is at least as new as its
+  // recipients.
   const email = emailById(read, { workspaceId, id })[0] ?? known
   return {
     id,
@@ -135,7 +136,10 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
   }
 }
 
-/** What its recipients, beside whom it is shown, are rolled up to; a complaint and a cancellation are its own. */
+/**
+ * The status rolled up from the recipients that are shown beside it; complaint and cancellation belong to the
+ * email itself.
+ */
 function statusOf({ status }: Email, recipients: readonly Recipient[]): Email['status'] {
   if (status === 'complained') return status
   if (status === 'cancelled' && recipients.some((recipient) => recipient.status === status)) return status
@@ -173,7 +177,7 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
     last_response: recipient.last_response,
     reason: recipient.reason,
     mx: recipient.mx,
-    // While it is being attempted the time in the queue is the end of the lease.
+    // During an attempt the time in the queue is the end of the lease.
     next_attempt_at: toTimestamp(entry === undefined || entry.leased === 1 ? null : entry.next_attempt_at),
     waits_for: entry === undefined || entry.leased === 1 ? null : entry.waits_for,
     held: entry?.held === 1,

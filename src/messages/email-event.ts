@@ -1,11 +1,10 @@
-/** An event about one recipient of an email, with what every such event says. */
-
+/** An event about one recipient of an email, with the data that all such events share. */
 import type { RecipientEvent } from '../events/event-log.js'
 import type { EventType } from '../storage/tables/email-tables.js'
 import type { Email } from './email.js'
 import { toTagObject } from './queue/enqueue.js'
 
-/** What the events of an email say about it. */
+/** The fields of an email that its events contain. */
 export interface EmailSummary {
   readonly id: string
   readonly workspace_id: string
@@ -19,7 +18,7 @@ export interface EmailEvent {
   readonly recipient: string
   readonly type: EventType
   readonly at: number
-  /** What this type says beyond the rest. */
+  /** Additional data of this type. */
   readonly more: Readonly<Record<string, unknown>>
 }
 

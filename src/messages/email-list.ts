@@ -1,12 +1,12 @@
 /**
  * Emails of a workspace, newest first, in pages.
  *
- * Each read walks one index backwards (`emails_of_workspace`, or `emails_by_status`) and sorts
- * nothing. Totals come from counters that triggers keep, so that no list counts rows.
+ * Each read walks one index backwards (`emails_of_workspace`, or `emails_by_status`) and sorts nothing. Totals
+ * come from counters that triggers maintain, so no list counts rows.
  *
- * What comes before an offset has to be walked over; that is done along the index alone, in
- * steps (`storage/stepped-walk.ts`), so that a place a million emails deep holds nobody up.
- * Emails that come meanwhile may move a page's rows by as many, as they do between two pages.
+ * An offset has to be walked over; that is done along the index alone, in steps (`storage/stepped-walk.ts`), so an
+ * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
+ * between two pages.
  */
 
 import type { Slice } from '../storage/paging.js'
@@ -22,11 +22,11 @@ export type ListedEmail = Pick<
 
 export interface EmailFilter {
   readonly workspaceId: string
-  /** Null: any. */
+  /** Null for any. */
   readonly status: EmailStatus | null
 }
 
-/** In the order of the index: the list goes on below it. */
+/** In the order of the index; the list continues below it. */
 interface Cursor {
   readonly createdAt: number
   readonly id: string

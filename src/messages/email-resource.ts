@@ -1,14 +1,14 @@
 /**
- * The record of one email as clients see it: GET /v1/emails/:id, and with every attempt what
- * `posthorn explain --json` prints.
+ * The record of one email as clients see it: GET /v1/emails/:id, and with every attempt the output of `posthorn
+ * explain --json`.
  *
- * What the message holds is read out of its bytes each time; nothing of it is kept twice. Where
- * they are gone, or cannot be taken apart, `html` and `text` are null and the rest is empty.
+ * The content is read from the message's bytes each time; no part of it is stored twice. If the bytes are gone, or
+ * cannot be taken apart, `html` and `text` are null and the rest is empty.
  *
- * `headers` are the fields that an app sets by its own choice, by their names as written: not
- * those that are shown in a place of their own (From, Subject, Message-ID and the like), not
- * those that say how the message is built or travelled (Content-*, MIME-Version, Received,
- * signatures). Where a name is there several times, its values are joined by a comma and a blank.
+ * `headers` are the fields that an app chose to set, by their names as written: not the fields with a place of
+ * their own (From, Subject, Message-ID and the like), nor those about structure and transport (Content-*,
+ * MIME-Version, Received, signatures). If a name occurs several times, its values are joined by a comma and a
+ * blank.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -42,7 +42,7 @@ export type LoggedAttempt = Pick<AttemptDetails, AttemptField>
 
 type RecipientField = 'email' | 'status' | 'last_response' | 'mx' | 'next_attempt_at' | 'delivered_at'
 export interface RecipientResource extends Pick<RecipientDetails, RecipientField> {
-  /** How many there were. */
+  /** Number of attempts. */
   readonly attempts: number
   readonly attempt_log: readonly LoggedAttempt[]
 }
@@ -53,7 +53,7 @@ export interface EmailResource extends WithContent<Omit<EmailDetails, 'recipient
 
 export interface Viewer {
   readonly workspaceId: string
-  /** Not null: sees only what this key has sent. */
+  /** If not null, only emails that this key has sent are visible. */
   readonly ownKey: string | null
 }
 
@@ -62,7 +62,7 @@ export interface ResourceDeps {
   readonly mime: Pick<MimeReader, 'read'>
 }
 
-/** The email, where the viewer may see it; throws a Refusal `email-not-found`. */
+/** The email, if the viewer may see it; throws a Refusal `email-not-found`. */
 export function requireVisibleEmail(read: Read, { workspaceId, ownKey }: Viewer, id: string): Email {
   const email = emailById(read, { workspaceId, id })[0]
   if (email === undefined || (ownKey !== null && email.key_id !== ownKey)) throw buildNotFound(id)
@@ -75,8 +75,8 @@ export async function readEmailResource(deps: ResourceDeps, viewer: Viewer, id: 
 }
 
 /**
- * The email after it was changed. That stands, so no refusal hides it: where the reader of
- * messages has no place, the email is shown as if its message could not be read.
+ * The email after it was changed. The change stands, so no refusal hides it: if the message reader is overloaded,
+ * the email is shown as if its message could not be read.
  */
 export async function readChangedEmail(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
   requireVisibleEmail(deps.read, viewer, id)
@@ -87,14 +87,14 @@ export async function readChangedEmail(deps: ResourceDeps, viewer: Viewer, id: s
   return buildResource(content, deps.read, viewer, id)
 }
 
-/** The story is read after the content, whose reading takes time: what is shown is how things are now. */
+/** The history is read after the content, which takes time, so that the current state is shown. */
 function buildResource(content: EmailContent, read: Read, { workspaceId }: Viewer, id: string): EmailResource {
   const story = readEmailDetails(read, { workspaceId, id })
   if (story === null) throw buildNotFound(id)
   return { ...withContent(story, content), recipients: story.recipients.map(toRecipientResource) }
 }
 
-/** The record with every attempt and what the message holds, for the operator; null: no such email. */
+/** The record with every attempt and the content of the message, for the operator; null if there is no such email. */
 export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<WithContent<EmailDetails> | null> {
   const email = emailOfAnyWorkspace(deps.read, { id })[0]
   if (email === undefined) return null
@@ -104,7 +104,7 @@ export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<W
   return story === null ? null : withContent(story, content)
 }
 
-/** The message as it goes out; throws a Refusal `email-not-found` where its bytes are not kept any more. */
+/** The message as it is sent; throws a Refusal `email-not-found` if its bytes are no longer stored. */
 export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buffer {
   requireVisibleEmail(read, viewer, id)
   const key = { workspaceId: viewer.workspaceId, emailId: id }
@@ -141,7 +141,7 @@ function toEmailContent({ html, text, headers, attachments }: MimeParts): EmailC
   }
 }
 
-/** Pictures of the HTML stand before what is attached in the message, and behind it in the record. */
+/** Inline pictures precede attachments in the message, and follow them in the record. */
 function rankOf({ disposition, content_id }: MimeAttachment): number {
   return disposition === 'inline' && content_id !== null ? 1 : 0
 }
@@ -188,7 +188,7 @@ function toRecipientResource(recipient: RecipientDetails): RecipientResource {
   }
 }
 
-/** Without the address that was dialled, which says more of our network than of the email. */
+/** Without the connected address, which says more about our network than about the email. */
 function toLoggedAttempt({ address: _dialled, ...attempt }: AttemptDetails): LoggedAttempt {
   return attempt
 }

@@ -1,5 +1,5 @@
 /**
- * The record of an email: what came in, from whom, and where it stands.
+ * The record of an email: its content, its sender and its status.
  *
  * The bytes are in `raw_messages`, immutable once accepted, never read by lists.
  */
@@ -48,7 +48,7 @@ export const emailById = prepareRead<{ workspaceId: string; id: string }>()(({ d
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** It stays: no recipient's state is rolled over it. */
+/** It stays: no roll-up replaces it. */
 export const markComplained = prepareWrite<{ workspaceId: string; id: string }>(({ db, slot }) =>
   db
     .updateTable('emails')
@@ -57,7 +57,7 @@ export const markComplained = prepareWrite<{ workspaceId: string; id: string }>(
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** For the operator, who may see every workspace. */
+/** For the operator, in any workspace. */
 export const emailOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')),
 )

@@ -1,6 +1,6 @@
 /**
- * What is heard of a recipient after its last attempt: bounces of servers further on, success,
- * complaints, wishes to hear no more. Which state lets which news act, and what it becomes:
+ * News about a recipient after its last attempt: bounces of later servers, success, complaints, unsubscribe
+ * requests. Which status lets which news act, and the result:
  *
  *                sent        delivered   bounced     queued, failed   scheduled, suppressed, cancelled
  *   refused      bounced     bounced     -           -                -
@@ -10,12 +10,11 @@
  *   complained   event       event       event       event            -
  *   unsubscribed event       event       event       event            -
  *
- * A queued recipient was taken over at a moment when we did not hear it: its next attempt will
- * tell. People may have read it nevertheless, and what they want counts.
+ * A queued recipient was accepted by a server whose reply we did not get: its next attempt decides. People may
+ * have read the message all the same, so their complaints and requests count.
  *
- * News that changes no state is told once for each recipient; a report that comes again finds
- * its event, or the state that it made. Both are conditions of the writes, so that of two at
- * once one misses.
+ * News that changes no status is recorded once for each recipient; a repeated report finds its event, or the
+ * status that it made. Both are conditions of the writes, so one of two concurrent reports misses.
  */
 
 import { isRecorded, recordEvent, recordFirstEvent } from '../events/event-log.js'
@@ -32,11 +31,11 @@ import { rollUpEmail } from './roll-up.js'
 
 interface FailureDetails {
   readonly reason: Reason
-  /** The server's words, or the report's. */
+  /** The server's text, or the report's. */
   readonly diagnostic: string
 }
 
-/** `refused`: for good. `given-up`: after temporary refusals. `delayed`: it is still being tried. */
+/** `refused`: permanently. `given-up`: after temporary refusals. `delayed`: delivery is still being tried. */
 export type LateOutcome =
   | (FailureDetails & { readonly kind: 'refused' | 'given-up' | 'delayed' })
   | { readonly kind: 'delivered'; readonly diagnostic: string }
@@ -62,7 +61,7 @@ const transitions: Readonly<Record<LateOutcome['kind'], StatusTransitions>> = {
   unsubscribed: attemptedStates,
 }
 
-/** The state afterwards, often the same; null: such news does not act in this one. */
+/** The status afterwards, often the same; null if such news has no effect in this status. */
 export function nextStatus(status: RecipientStatus, news: LateOutcome['kind']): RecipientStatus | null {
   return transitions[news][status] ?? null
 }
@@ -72,7 +71,7 @@ export interface OutcomeSubject {
   readonly email: Email
 }
 
-/** `state`: not in the state that it is in. `repeated`: told before. */
+/** `state`: no effect in its current status. `repeated`: recorded before. */
 export type LateOutcomeResult =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated' }
@@ -95,7 +94,7 @@ export function resolveLateOutcome(
   return { kind: 'acts', writes: [...writes, recordFirstEvent(event, since)] }
 }
 
-/** Its like is told before the last attempt as well: of those, only what came later counts as a repetition. */
+/** Such news may also come before the last attempt: only later ones count as repetitions. */
 function isSoftFailure({ kind }: LateOutcome): boolean {
   return kind === 'given-up' || kind === 'delayed'
 }
@@ -126,7 +125,7 @@ function toBounceDetails(type: 'hard' | 'soft', { reason, diagnostic }: FailureD
   return { bounce_type: type, bounce_subtype: reason, bounce_reason: diagnostic }
 }
 
-/** On the recipient and its email. What was given up keeps its state, but shows why. */
+/** Changes to the recipient and its email. A recipient that was given up keeps its status, but shows the reason. */
 function buildStatusWrites(
   { recipient, email }: OutcomeSubject,
   news: LateOutcome,

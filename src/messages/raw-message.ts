@@ -1,8 +1,8 @@
 /**
- * The bytes of a message, and the signature that was made for them.
+ * The bytes of a message, and their DKIM signature.
  *
- * The signature is made once, at the first attempt, and kept: every attempt and every
- * recipient gets the same bytes, and what was sent can be shown later.
+ * The signature is made once, at the first attempt, and stored: every attempt and every recipient gets the same
+ * bytes, and what was sent can be shown later.
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
@@ -40,7 +40,7 @@ export const rawOfEmail = prepareRead<{ workspaceId: string; emailId: string }>(
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** The bytes themselves are not read for it. */
+/** Does not read the bytes themselves. */
 export const sizeOfRaw = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')

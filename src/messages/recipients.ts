@@ -1,6 +1,4 @@
-/**
- * One row per recipient of an email: its state, and what the last attempt said.
- */
+/** One row per recipient of an email: its status, and the result of the last attempt. */
 import type { Insertable, Selectable } from 'kysely'
 import type { Reason } from '../mail/reasons.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
@@ -30,7 +28,7 @@ export const insertRecipient = prepareWrite<RecipientRow>(({ db, slot }) =>
   }),
 )
 
-/** What an attempt leaves on its recipient. */
+/** The result of an attempt. */
 export interface AttemptUpdate {
   readonly id: string
   readonly status: RecipientStatus
@@ -59,7 +57,7 @@ export const markAttempt = prepareWrite<AttemptUpdate>(({ db, slot }) =>
     .where('id', '=', slot('id')),
 )
 
-/** Moves a recipient from one state to another without an attempt; misses when it has left `from`. */
+/** Changes a recipient's status without an attempt; misses if it is no longer `from`. */
 export const changeRecipientStatus = prepareWrite<{
   id: string
   from: RecipientStatus
@@ -76,7 +74,7 @@ export const changeRecipientStatus = prepareWrite<{
   1,
 )
 
-/** What a report leaves on its recipient, long after the last attempt; misses when it has left `from`. */
+/** The result of a report after the last attempt; misses if the status is no longer `from`. */
 export const markReported = prepareWrite<{
   id: string
   workspaceId: string
@@ -103,7 +101,7 @@ export const markReported = prepareWrite<{
   1,
 )
 
-/** Success was told, and is told once: what is left of the wishes. Misses when they are others by now. */
+/** Clears the request for a success notification once it was sent. Misses if the requests have changed. */
 export const updateNotify = prepareWrite<{ id: string; workspaceId: string; notify: string; left: string }>(
   ({ db, slot }) =>
     db
@@ -133,12 +131,12 @@ export const recipientsOfEmail = prepareRead<{ workspaceId: string; emailId: str
     .orderBy('id'),
 )
 
-/** Of whichever workspace: for whoever holds a token that was made for this recipient alone. */
+/** In any workspace: for the holder of a token that was made for this recipient alone. */
 export const recipientOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('recipients').selectAll().where('id', '=', slot('id')),
 )
 
-/** RFC 3461, as the client gave them: they never change while it is in the queue. */
+/** RFC 3461, as the client gave them; they never change while it is in the queue. */
 export type DsnRequest = Pick<Recipient, 'notify' | 'orcpt'>
 
 /** What delivery needs of a recipient beyond its queue entry. */

@@ -1,9 +1,9 @@
 /**
- * Forgetting, in small steps, so that no step holds up the mail.
+ * Removes old messages and records in small steps, so that no step delays the mail.
  *
- * The bytes of a message go `retention.messages` after it came in, once all of its
- * recipients are settled. Its record, attempts and events go after `retention.events`.
- * A step looks at no more than `STEP` rows of a kind, those that still wait in the queue included.
+ * The bytes of a message are removed `retention.messages` after it was accepted, once all of its recipients are
+ * settled; its record, attempts and events after `retention.events`. A step reads no more than `STEP` rows of a
+ * kind, including those that still wait in the queue.
  */
 import { sql } from 'kysely'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
@@ -15,12 +15,12 @@ import { removeRaw, removeSignature } from './raw-message.js'
 const BATCH_SIZE = 200
 
 export interface RetentionLimits {
-  /** Epoch milliseconds: what is older goes. */
+  /** Epoch milliseconds: what is older is removed. */
   readonly messagesBefore: number
   readonly eventsBefore: number
 }
 
-/** A walk: each call is one small step, and resolves to whether there may be more to do. */
+/** Each call is one small step and resolves to whether there may be more to do. */
 export function createMessagePurge(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   { messagesBefore, eventsBefore }: RetentionLimits,
@@ -48,7 +48,7 @@ export function createMessagePurge(
 
 interface RawCursor {
   readonly created_at: number
-  /** Of the row in its table: the order of the index by age. */
+  /** Of the row in its table, in the order of the index by age. */
   readonly place: number
 }
 

@@ -1,13 +1,41 @@
 /**
- * Sets an email's status from its recipients, in the same commit that changed them.
+ * The status of a recipient, and the status of an email rolled up from its recipients.
  *
- * Done by the database in one statement, because two recipients of one email may be
- * settled at the same moment: whoever is written last sees the other.
+ *   scheduled  waits for its time            queued     waits for an attempt, or is held
+ *   sent       a next hop accepted it        delivered  an MX of the recipient's domain accepted it
+ *   bounced    refused permanently, or expired after temporary refusals only
+ *   failed     no server was ever reached, or the operator or the removal of the domain ended it
+ *   suppressed never tried, the address is on the suppression list
+ *   cancelled  cancelled while scheduled
+ *
+ * The roll-up is the first status, in the order below, that any recipient has; `complained` is set on an email by
+ * a complaint alone and is never replaced.
  */
 import { sql } from 'kysely'
 import { prepareWrite } from '../storage/prepared.js'
-import type { EmailStatus } from '../storage/tables/email-tables.js'
-import { rollUpRanks } from './states.js'
+import type { EmailStatus, RecipientStatus } from '../storage/tables/email-tables.js'
+
+const statusOrder: readonly RecipientStatus[] = [
+  'queued',
+  'scheduled',
+  'delivered',
+  'sent',
+  'bounced',
+  'failed',
+  'cancelled',
+  'suppressed',
+]
+
+/** The status of an email whose recipients have `statuses`; `failed` if all are suppressed. */
+export function rollUp(statuses: readonly RecipientStatus[]): EmailStatus {
+  const first = statusOrder.find((status) => statuses.includes(status))
+  return first === undefined || first === 'suppressed' ? 'failed' : first
+}
+
+/** For SQL: the rank of each status, and the result for each rank. */
+const rollUpRanks: readonly { readonly status: RecipientStatus; readonly rolledUp: EmailStatus }[] = statusOrder.map(
+  (status) => ({ status, rolledUp: rollUp([status]) }),
+)
 
 const rankCases = sql.join(
   rollUpRanks.map(({ status }, rank) => sql`when ${sql.lit(status)} then ${sql.lit(rank)}`),
@@ -28,7 +56,11 @@ interface EmailTimes {
   readonly bouncedAt: number | null
 }
 
-/** Moments that are null, or were set before, stay as they are. */
+/**
+ * Sets an email's status from its recipients, in the same commit that changed them: by one statement, because
+ * two recipients of an email may be settled at the same moment, and the later write has to see the earlier one.
+ * Moments that are null, or were set before, stay as they are.
+ */
 export const rollUpEmail = prepareWrite<EmailTimes>(({ db, slot }) =>
   db
     .updateTable('emails')

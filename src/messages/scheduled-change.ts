@@ -1,15 +1,14 @@
 /**
- * Calling back or moving an email that waits for its time.
+ * Cancels or reschedules a scheduled email.
  *
- * The release is the lease of its first entry (`delivery/`): in one commit the entry is leased,
- * all recipients leave `scheduled`, and the email with them. Here too all is one commit, and
- * each of its writes says how many rows it must find as they were read. The writer makes one
- * of the two after the other, so exactly one of them finds what it expects, and the other
- * misses as a whole: a cancelled email is never sent, and one that is on its way is never
+ * The release is the lease of its first entry (`delivery/`): in one commit the entry is leased, and all recipients
+ * and the email leave `scheduled`. A change is one commit too, and each of its writes states how many rows it must
+ * find as they were read. The writer runs one of the two after the other, so exactly one of them finds what it
+ * expects and the other misses completely: a cancelled email is never sent, and one that is being sent is never
  * cancelled.
  *
- * An email is scheduled while every entry of it waits untouched for a recipient that is
- * scheduled; entries that the operator holds are, one whose attempt has begun is not.
+ * An email is scheduled while every entry of it waits untouched for a scheduled recipient. Entries that the
+ * operator holds count as waiting; one whose attempt has begun does not.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -20,7 +19,7 @@ import { type Write, WriteConflict } from '../storage/writer/write.js'
 import type { Email } from './email.js'
 import { requireVisibleEmail, type Viewer } from './email-resource.js'
 
-/** Throws a Refusal: `email-not-found`, or `conflict` where it is not scheduled any more. */
+/** Throws a Refusal: `email-not-found`, or `conflict` if it is no longer scheduled. */
 export function cancelScheduled(deps: Store, viewer: Viewer, id: string, now: number): Promise<void> {
   return changeScheduled(deps, viewer, id, 'cancelled', (email, rows) => [
     cancelEmail(email),
@@ -29,7 +28,7 @@ export function cancelScheduled(deps: Store, viewer: Viewer, id: string, now: nu
   ])
 }
 
-/** The refusals are those of `cancelScheduled`. Its place in the queue moves with it: whoever sweeps must hear of it. */
+/** The refusals are those of `cancelScheduled`. Its position in the queue changes: sweeps have to be notified. */
 export function reschedule(deps: Store, viewer: Viewer, id: string, at: number): Promise<void> {
   return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
     rescheduleEmail({ ...email, at }),
@@ -46,7 +45,7 @@ export function sendScheduledNow(deps: Store, viewer: Viewer, id: string, now: n
   ])
 }
 
-/** Somebody else may change the same email meanwhile, an operator its entries: then it is looked at again. */
+/** Others may change the same email meanwhile, and the operator its entries: then it is read again. */
 const MAX_TRIES = 5
 
 interface EmailRef {
@@ -75,7 +74,7 @@ async function changeScheduled(
   }
 }
 
-/** How many entries of it wait; null: it is not scheduled any more. */
+/** The number of its waiting entries; null if it is no longer scheduled. */
 function countWaitingEntries(read: Read, { id, workspace_id, status }: Email): number | null {
   if (status !== 'scheduled') return null
   const entries = entriesOfEmail(read, { emailId: id, workspaceId: workspace_id })
@@ -84,7 +83,7 @@ function countWaitingEntries(read: Read, { id, workspace_id, status }: Email): n
 }
 
 function buildConflict({ id, status, scheduled_for }: Email, what: string): Refusal {
-  // Read as scheduled, and yet an attempt has begun: what it is called then follows at once.
+  // An attempt may have begun although the status was read as scheduled: the status follows at once.
   const found = status === 'scheduled' ? 'being sent' : status
   return new Refusal('conflict', `only a scheduled email can be ${what}: ${formatForDisplay(id)} is ${found}`, {
     id,
@@ -102,7 +101,7 @@ const entriesOfEmail = prepareRead<{ emailId: string; workspaceId: string }>()((
     .where('queue.workspace_id', '=', slot('workspaceId')),
 )
 
-/** When it would have been sent stays on record. */
+/** The time for which it was scheduled stays on record. */
 const cancelEmail = prepareWrite<EmailRef>(
   ({ db, slot }) =>
     db
@@ -114,7 +113,7 @@ const cancelEmail = prepareWrite<EmailRef>(
   1,
 )
 
-/** As if it had never been scheduled. */
+/** Releases it as if it had never been scheduled. */
 const unscheduleEmail = prepareWrite<EmailRef>(
   ({ db, slot }) =>
     db
@@ -137,7 +136,7 @@ const rescheduleEmail = prepareWrite<EmailRef & { at: number }>(
   1,
 )
 
-/** The write made by `build`, which must touch as many rows as there are entries. */
+/** The write made by `build`, which must change as many rows as there are entries. */
 function prepareCountedWrite<Values extends object>(
   build: Parameters<typeof prepareWrite<Values>>[0],
 ): (rows: number) => (values: Values) => Write {
@@ -153,7 +152,7 @@ const removeEntries = prepareCountedWrite<EmailRef>(({ db, slot }) =>
     .where('leased', '=', 0),
 )
 
-/** Its age counts from its time. */
+/** Its age counts from its scheduled time. */
 const rescheduleEntries = prepareCountedWrite<EmailRef & { at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')

@@ -1,18 +1,19 @@
 /**
- * Takes a message in: judged by what its authentication found, marked with it, filed once for
- * each workspace that it was written to. It resolves when all copies are on disk, in one
- * commit; what the message says is looked at afterwards (`inbound-processor.ts`).
+ * Accepts a message from the MX listener: applies the policy to its authentication results, adds trace fields, and
+ * stores one copy for each workspace that it is addressed to. It resolves when all copies are on disk, in one
+ * commit; the content is processed afterwards (`inbound-processor.ts`).
  *
- * A recipient that we would not take any more is never passed over in silence: the client is to
- * come again, and hears of it at the RCPT.
+ * A recipient that is no longer valid is never dropped silently: the whole message is deferred, and at the
+ * client's next attempt the RCPT is refused.
  */
+
 import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import { type Address, formatForDisplay } from '../mail/address.js'
 import type { Authentication, Connection } from '../mail/authentication-results.js'
+import { summarizeResults } from '../mail/authentication-results.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
 import { type NewInbound, storeInbound } from '../messages/inbound/inbound-email.js'
-import { summarizeResults } from '../messages/inbound/result-summary.js'
 import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
@@ -34,21 +35,21 @@ export interface AcceptInboundDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Pick<Log, 'info'>
-  /** Ours: the first word of our results. */
+  /** Our own: the authserv-id of our results. */
   readonly hostname: string
   readonly dmarc: DmarcSetting
   readonly authenticate: Authenticate
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
-  /** Of workspaces, and of the service, which holds reports. */
+  /** Of workspaces, and of the service, which stores reports. */
   readonly inboundBytes: InboundBytesReader
-  /** Something new of a workspace is on disk; reports are the service's. */
+  /** A new message of the workspace is on disk; reports belong to the service. */
   readonly onStored: (workspaceId: string) => void
 }
 
 export type AcceptInbound = (message: ReceivedMessage) => Promise<{ readonly id: string }>
 
-/** What one copy is made of. */
+/** One copy of the message. */
 interface InboundCopy {
   readonly id: string
   readonly destination: Destination
@@ -58,7 +59,7 @@ interface InboundCopy {
   readonly arrival: Arrival
 }
 
-/** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
+/** Rejects with a `Refusal` if the message is not accepted, and with a storage fault. */
 export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
   const ignoredReturnPaths = { times: 0 }
   return async (received) => {
@@ -70,28 +71,28 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
     try {
       return await acceptAuthenticated(deps, { ...received, raw }, authentication, connection, ignoredReturnPaths)
     } finally {
-      freeMemory(raw) // where it was not moved to the writer
+      freeMemory(raw) // unless it was moved to the writer
     }
   }
 }
 
-/** `letGo`: return paths that were none of ours, since the start. */
+/** `discarded`: messages to return paths that are not ours, since the start. */
 async function acceptAuthenticated(
   deps: AcceptInboundDeps,
   message: ReceivedMessage,
   authentication: Authentication,
   connection: Connection,
-  letGo: { times: number },
+  discarded: { times: number },
 ): Promise<{ readonly id: string }> {
   const { client, envelopeFrom, recipients } = message
   const bytes = message.raw.length
-  const judgement = decideAcceptance(authentication, deps.dmarc)
-  if (judgement.kind === 'refuse') {
-    throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
+  const decision = decideAcceptance(authentication, deps.dmarc)
+  if (decision.kind === 'refuse') {
+    throw new Refusal('sender-not-authenticated', decision.text, { reason: decision.reason })
   }
   const now = deps.clock()
   const trace = { ...traceOf(message, deps.hostname, now), results: buildResultFields(authentication, connection) }
-  const spamReason = judgement.kind === 'spam' ? judgement.reason : null
+  const spamReason = decision.kind === 'spam' ? decision.reason : null
   const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
   const {
     destinations: to,
@@ -105,17 +106,17 @@ async function acceptAuthenticated(
   )
   if (copies.length > 0) await storeCopies(deps, copies)
   for (const copy of copies) deps.onStored(ownerOf(copy.destination))
-  letGo.times += ignoredAddresses.length
+  discarded.times += ignoredAddresses.length
   logAccepted(
     deps,
     copies,
     { client, envelopeFrom, recipients, bytes },
-    ignoredAddresses.length === 0 ? null : letGo.times,
+    ignoredAddresses.length === 0 ? null : discarded.times,
   )
   return { id: copies[0]?.id ?? uuidv7(now) }
 }
 
-/** All copies by one commit, or none: also where one has no room, which is told as a fault of the moment. */
+/** Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily. */
 async function storeCopies(
   { commit, inboundBytes, log }: AcceptInboundDeps,
   copies: readonly InboundCopy[],
@@ -135,7 +136,7 @@ async function storeCopies(
 }
 
 function buildStoredBytes({ id, destination, message: { raw, header }, trace }: InboundCopy): MovedBytes {
-  // A list of several would tell each of the others.
+  // A list of several would disclose each to the others.
   const [first, ...others] = destination.addresses
   const recipient = others.length === 0 ? (first ?? null) : null
   return new MovedBytes(withTrace(raw, header, { ...trace, id, recipient }))
@@ -178,15 +179,15 @@ function buildResultFields(found: Authentication, connection: Connection): Trace
   ]
 }
 
-/** `bytes`: of the message, which may be gone from memory by now. */
+/** `bytes`: size of the message, which may have left memory by now. */
 type AcceptedFacts = Pick<ReceivedMessage, 'client' | 'envelopeFrom' | 'recipients'> & { readonly bytes: number }
 
-/** `letGo`: return paths that were none of ours, since the start; null: none in this message. */
+/** `discarded`: messages to invalid return paths since the start; null if this message has none. */
 function logAccepted(
   { log }: AcceptInboundDeps,
   copies: readonly InboundCopy[],
   { client, envelopeFrom, recipients, bytes }: AcceptedFacts,
-  letGo: number | null,
+  discarded: number | null,
 ): void {
   const facts = {
     client: client.address,
@@ -196,5 +197,6 @@ function logAccepted(
     bytes,
   }
   if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
-  if (letGo !== null) log.info({ ...facts, times: letGo }, 'mail to a return path that is none of ours was let go')
+  if (discarded !== null)
+    log.info({ ...facts, times: discarded }, 'mail to a return path that is none of ours was let go')
 }

@@ -1,13 +1,12 @@
 /**
- * Which messages are being looked at now, in a file that outlives the process: one that was in hand
- * when the process died, twice, is what it dies of.
+ * Records which messages are being processed, in a file that outlives the process: a message that was in progress
+ * at two crashes is taken for their cause.
  *
- * A slot for each message in hand, of a fixed size, written in place before the message is looked at
- * and emptied afterwards. It is not synchronized to the disk: the page cache outlives a process, and
- * after a power cut no message is to blame. So it costs a few microseconds a message. A clean end
- * empties the file.
+ * Each message in progress has a slot of fixed size, written in place before it is read and cleared afterwards.
+ * The file is not synchronized to the disk: the page cache outlives a process, and after a power failure no
+ * message is to blame. So it costs a few microseconds a message. A clean stop empties the file.
  *
- * A disk that takes no write costs the guard, not the mail: it is told of once.
+ * A disk that accepts no write costs the guard, not the mail: it is logged once.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -17,18 +16,18 @@ import type { Log } from '../platform/log.js'
 export interface GuardedMessage {
   readonly id: string
   readonly workspaceId: string
-  /** Of the process, while it was in hand. */
+  /** Crashes of the process while the message was in progress. */
   readonly deaths: number
 }
 
 export interface CrashGuard {
-  /** Those that were in hand when the process died, and were not over since. */
+  /** Messages that were in progress at a crash and have not been finished since. */
   readonly suspects: readonly GuardedMessage[]
-  /** Before it is looked at. */
+  /** Called before the message is read. */
   readonly begin: (message: Omit<GuardedMessage, 'deaths'>) => void
-  /** What came of it is on disk, or it waits again. */
+  /** Called when its result is on disk, or when it waits again. */
   readonly finish: (id: string) => void
-  /** A clean end. */
+  /** Called at a clean stop. */
   readonly close: () => void
 }
 
@@ -62,7 +61,7 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
     writeSlot(slot, `${state} ${deaths.get(id) ?? 0} ${workspaceId} ${id}`)
   }
 
-  // Their counts stay in the file until they are over, but a death while they wait is none of theirs.
+  // Their counts stay in the file until they are finished, but a crash while they wait does not count.
   for (const suspect of suspects) recordState('waits', suspect)
 
   return {
@@ -83,7 +82,7 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
   }
 }
 
-/** What the last process left; the death counts for what it held. */
+/** The slots that the last process left; its crash counts for messages that were in progress. */
 function readSlots(file: string): readonly GuardedMessage[] {
   const lines = readFileOrEmpty(file).split('\n')
   return lines.flatMap((line) => {

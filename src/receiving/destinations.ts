@@ -1,9 +1,9 @@
 /**
- * Where a message from outside goes, one copy for each who gets it. Pure.
+ * Decides who gets a copy of an inbound message. Pure.
  *
- * A workspace gets one record, however many of its addresses were written to. What speaks of
- * mail that we sent (return paths, complaints, wishes to be left alone) is one report, and
- * nobody's email. A return path whose token is not ours, and that alone, goes nowhere.
+ * A workspace gets one record, however many of its addresses are recipients. A message about mail that we sent
+ * (return paths, complaints, unsubscribe requests) is one report and belongs to no workspace. A message to an
+ * invalid return path alone is discarded.
  */
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import type { InboundRecipient } from './recipient-policy.js'
@@ -11,7 +11,7 @@ import type { InboundRecipient } from './recipient-policy.js'
 export interface MailDestination {
   readonly kind: 'mail'
   readonly workspaceId: string
-  /** Of its first address. */
+  /** The domain of the first address. */
   readonly domain: DomainName
   readonly addresses: readonly Address[]
 }
@@ -27,17 +27,20 @@ export interface Destinations {
   readonly destinations: readonly Destination[]
   /** Return paths without a valid token. */
   readonly ignoredAddresses: readonly Address[]
-  /** Taken at their RCPT and by now not: the domain was taken away, the address blocked, or the operator's workspace is gone. */
+  /**
+   * Accepted at RCPT and no longer valid: the domain was removed, the address blocked, or the operator's workspace
+   * is gone.
+   */
   readonly goneAddresses: readonly Address[]
 }
 
-/** Whose the mail for the people behind the service is; null: there is none, and then such mail waits at its sender. */
+/** The workspace that gets mail to the operator; null if there is none, and then such mail is deferred. */
 export type OperatorWorkspace = string | null
 
-/** Who gets the copy; null: nobody, it only looks like a return path. */
+/** Who gets the copy; null for an invalid return path, which gets none. */
 export type CopyOwner = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
 
-/** `refused`: it is not taken. `unowned`: not now, as no workspace is the operator's. */
+/** `refused`: the recipient is not accepted. `unowned`: deferred, because there is no operator's workspace. */
 export function findCopyOwner(
   recipient: InboundRecipient,
   operatorWorkspace: OperatorWorkspace,
@@ -65,11 +68,11 @@ export function resolveDestinations(
   const ignoredAddresses: Address[] = []
   const goneAddresses: Address[] = []
   for (const address of addresses) {
-    const party = findCopyOwner(recipientOf(address), operatorWorkspace)
-    if (party === 'refused' || party === 'unowned') goneAddresses.push(address)
-    else if (party === null) ignoredAddresses.push(address)
-    else if (party.kind === 'reports') reports.push(address)
-    else mail.set(party.id, [...(mail.get(party.id) ?? []), address])
+    const owner = findCopyOwner(recipientOf(address), operatorWorkspace)
+    if (owner === 'refused' || owner === 'unowned') goneAddresses.push(address)
+    else if (owner === null) ignoredAddresses.push(address)
+    else if (owner.kind === 'reports') reports.push(address)
+    else mail.set(owner.id, [...(mail.get(owner.id) ?? []), address])
   }
   const filed: Destination[] = [...mail].map(([workspaceId, own]) => toMailDestination(workspaceId, own))
   return {

@@ -1,10 +1,10 @@
 /**
- * What a record keeps of the header of a stranger's message, and the event that announces it.
- * Pure; whatever the header says, something comes out: what cannot be read is empty.
+ * Builds the fields of an inbound record from its parsed message, and the event that announces it. Pure; it never
+ * throws: what cannot be read is empty.
  *
- * Limits: 200 addresses of a list and 50 references are kept, the first or, of references,
- * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last). Lists are
- * looked for in the first 8 KB of their fields, references in the last 64 KB.
+ * Limits: the first 200 addresses of a list, and 50 references: the first of the thread and its last ones (RFC
+ * 5322 section 3.6.4 puts the parent last). Lists are read from the first 8 KB of their fields, references from
+ * the last 64 KB.
  */
 import { findFields, type Header, readFieldValue } from '../mail/header-fields.js'
 import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
@@ -42,7 +42,7 @@ export function summarizeInbound({ raw, header, parts }: ParsedMessage): Inbound
   }
 }
 
-/** The payload of `email.received`: what can be known without fetching the email. */
+/** The payload of `email.received`: what an app can know without fetching the email. */
 export function buildReceivedData(
   email: Pick<InboundEmail, 'id' | 'envelope_to'>,
   summary: InboundSummary,
@@ -53,7 +53,7 @@ export function buildReceivedData(
     inbound_email_id: email.id,
     from: summary.from_email,
     from_name: summary.from_name,
-    // A blind copy names nobody: it was written to whom it was sent.
+    // A blind copy has no recipients in its header: those of the envelope are shown.
     to: to.length > 0 ? to : parseJson(email.envelope_to),
     cc: cc.length > 0 ? cc : null,
     subject: summary.subject,
@@ -63,7 +63,7 @@ export function buildReceivedData(
   }
 }
 
-/** The ids of a thread, oldest first; In-Reply-To where there are no References. */
+/** The ids of a thread, oldest first; In-Reply-To if there are no References. */
 export function parseReferenceIds(references: string, inReplyTo: string): string[] {
   const extractIds = (text: string): readonly string[] | null => text.slice(-MAX_REFERENCES_LENGTH).match(/<[^<>\s]+>/g)
   const ids = (extractIds(references) ?? extractIds(inReplyTo) ?? []).filter(isMessageId)

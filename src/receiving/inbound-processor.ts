@@ -1,17 +1,16 @@
 /**
- * Looks at mail that is on disk and was answered 250: takes it apart, lets it be judged, and
- * writes down what came of it, all in one commit.
+ * Processes mail that is on disk and was answered 250: takes it apart, has it scored, and writes the result, all
+ * in one commit.
  *
- * The database is its queue: whatever has status `received` is taken up, after a crash too. A
- * message that cannot be taken apart has failed, and its bytes stay; so has one over which a
- * bug of ours stumbles, or it would be taken up for ever. A fault of the database stops the
- * taking for a second, and then the same messages come again.
+ * The database is the queue: messages with status `received` are processed, after a crash too. A message that
+ * cannot be taken apart fails and keeps its bytes; so does one that triggers an internal error, or it would be
+ * tried for ever. A database fault pauses processing for a second, and then the same messages are tried again.
  *
- * Many are taken up at once, a share of each workspace (`waiting-mail.ts`), because they may wait
- * long for their turn in the processes (`messages/mime/mime-parts.ts`). None holds its bytes while it waits.
+ * Many messages are started at once, a share of each workspace (`waiting-mail.ts`), because they may wait long for
+ * their turn in the processes (`messages/mime/mime-parts.ts`). None holds its bytes while it waits.
  *
- * What was in hand when our process died (`in-hand.ts`) is looked at first, one at a time; what was in
- * hand at two deaths is not looked at again: it has failed, unread.
+ * Messages that were in progress when our process crashed (`crash-guard.ts`) are processed first, one at a time;
+ * one that was in progress at two crashes fails unread.
  */
 import { Refusal } from '../mail/refusal.js'
 import {
@@ -38,9 +37,9 @@ import { messageDigester } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
 
 export interface ProcessingResult {
-  /** They hold `markProcessed`, or remove the record. */
+  /** They include `markProcessed`, or remove the record. */
   readonly writes: readonly Write[]
-  /** Called once they are on disk. */
+  /** Called when the writes are on disk. */
   readonly onCommitted?: () => void
 }
 
@@ -66,16 +65,16 @@ export interface ProcessorDeps extends Store {
 }
 
 const POLL_INTERVAL = 1_000
-/** Deaths of our process after which what was in hand is not looked at again. */
+/** Crashes of our process after which a message in progress is not read again. */
 const MAX_DEATHS = 2
 
 export class InboundProcessor {
   private readonly inProgress = new Set<Promise<void>>()
   private readonly waitingMail: WaitingMail
-  /** What was in hand at too many deaths, until that it has failed is on disk: how many those were. */
+  /** Number of crashes of each message that was in progress at too many, until its failure is on disk. */
   private readonly deathCounts: Map<string, number>
   private timer: NodeJS.Timeout | null = null
-  /** What was in hand at a death is looked at, and nothing else. */
+  /** Messages of the last crash are being processed, and no others. */
   private isCheckingSuspects = false
   private isPaused = false
   private isStopping = false
@@ -87,7 +86,7 @@ export class InboundProcessor {
   }
 
   start(): void {
-    // A rest is over when the timer strikes next.
+    // A pause ends at the next tick.
     this.timer = setInterval(() => {
       this.isPaused = false
       this.startProcessing(() => this.waitingMail.takeAll())
@@ -118,14 +117,14 @@ export class InboundProcessor {
     else await this.process(email)
   }
 
-  /** Something new of the workspace is on disk. */
+  /** A new message of the workspace is on disk. */
   onStored(workspaceId: string): void {
     this.startProcessing(() => this.waitingMail.takeOfWorkspace(workspaceId))
   }
 
   /**
-   * Takes nothing more up; resolves when what is under way is over. The rest waits for the next start,
-   * as does what the processes give up because they are ended: so nobody's bombs hold up a stop.
+   * Starts no more messages; resolves when those in progress are finished. The rest waits for the next start, as do
+   * messages whose process is ended, so slow messages do not delay a stop.
    */
   async stop(): Promise<void> {
     this.isStopping = true
@@ -153,17 +152,17 @@ export class InboundProcessor {
   private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      const judged = await this.evaluate(email)
-      if (judged === null) return
-      await commit(judged.writes)
-      judged.onCommitted?.()
+      const processed = await this.evaluate(email)
+      if (processed === null) return
+      await commit(processed.writes)
+      processed.onCommitted?.()
     } catch (error) {
       if (error instanceof WriteConflict) this.handleMiss(email, error)
-      // Its workspace has others waiting for the processes: nobody else's mail need wait for that.
+      // The workspace has many messages waiting for the processes; mail of others need not wait for that.
       else if (error instanceof Refusal && error.kind === 'rate-limited') return
       else if (error instanceof StorageFault || error instanceof Refusal) this.pause(error)
       else {
-        log.error({ err: error, inbound: email.id }, 'a message could not be judged')
+        log.error({ err: error, inbound: email.id }, 'a message could not be processed')
         await this.failMessage(email)
       }
     } finally {
@@ -171,7 +170,10 @@ export class InboundProcessor {
     }
   }
 
-  /** Deleted meanwhile, mostly; where what it acts on had changed, it is judged again when the timer strikes. */
+  /**
+   * Mostly because it was deleted meanwhile; if the state that it acts on has changed, it is processed again at the
+   * next tick.
+   */
   private handleMiss(email: InboundEmail, error: WriteConflict): void {
     try {
       const { id, workspace_id: workspaceId } = email
@@ -183,7 +185,7 @@ export class InboundProcessor {
     }
   }
 
-  /** Null: not now, we are stopping. */
+  /** Null while stopping. */
   private async evaluate(email: InboundEmail): Promise<ProcessingResult | null> {
     const deaths = this.deathCounts.get(email.id)
     if (deaths !== undefined) return this.buildCrashFailure(email, deaths)
@@ -206,19 +208,19 @@ export class InboundProcessor {
     }
     const result = await mime.analyze(email.workspace_id, source, spamContextOf(email), email.size)
     if (result.kind === 'unreadable' || raw === undefined) return this.handleUnreadable(email, result)
-    const judged = await processMail(email, raw, result.summary, result.analysis)
+    const processed = await processMail(email, raw, result.summary, result.analysis)
     // The process has read it to its end, or there would be no summary.
     freeMemory(raw)
-    return judged
+    return processed
   }
 
-  /** Its bytes; it is in hand from now on. */
+  /** Reads its bytes; from now on it is in progress. */
   private readGuarded(email: InboundEmail): Buffer | undefined {
     this.deps.crashGuard.begin({ id: email.id, workspaceId: email.workspace_id })
     return this.readRaw(email)
   }
 
-  /** Null: not now, we are stopping. */
+  /** Null while stopping. */
   private handleUnreadable(
     email: InboundEmail,
     result: UnreadableResult | { readonly kind: 'analyzed' },

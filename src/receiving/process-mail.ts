@@ -1,7 +1,4 @@
-/**
- * What is written of an email once it was taken apart: what it says, its spam score, and the
- * event that announces it, in one commit.
- */
+/** Builds the writes for an email that was taken apart: record fields, spam score, and the event that announces it. */
 import { type Event, recordEvent } from '../events/event-log.js'
 import { type InboundEmail, markProcessed } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'

@@ -1,4 +1,4 @@
-/** What the MX listener hands over: an envelope, the bytes as they came, and who brought them. */
+/** What the MX listener hands over: the envelope, the message, and facts about the client. */
 import type { Address } from '../mail/address.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Listing } from '../spam/dnsbl.js'
@@ -20,12 +20,12 @@ export interface ReceivedMessage {
   /** Of `raw`. */
   readonly header: Header
   readonly client: {
-    /** IPv4 or IPv6; behind a proxy the one that it told. */
+    /** IPv4 or IPv6; behind a proxy the address that the proxy reported. */
     readonly address: string
     readonly port: number
-    /** What it called itself, in lower case: anything without control characters. */
+    /** The HELO name in lower case: any text without control characters. */
     readonly helo: string
-    /** It spoke before it was greeted. */
+    /** It sent data before the greeting. */
     readonly earlyTalker: boolean
     readonly listings: readonly Listing[]
   }

@@ -1,16 +1,13 @@
 /**
- * For whom mail is taken in, decided at RCPT; everything else is refused, so nobody can relay.
+ * Decides at RCPT which recipients are accepted; all others are refused, so this is no relay.
  *
- * Mailboxes: any local part of a verified domain whose workspace receives mail there, but
- * those that it has blocked.
- * Return paths: `bounce+…` at the mail host of a sending domain, or at the host in the zone
- * that it is a CNAME for (some senders write the name that they have looked up). One without
- * a valid token is taken too, and then speaks of nobody: what sends there is often a robot
- * that would complain to the postmaster instead.
- * One with a valid token is ours whoever receives mail at that name: a workspace that registers
- * the mail host of another's domain must not get the other's bounces.
- * System addresses: those of RFC 2142 and of our own reports, at the service's hostname and
- * zone and at every host of return paths.
+ * Mailboxes: any local part of a verified domain whose workspace receives mail there, except the ones that it has
+ * blocked. Return paths: `bounce+…` at the mail host of a sending domain, or at the host in the zone that it is a
+ * CNAME of (some senders write the name that they looked up). One without a valid token is accepted too, and then
+ * concerns no recipient: the sender is often a robot that would otherwise complain to the postmaster. One with a
+ * valid token is ours whichever workspace receives mail at that name: a workspace that registers the mail host of
+ * another's domain must not get the other's bounces. System addresses: those of RFC 2142 and of our own reports,
+ * at the service's hostname and zone and at every host of return paths.
  */
 import type { KeyObject } from 'node:crypto'
 import type { ReceivingDomain } from '../domains/receiving-domain-cache.js'
@@ -24,13 +21,13 @@ export type SystemName = 'postmaster' | 'abuse' | 'fbl' | 'dmarc' | 'tlsrpt' | '
 
 export type InboundRecipient =
   | { readonly kind: 'mailbox'; readonly workspaceId: string; readonly domain: DomainName }
-  /** Null: the token is not one of ours. */
+  /** Null if the token is not one of ours. */
   | { readonly kind: 'return-path'; readonly recipientId: string | null }
-  /** `detail`: what stands behind a `+`, else empty. */
+  /** `detail`: the part after a `+`, or empty. */
   | { readonly kind: 'system'; readonly name: SystemName; readonly detail: string }
   /**
-   * `unknown`: the domain is ours, the address is not. `blocked`: the domain takes mail to any
-   * address but some, of which this is one. `relay`: the domain is somebody else's.
+   * `unknown`: the domain is ours, the address is not. `blocked`: the domain accepts mail to any address except
+   * some, of which this is one. `relay`: the domain is not ours.
    */
   | { readonly kind: 'refused'; readonly why: 'unknown' | 'blocked' | 'relay' }
 
@@ -39,7 +36,7 @@ export interface RecipientPolicy {
   readonly zone: DomainName
   /** Of the return paths. */
   readonly secret: KeyObject
-  /** A domain that is verified, in whichever workspace. */
+  /** Finds a verified domain of any workspace. */
   readonly findVerifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
 }
 

@@ -1,11 +1,11 @@
 /**
- * Mail to the people behind the service, which anybody may write: a letter, no archive. Reports of
- * other systems, which may return whole messages, have the limit of all mail.
+ * The size limit of mail to the operator's addresses, which anyone may write to: letters, no archives. Reports of
+ * other systems may contain complete messages and have the limit of all mail.
  */
 import { Refusal } from '../mail/refusal.js'
 import type { InboundRecipient, SystemName } from './recipient-policy.js'
 
-/** Bytes of one message, as it comes. */
+/** Bytes of one message. */
 const MAX_SYSTEM_MAIL = 1_048_576
 
 const limitedNames: ReadonlySet<SystemName> = new Set<SystemName>(['postmaster', 'abuse', 'unsubscribe'])

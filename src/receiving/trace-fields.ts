@@ -1,15 +1,15 @@
 /**
- * The fields that we put on top of what came in: Return-Path, the results of authentication,
- * Received, in this order (RFC 5321 section 4.4, RFC 7208 section 9.1, RFC 8601 section 4).
+ * The fields that are prepended to an inbound message: Return-Path, authentication results, Received, in this
+ * order (RFC 5321 section 4.4, RFC 7208 section 9.1, RFC 8601 section 4).
  *
- * Taken out are Return-Path fields of others, of which there may be only one, and every
- * Authentication-Results field that bears our name though it came from outside (RFC 8601
- * section 5), or whose name cannot be read. All other bytes stay as they were.
+ * Return-Path fields of others are removed, because there may be only one, and so is every Authentication-Results
+ * field from outside that has our authserv-id (RFC 8601 section 5) or an unreadable one. All other bytes stay as
+ * they were.
  *
- * Whatever a stranger chose is made harmless before it is written: no line end, no control
- * character, no bracket or quote that would end a comment, no line over 998 octets.
+ * Untrusted values are sanitized: no line end, no control character, no bracket or quote that would end a comment,
+ * no line over 998 octets.
  *
- * Known limit: results in ARC sets are left alone, for those are bound by their seals.
+ * Known limit: results in ARC sets stay, because seals cover them.
  */
 import { isIP } from 'node:net'
 import { type Address, tryParseDomainName } from '../mail/address.js'
@@ -29,20 +29,20 @@ export interface Trace {
   readonly helo: string
   /** Of the client. */
   readonly address: string
-  /** Ours: the `by` of Received, and the name of our results. */
+  /** Our own: the `by` of Received and the authserv-id of our results. */
   readonly hostname: string
   /** The word after `with`. */
   readonly protocol: string
   readonly tls: TlsFacts | null
   readonly id: string
-  /** Null: there are several, and none may learn of the others. */
+  /** Null if there are several, since none may learn of the others. */
   readonly recipient: Address | null
   readonly results: readonly ResultField[]
   /** Epoch milliseconds. */
   readonly now: number
 }
 
-/** The message in pieces, most of which are windows on it. `header`: of `raw`, scanned. */
+/** The message in pieces, most of which are views of `raw`. `header`: of `raw`. */
 export function withTrace(raw: Buffer, header: Header, trace: Trace): readonly Buffer[] {
   const remove = header.fields.filter(
     (field) => field.name === 'return-path' || isForgedResult(raw, field, trace.hostname),
@@ -77,17 +77,17 @@ function formatAddressLiteral(address: string): string {
   return family === 6 ? `[IPv6:${toToken(address)}]` : `[${address}]`
 }
 
-/** What may stand in a HELO name, a protocol word or an id; the rest is a question mark. */
+/** Keeps what is allowed in a HELO name, a protocol word or an id; the rest becomes a question mark. */
 function toToken(text: string): string {
   return text.slice(0, 255).replace(/[^\w.:[\]+/-]/g, '?') || '?'
 }
 
-/** An address is parsed already; in a quoted local part blanks and brackets are right. */
+/** The address was parsed already; in a quoted local part blanks and brackets are allowed. */
 function toMailbox(address: string): string {
   return address.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-/** Characters of the longest piece: 4 octets each fit into a line. */
+/** Maximum of characters of a piece, so that 4 octets for each fit into a line. */
 const MAX_WORD = 230
 const MAX_LINE = 76
 
@@ -100,7 +100,7 @@ function foldField(name: string, words: readonly string[]): string {
   const lines: string[] = []
   let line = `${name}:`
   for (const word of words) {
-    // Never a line of the name alone: some readers lose the value of such a field.
+    // Never a line with the name alone: some readers lose the value of such a field.
     if (line.length + 1 + word.length > MAX_LINE && line !== `${name}:`) {
       lines.push(line)
       line = `\t${word}`
@@ -109,7 +109,7 @@ function foldField(name: string, words: readonly string[]): string {
   return `${[...lines, line].join('\r\n')}\r\n`
 }
 
-/** Characters in which the name of a result has to be, comments and all; another cannot be read. */
+/** Characters within which the authserv-id has to end, comments included; otherwise it counts as unreadable. */
 const MAX_NAME = 2_000
 
 function isForgedResult(raw: Buffer, field: HeaderField, hostname: string): boolean {
@@ -119,7 +119,7 @@ function isForgedResult(raw: Buffer, field: HeaderField, hostname: string): bool
   return id.toLowerCase() === hostname.toLowerCase() || tryParseDomainName(id) === tryParseDomainName(hostname)
 }
 
-/** The authserv-id (RFC 8601 section 2.2), which may be quoted and stand behind comments; null: none to be read. */
+/** The authserv-id (RFC 8601 section 2.2), which may be quoted and follow comments; null if it cannot be read. */
 export function serviceIdOf(value: string): string | null {
   const text = skipComments(value)
   if (text === null) return null
@@ -128,7 +128,7 @@ export function serviceIdOf(value: string): string | null {
   return /^[^\s;()<>@,:\\"/[\]?=]+/u.exec(text)?.[0] ?? null
 }
 
-/** Without the blanks and comments in front; null: a comment without end. */
+/** Without leading blanks and comments; null if a comment never ends. */
 function skipComments(value: string): string | null {
   let depth = 0
   for (let at = 0; at < value.length; at++) {

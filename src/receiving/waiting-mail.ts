@@ -1,9 +1,9 @@
 /**
- * The mail on disk that nobody has looked at, a share of each workspace at a time: whoever has
- * thousands of messages waiting, or some that take long, waits for them alone.
+ * Unprocessed mail on disk, a share of each workspace at a time: a workspace with thousands of messages, or with
+ * slow ones, delays only itself.
  *
- * A workspace keeps its place, so that a message is read once; `nextOfAll` looks from the start
- * again, because a commit may end later than one of a younger message.
+ * The position in each workspace is kept, so that a message is read once; `takeAll` starts from the beginning
+ * again, because a commit may end later than that of a younger message.
  */
 import {
   type InboundEmail,
@@ -12,13 +12,13 @@ import {
 } from '../messages/inbound/inbound-email.js'
 import type { Read } from '../storage/prepared.js'
 
-/** Of one workspace under way at a time. */
+/** Messages of one workspace in progress at a time. */
 const MAX_IN_PROGRESS = 50
 
 interface WorkspaceState {
   readonly inProgress: Set<string>
   cursor: { readonly afterTime: number; readonly afterId: string }
-  /** The database may have more than was read. */
+  /** The database may have more than were read. */
   hasMore: boolean
 }
 
@@ -29,7 +29,7 @@ export class WaitingMail {
 
   constructor(private readonly read: Read) {}
 
-  /** What can be taken up now of all workspaces; each counts as under way from the moment it is given out. */
+  /** Messages of all workspaces that can be started now; each counts as in progress from the moment it is yielded. */
   *takeAll(): Generator<InboundEmail> {
     for (const workspaceId of this.listWorkspaces()) {
       const known = this.workspaces.get(workspaceId)
@@ -38,12 +38,12 @@ export class WaitingMail {
     }
   }
 
-  /** The same of one workspace, of which something new is on disk. */
+  /** The same for one workspace of which a new message is on disk. */
   takeOfWorkspace(workspaceId: string): readonly InboundEmail[] {
     return this.takeNext(workspaceId, MAX_IN_PROGRESS - (this.workspaces.get(workspaceId)?.inProgress.size ?? 0))
   }
 
-  /** It is not under way any more. True: `next` may have something to take its place. */
+  /** The message is finished. True if the workspace may have another to take its place. */
   finish({ id, workspace_id: workspaceId }: InboundEmail): boolean {
     const workspace = this.workspaces.get(workspaceId)
     if (workspace === undefined) return false

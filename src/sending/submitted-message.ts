@@ -3,6 +3,7 @@ import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
+import type { NamedAddress } from '../mail/named-address.js'
 import type { Priority, Tag } from '../storage/tables/email-tables.js'
 
 export interface SubmittedRecipient {
@@ -41,15 +42,10 @@ export interface SendingOptions {
   readonly scheduledFor: number | null
 }
 
-export interface Author {
-  readonly address: Address
-  readonly name: string
-}
-
-/** The facts of a message that lists, events and answers show. */
+/** What lists, events and answers show of a message. */
 export interface MessageSummary {
   /** All authors of the From field; lists show the first. */
-  readonly from: readonly [Author, ...Author[]]
+  readonly from: readonly [NamedAddress, ...NamedAddress[]]
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
   readonly replyTo: readonly Mailbox[]

@@ -1,6 +1,6 @@
 /**
- * What the way a message came adds to its score: block lists that know the client, a client
- * that spoke before it was greeted. Pure.
+ * Contributions from the circumstances of a message's arrival: block lists that list the client, and a client that
+ * sent before the greeting. Pure.
  *
  * Limit: 20 listings.
  */
@@ -8,7 +8,7 @@ import type { Arrival, SpamContribution } from '../storage/tables/inbound-tables
 import { roundScore, type SpamThresholds } from './spam-report.js'
 
 const MAX_LISTINGS = 20
-/** Hardly any mail program does it, most programs that send to long lists do; alone it flags nobody. */
+/** Hardly any mail program does it, most programs for bulk spam do; alone it flags no message. */
 const EARLY_TALKER_SCORE = 2.5
 
 export function collectArrivalContributions({ earlyTalker, listings }: Arrival): readonly SpamContribution[] {
@@ -30,7 +30,10 @@ const reasonTexts: Readonly<Record<string, string>> = {
   'several-author-domains': 'its authors are of several domains, or of none that can be asked',
 }
 
-/** A message that is spam whatever its score: what lifts `score` to the least of spam, by the reason's name. */
+/**
+ * For a message that is spam whatever its score: a contribution, named after the reason, that lifts `score` to the
+ * spam threshold.
+ */
 export function buildLiftContribution(
   { spamReason }: Arrival,
   score: number,

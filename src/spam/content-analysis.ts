@@ -1,7 +1,6 @@
 /**
- * What the content of a message says, as far as it can be told without the database: made in the
- * process that takes the message apart (`messages/mime/mime-parts`), so that no rule and no word list
- * ever holds up the daemon, whatever a stranger has written.
+ * The part of spam scoring that needs no database: rules and tokens of the content. It runs in the process that
+ * takes the message apart (`messages/mime/mime-parts`), so that no rule and no word list holds up the daemon.
  */
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import type { SpamContribution } from '../storage/tables/inbound-tables.js'
@@ -11,9 +10,9 @@ import type { SpamMessage } from './spam-message.js'
 import { scoreByRules } from './spam-report.js'
 
 export interface ContentAnalysis {
-  /** Of the rules that hold. */
+  /** Of the rules that match. */
   readonly rules: readonly SpamContribution[]
-  /** What the classifier looks up. */
+  /** The tokens that the classifier looks up. */
   readonly tokens: readonly string[]
 }
 

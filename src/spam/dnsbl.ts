@@ -1,11 +1,11 @@
 /**
- * Whether DNS block lists know a client's address (RFC 5782).
+ * Looks up a client's address in DNS block lists (RFC 5782).
  *
- * The address is asked for backwards below each zone; an answer within 127.0.0.0/8 is a
- * listing, anything else is a list that has died or a resolver that invents answers, and
- * means nothing. A list that fails or is late is no listing: DNS must never cost a message.
+ * The reversed address is queried below each zone. An answer within 127.0.0.0/8 is a listing; any other answer
+ * comes from a dead list or from a resolver that invents answers, and is ignored. A list that fails or is late
+ * lists nothing: DNS must never cost a message.
  *
- * Addresses that are not public are not asked for. Answers are kept by the resolver.
+ * Addresses that are not public are not queried. Answers are cached by the resolver.
  */
 import ipaddr from 'ipaddr.js'
 import type { LookupResult } from '../platform/dns/resolver.js'
@@ -13,12 +13,12 @@ import { parseIpAddress } from '../platform/ip-address.js'
 
 export interface BlockList {
   readonly zone: string
-  /** What a listing adds to a spam score. */
+  /** Points that a listing adds to the spam score. */
   readonly weight: number
 }
 
 export interface Listing extends BlockList {
-  /** As `127.0.0.2`: what it stands for is each list's own. */
+  /** As `127.0.0.2`; each list defines what its answers mean. */
   readonly answer: string
 }
 
@@ -42,7 +42,7 @@ export async function findListings(client: string, deps: DnsblDeps): Promise<rea
   return found.flat()
 }
 
-/** What a client's listings weigh together. */
+/** The sum of the weights of a client's listings. */
 export function totalWeight(clientListings: readonly Listing[]): number {
   return clientListings.reduce((sum, { weight }) => sum + weight, 0)
 }
@@ -54,7 +54,7 @@ async function queryList(
 ): Promise<readonly Listing[]> {
   const lookup = await resolveAddresses(`${reversed}.${list.zone}`).catch(() => null)
   if (lookup?.kind !== 'records') return []
-  // A list that answers twice is one list: its weight counts once, for its first answer.
+  // A list with several answers counts once, with its first answer.
   const answer = lookup.records.find(isListing)
   return answer === undefined ? [] : [{ ...list, answer }]
 }
@@ -63,7 +63,7 @@ function isListing(answer: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(answer) && answer.startsWith('127.')
 }
 
-/** `192.0.2.99` as `99.2.0.192`, IPv6 by its 32 nibbles; null: no public address. */
+/** `192.0.2.99` as `99.2.0.192`, IPv6 as its 32 nibbles; null if the address is not public. */
 export function reverseAddress(client: string): string | null {
   const address = parseIpAddress(client)
   if (address?.range() !== 'unicast') return null

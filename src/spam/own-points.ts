@@ -1,15 +1,14 @@
 /**
- * Our own score of a message: rules, classifier, and how it came. Pure.
+ * Our own score of a message: rules, classifier, and circumstances of arrival. Pure.
  *
- * Rules on content and the classifier look at the same words and links. Their sum would count each
- * of them twice: it called 6 messages of the labelled ham spam, newsletters all, the rules alone 1
- * and the classifier alone none (docs/spam.md). So where both speak against a message, the
- * higher one counts. And where a classifier that has learned does not take it for spam itself,
- * rules on content make it suspicious at most: they know spam in general, it knows the mail
- * of this workspace.
+ * Rules on content and the classifier look at the same words and links, so their sum would count each of them
+ * twice: on the labelled ham it flagged 6 messages as spam, all newsletters, the rules alone 1 and the classifier
+ * alone none (docs/spam.md). So if both speak against a message, the higher score counts. And if a classifier that
+ * has learned enough does not take the message for spam, rules on content make it suspicious at most: they know
+ * spam in general, the classifier knows the mail of this workspace.
  *
- * What the classifier never sees (authentication, the client, block lists, whether names agree with
- * domains) is evidence of its own and is added, and so is whatever speaks for a message.
+ * What the classifier never sees (authentication, the client, block lists, whether names agree with domains) is
+ * independent evidence and is added. So is whatever speaks for a message.
  */
 import type { Arrival, SpamContribution } from '../storage/tables/inbound-tables.js'
 import { collectArrivalContributions } from './arrival-points.js'
@@ -27,16 +26,16 @@ const nonContentRuleNames = new Set(
   [...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name),
 )
 
-/** From so many points on the classifier takes a message for spam: a probability of 0.9. */
+/** Points from which the classifier is taken to call a message spam: a probability of 0.9. */
 const AGREEMENT_SCORE = 5
 
 export interface ClassifierOpinion {
   readonly probability: number
-  /** Messages learned whose mail is of the last 180 days. */
+  /** Learned messages that were received in the last 180 days. */
   readonly recent: TokenCount
 }
 
-/** `rules`: those that hold. `opinion`: null: the classifier has learned too little to have one. */
+/** `rules`: those that match. `opinion`: null if the classifier has learned too little. */
 export function collectOwnContributions(
   rules: readonly SpamContribution[],
   opinion: ClassifierOpinion | null,
@@ -63,26 +62,29 @@ function collectClassifierContributions(
   return [said, ...limits, ...mergeEvidence(contentScore, said, sumScores([said, ...limits]), thresholds)]
 }
 
-/** What the classifier's opinion makes of what the rules on content said; `learned`: the points left to it. */
+/**
+ * Corrections for evidence that rules on content and the classifier share. `learned`: the points left to the
+ * classifier.
+ */
 function mergeEvidence(
   content: number,
   said: BayesContribution,
   learned: number,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
-  const twice = overlapOf(content, learned)
-  const joined = content + learned - twice
+  const shared = overlapOf(content, learned)
+  const joined = content + learned - shared
   const agrees = said.score >= Math.min(AGREEMENT_SCORE, thresholds.spam)
-  const most = agrees ? joined : thresholds.spam - 0.01
+  const limit = agrees ? joined : thresholds.spam - 0.01
   return [
     ...buildReduction(
       'SAME_EVIDENCE',
-      twice,
+      shared,
       'rules and classifier look at the same words: what both found counts once',
     ),
     ...buildReduction(
       'CLASSIFIER_DOUBTS',
-      joined - most,
+      joined - limit,
       'the classifier does not take it for spam: rules on content alone make it suspicious at most',
     ),
   ]
@@ -92,7 +94,7 @@ function buildReduction(name: string, by: number, description: string): readonly
   return by > 0 ? [{ name, score: -roundScore(by), description }] : []
 }
 
-/** What to take off the sum of two scores that stand for the same evidence. */
+/** The amount to subtract from the sum of two scores that stand for the same evidence. */
 export function overlapOf(one: number, other: number): number {
   return one > 0 && other > 0 ? Math.min(one, other) : 0
 }

@@ -1,14 +1,12 @@
 /**
- * What spam scoring is told of a message that came in: its bytes, and what its record knows
- * of the client that brought it.
+ * The input of spam scoring for an inbound message: its content, and what its record knows of the client.
  *
- * A record without results of authentication (none were made, or they are not readable) says
- * nothing of them: the rules about them stay silent.
+ * If the record has no readable authentication results, the rules about them do not match.
  */
 
 import type { Authentication } from '../mail/authentication-results.js'
+import { summarizeResults } from '../mail/authentication-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
-import { summarizeResults } from '../messages/inbound/result-summary.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
@@ -49,7 +47,10 @@ function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>):
   return { spf, dkim, dmarc, iprev }
 }
 
-/** Of several signatures the best speaks; SPF keeps its full word, of which `softfail` weighs too. */
+/**
+ * If there are several signatures, the best result counts. SPF keeps its full result, since `softfail` has a
+ * weight.
+ */
 function toSpamAuthentication(results: ScoredResults): SpamAuthentication {
   const { dkim_result: dkim, dmarc_result: dmarc } = summarizeResults(results)
   return { spf: results.spf.result, dkim, dmarc, iprev: results.iprev.result }

@@ -1,30 +1,29 @@
 /**
- * From a message that was taken apart to what spam scoring is told of it.
+ * Builds the input of spam scoring from a message that was taken apart.
  *
- * Never throws for what a message holds: an address list that nobody can read is empty, a
- * header past all limits has no fields.
+ * No content makes it throw: an address list that cannot be parsed is empty.
  *
  * Limits: 1,000 fields, 8 KB of each value; 500,000 characters of text and of HTML.
  */
 import { readFieldValue } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { type Mailbox, parseMailboxList, truncateList } from '../mail/mailbox-list.js'
+import { parseMessageDate } from '../mail/message-date.js'
 import { Refusal } from '../mail/refusal.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
-import { parseFieldDate } from './facts/field-date.js'
 import { scanMimeOutline } from './facts/mime-outline.js'
 import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from './spam-message.js'
 
 const MAX_FIELDS = 1_000
 const MAX_VALUE = 8_192
 const MAX_BODY = 500_000
-/** Fields of one name that are read as address lists, and mailboxes of them all. */
+/** Fields of one name that are parsed as address lists, and mailboxes of all of them. */
 const MAX_LISTS = 10
 const MAX_MAILBOXES = 200
 
 /** What is known of a message apart from its bytes. */
 export interface SpamContext {
-  /** Null for a message out of a file: then its topmost Received field tells, or its Date. */
+  /** Null for a message from a file: then its topmost Received field or its Date is used. */
   readonly receivedAt: number | null
   readonly origin: SpamOrigin | null
   readonly authentication: SpamAuthentication | null
@@ -61,7 +60,7 @@ export function buildSpamMessage({ raw, header, parts }: ParsedMessage, context:
 function readArrivalTime(fields: readonly SpamField[]): number {
   const value = (name: string): string => fields.find((field) => field.name === name)?.value ?? ''
   const received = value('received')
-  const dates = [parseFieldDate(received.slice(received.lastIndexOf(';') + 1)), parseFieldDate(value('date'))]
+  const dates = [parseMessageDate(received.slice(received.lastIndexOf(';') + 1)), parseMessageDate(value('date'))]
   return dates.find((date) => date !== null) ?? 0
 }
 

@@ -1,7 +1,4 @@
-/**
- * What spam scoring knows of a message: parsed once, elsewhere, and the same for rules and
- * for the classifier.
- */
+/** The input of spam scoring: parsed once, and the same for rules and classifier. */
 import type { Mailbox } from '../mail/mailbox-list.js'
 
 export interface SpamField {
@@ -27,21 +24,21 @@ export interface SpamPart {
   readonly charset: string
   /** Content-Transfer-Encoding in lower case; empty where it is not said. */
   readonly encoding: string
-  /** It is a file beside the bodies: its disposition says so, or it has a name. */
+  /** It is a file besides the bodies: its disposition says so, or it has a name. */
   readonly attached: boolean
 }
 
-/** How it came; null fields where nobody knows, as for a message out of a file. */
+/** How it arrived; a message from a file has none. */
 export interface SpamOrigin {
   /** Envelope sender; empty: the null return path. */
   readonly envelopeFrom: string
   readonly clientAddress: string
   readonly helo: string
-  /** Name that the address maps to, and that maps back to it (RFC 8601 iprev). */
+  /** The name that the address maps to and that maps back to it (RFC 8601 iprev). */
   readonly reverseName: string | null
 }
 
-/** Words of RFC 8601 section 2.7. */
+/** Results of RFC 8601 section 2.7. */
 export interface SpamAuthentication {
   readonly spf: string
   readonly dkim: string
@@ -61,7 +58,7 @@ export interface SpamMessage {
   readonly text: string | null
   readonly html: string | null
   readonly attachments: readonly SpamAttachment[]
-  /** The message itself first, then what is inside of it, in their order. */
+  /** The message itself first, then the parts in it, in their order. */
   readonly parts: readonly SpamPart[]
   /** Content of attached web pages, decoded. */
   readonly pages: readonly string[]

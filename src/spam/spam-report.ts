@@ -1,7 +1,7 @@
 /**
- * The score of a message: the sum of the weights of the rules that hold, each by its name.
+ * The score of a message: the sum of the weights of the rules that match, each with its name.
  *
- * Pure. Scores are kept to a hundredth, so that a sum shows as its parts add up.
+ * Pure. Scores are rounded to a hundredth, so that the parts shown add up to the sum.
  */
 
 import type { SpamContribution, SpamStatus } from '../storage/tables/inbound-tables.js'
@@ -11,11 +11,11 @@ import type { SpamMessage } from './spam-message.js'
 
 export interface SpamReport {
   readonly score: number
-  /** The heaviest first. */
+  /** Heaviest first. */
   readonly contributions: readonly SpamContribution[]
 }
 
-/** Least scores. */
+/** Lowest scores of each status. */
 export interface SpamThresholds {
   readonly suspicious: number
   readonly spam: number

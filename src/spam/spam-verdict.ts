@@ -1,10 +1,10 @@
 /**
- * Is a message spam? Our rules, the classifier of its workspace, how it came, and rspamd where
- * one is configured, joined to one score whose parts are named.
+ * Decides whether a message is spam: rules, the classifier of its workspace, circumstances of arrival, and rspamd
+ * if configured, merged into one score whose contributions are named.
  *
- * The sum of the report is the score, to a hundredth; the score makes the status. Lines of
- * rules and classifier are ours and as many as there are rules; those of block lists and of rspamd
- * are bounded and cleaned where they are made.
+ * The report adds up to the score, to a hundredth; the score decides the status. Contributions of rules and
+ * classifier are as many as there are rules; those of block lists and of rspamd are bounded and sanitized where
+ * they are made.
  */
 import { type InboundContent, type InboundEmail, parseArrival } from '../messages/inbound/inbound-email.js'
 import type { Read } from '../storage/prepared.js'
@@ -24,20 +24,20 @@ import { type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
 export interface SpamVerdictDeps {
   readonly read: Read
   readonly thresholds: SpamThresholds
-  /** Null: none is configured. */
+  /** Null if none is configured. */
   readonly rspamd: CheckWithRspamd | null
 }
 
 export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-/** `study`: of its content; null: the content was too much for the process that looked at it. */
-export type JudgeSpam = (email: InboundEmail, raw: Buffer, study: ContentAnalysis | null) => Promise<SpamVerdict>
+/** `analysis`: null if the content was too much for the process that analyzed it. */
+export type JudgeSpam = (email: InboundEmail, raw: Buffer, analysis: ContentAnalysis | null) => Promise<SpamVerdict>
 
 export function judgeSpam({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {
-  return async (email, raw, study) => {
+  return async (email, raw, analysis) => {
     const pendingVerdict = checkWithRspamd(rspamd, email, raw)
     const arrival = parseArrival(email)
-    const { rules, tokens } = study ?? missingAnalysis
+    const { rules, tokens } = analysis ?? missingAnalysis
     const ownContributions = collectOwnContributions(rules, classifierOpinion(read, email, tokens), arrival, thresholds)
     const verdict = await pendingVerdict
     const merged =
@@ -63,7 +63,7 @@ function checkWithRspamd(
   return rspamd({ id: email.id, raw, origin, recipients: parseJson(email.envelope_to) })
 }
 
-/** Null: too little was learned, or there is nothing to ask about. */
+/** Null if too little was learned, or if there are no tokens. */
 function classifierOpinion(read: Read, email: InboundEmail, tokens: readonly string[]): ClassifierOpinion | null {
   const { workspace_id: workspaceId, received_at: receivedAt } = email
   const probability =

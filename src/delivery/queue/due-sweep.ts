@@ -6,9 +6,8 @@
  * full is skipped; the lane is refilled when it has drained. After a change from outside (`reset`) the
  * sweeps start over.
  */
-import { dueEntriesOfLane, dueEntriesOfWorkspace } from '../../messages/queue/due-entries.js'
+import { dueEntriesOfLane, dueEntriesOfWorkspace, nextWorkspaceInQueue } from '../../messages/queue/due-entries.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { nextWorkspaceInQueue } from '../../messages/queue/queue-workspaces.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Lanes, ShortLane } from './lanes.js'
 

@@ -64,7 +64,7 @@ export class Postponements {
     const { noticeAfter, expireAfter } = retryPolicy
     const limits = { firstLimit: Math.min(noticeAfter, expireAfter), lastLimit: expireAfter }
     const lane = { workspaceId, domain, priority }
-    await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION_SIZE })])
+    await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, maxEntries: PORTION_SIZE })])
     for (const dropped of lanes.drop(entry, ({ id }) => leases.has(id))) releaseMessage(dropped)
     onDueMoved(workspaceId, now + 1)
     log.info(

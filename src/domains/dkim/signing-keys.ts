@@ -5,12 +5,13 @@
  * customer's DNS. The signing key cache holds each key as a `KeyObject`: parsing a PEM costs more than signing.
  */
 
-import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 import type { DomainName } from '../../mail/address.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Selector } from '../../storage/tables/domain-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
+import type { DkimKey } from './sign.js'
 
 export const selectors = ['dkim1', 'dkim2'] as const satisfies readonly Selector[]
 
@@ -85,15 +86,9 @@ export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: DomainName 
     .orderBy('selector'),
 )
 
-export interface SigningKey {
-  readonly domain: DomainName
-  readonly selector: string
-  readonly keyObject: KeyObject
-}
-
 export interface SigningKeyCache {
   /** The key that signs for the domain, or undefined. */
-  readonly find: (workspaceId: string, domain: DomainName) => SigningKey | undefined
+  readonly find: (workspaceId: string, domain: DomainName) => DkimKey | undefined
   readonly forget: (workspaceId: string, domain: DomainName) => void
   readonly drop: () => void
 }
@@ -101,7 +96,7 @@ export interface SigningKeyCache {
 const MAX_KEYS = 1_000
 
 export function createSigningKeyCache({ read }: { readonly read: Read }): SigningKeyCache {
-  const cache = createLruCache<SigningKey>({ max: MAX_KEYS })
+  const cache = createLruCache<DkimKey>({ max: MAX_KEYS })
   return {
     find: (workspaceId, domain) => {
       const name = cacheKeyOf(workspaceId, domain)

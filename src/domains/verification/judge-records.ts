@@ -10,6 +10,8 @@
  * A key and the label in its target belong to one registration only: they prove whose domain it is. The target of the
  * mail host is the same for all customers.
  */
+
+import { toPrintableAscii } from '../../mail/printable.js'
 import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { holdsKey } from '../dkim/key-record.js'
 import { isIncomingKey } from '../dkim/rotation-step.js'
@@ -127,14 +129,9 @@ function describeAnswer(
 ): string | null {
   const [target] = recordsOf(cname)
   const texts = target === undefined ? others.flatMap((lookup) => recordsOf(lookup).map(formatRecord)) : [target]
-  return texts.length === 0 ? null : sanitizeText(texts.join(', ')).slice(0, MAX_FOUND_LENGTH)
+  return texts.length === 0 ? null : toPrintableAscii(texts.join(', ')).slice(0, MAX_FOUND_LENGTH)
 }
 
 function formatRecord(record: string | MxRecord): string {
   return typeof record === 'string' ? record : `${record.preference} ${record.exchange}.`
-}
-
-/** Untrusted text made safe for terminals and pages. */
-function sanitizeText(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?')
 }

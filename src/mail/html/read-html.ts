@@ -19,7 +19,7 @@ export interface HtmlAttribute {
   /** Lower case. */
   readonly name: string
   readonly value: string
-  /** `html.slice(start, end)` is the value as written, without its quotes; both 0 where there is none. */
+  /** `html.slice(start, end)` is the value as written, without its quotes; both 0 if it has no value. */
   readonly start: number
   readonly end: number
 }

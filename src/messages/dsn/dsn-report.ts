@@ -1,8 +1,9 @@
-/** What a delivery status notification tells: the words that its parts share. */
+/** The content of a delivery status notification, and the text functions that its parts share. */
 import type { Address } from '../../mail/address.js'
 import type { DsnReturn } from '../../mail/dsn-parameters.js'
+import { toPrintableText } from '../../mail/printable.js'
 
-/** `success` is for recipients that asked for it: delivered, or relayed to where reports end. */
+/** `success` is for recipients that requested it: delivered, or relayed to a server that sends no reports. */
 export type DsnKind = 'failed' | 'delayed' | 'success'
 
 export interface DsnRecipient {
@@ -12,14 +13,14 @@ export interface DsnRecipient {
   readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed'
   /** Enhanced status code, as `5.1.1`. */
   readonly status: string
-  /** What happened, one sentence for people. */
+  /** What happened, in one sentence. */
   readonly reason: string
-  /** The last answer, or what went wrong here where no server answered. */
+  /** The last reply, or the local error if no server replied. */
   readonly diagnostic: string | null
-  /** Host name of the server that gave `diagnostic`; null: it is our own word. */
+  /** Host name of the server that gave `diagnostic`; null if the text is ours. */
   readonly remoteMta: string | null
   readonly lastAttemptAt: number | null
-  /** Of a delayed one. */
+  /** For `delayed` only. */
   readonly willRetryUntil: number | null
 }
 
@@ -36,15 +37,15 @@ export interface DsnReport {
   readonly recipients: readonly DsnRecipient[]
 }
 
-/** `text` on one line, fit for a header field: blanks single, nothing that ends a line, nothing invisible. */
+/** `text` on one line, fit for a header field: single blanks, no line ends, nothing invisible. */
 export function toOneLine(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
-    .trim()
+  return toPrintableText(text.replace(/\s+/g, ' ')).trim()
 }
 
-/** Words in lines of at most 76 characters, each after `indent`. A longer word stands alone; one over 900 octets is cut. */
+/**
+ * Words in lines of at most 76 characters, each with `indent`. A longer word stands alone; one over 900 octets is
+ * cut.
+ */
 export function wrapText(text: string, indent: string): readonly string[] {
   const lines: string[] = []
   let line = ''

@@ -1,17 +1,18 @@
 /**
- * The part of a DSN that machines read: message/delivery-status (RFC 3464 section 2),
- * or message/global-delivery-status where an address is not ASCII (RFC 6533 section 4).
+ * The machine-readable part of a DSN: message/delivery-status (RFC 3464 section 2), or
+ * message/global-delivery-status if an address is not ASCII (RFC 6533 section 4).
  *
- * Whatever a remote server said stays inside its field: it is put on one line, folded
- * by us, and in the ASCII form every other character becomes a question mark.
+ * A remote server's text cannot leave its field: it is put on one line and folded by us, and in the ASCII form
+ * every other character becomes a question mark.
  */
 import { needsUtf8 } from '../../mail/address.js'
 import { formatMessageDate } from '../../mail/message-date.js'
+import { toPrintableAscii } from '../../mail/printable.js'
 import { type DsnRecipient, type DsnReport, toOneLine, wrapText } from './dsn-report.js'
 
 export interface DeliveryStatus {
   readonly type: 'message/delivery-status' | 'message/global-delivery-status'
-  /** Groups of fields, CRLF ends. */
+  /** Groups of fields with CRLF line ends. */
   readonly text: string
 }
 
@@ -50,7 +51,7 @@ function formatRecipientFields(recipient: DsnRecipient, field: FieldWriter): str
 
 function formatField(name: string, value: string, global: boolean): string {
   const line = toOneLine(value)
-  const text = global ? line : line.replace(/[^\x20-\x7e]/gu, '?')
+  const text = global ? line : toPrintableAscii(line)
   return `${wrapText(`${name}: ${text}`, ' ').join('\r\n').slice(1)}\r\n`
 }
 

@@ -1,4 +1,4 @@
-/** The part of a DSN that people read. */
+/** The human-readable part of a DSN. */
 import { findFields, readFieldValue, scanHeader } from '../../mail/header-fields.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
 import { formatMessageDate } from '../../mail/message-date.js'
@@ -19,7 +19,10 @@ export function formatDsnSubject({ kind, recipients }: DsnReport): string {
   return delivered ? 'Your message was delivered' : 'Your message was passed on'
 }
 
-/** Lines of at most 76 characters (longer words alone), CRLF ends. `attached`: what follows in the report. */
+/**
+ * Lines of at most 76 characters (longer words stand alone) with CRLF line ends. `attached`: what follows in the
+ * report.
+ */
 export function formatDsnText(report: DsnReport, attached: 'message' | 'header'): string {
   const { kind, reportingMta, arrivedAt, recipients } = report
   const date = formatMessageDate(arrivedAt)

@@ -1,13 +1,11 @@
 /**
- * Delivery status notifications: multipart/report with a text for people, a part for
- * machines and the message or its header (RFC 3461, 3464, 6522; 6533 for UTF-8).
+ * Delivery status notifications: multipart/report with a human-readable part, a machine-readable part and the
+ * message or its header (RFC 3461, 3464, 6522; 6533 for UTF-8).
  *
- * Pure. The caller sends it from the null return path, so that no report is ever
- * reported about (RFC 3464 section 2).
+ * Pure. The caller sends it from the null return path, so that reports never cause reports (RFC 3464 section 2).
  *
- * The whole message comes back only with a failure, where the sender did not ask for
- * the header alone, and up to 50 KB (RFC 3461 section 4.3). Parts that are not ASCII are
- * 8bit.
+ * The complete message is returned only with a failure, unless the sender requested the header alone, and up to 50
+ * KB (RFC 3461 section 4.3). Parts that are not ASCII are 8bit.
  */
 import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -24,7 +22,7 @@ export interface Dsn extends DsnReport {
   readonly from: Address
   readonly to: Address
   readonly now: number
-  /** New and not to be guessed: the boundary comes from it. */
+  /** New and unguessable: the boundary is made of it. */
   readonly messageId: string
 }
 
@@ -37,12 +35,15 @@ const MAX_RETURNED = 51_200
 
 const notifyKeywords: Record<DsnKind, DsnNotify> = { failed: 'failure', delayed: 'delay', success: 'success' }
 
-/** Whether a recipient's NOTIFY asks for such a report; without one, for trouble alone (RFC 3461 section 4.1). */
+/**
+ * Whether a recipient's NOTIFY requests such a report; without a NOTIFY, only for failures and delays (RFC 3461
+ * section 4.1).
+ */
 export function shouldSendDsn(notify: readonly DsnNotify[] | null, kind: DsnKind): boolean {
   return notify === null ? kind !== 'success' : notify.includes(notifyKeywords[kind])
 }
 
-/** The whole message, header and body. */
+/** The complete message, header and body. */
 export function buildDsn(dsn: Dsn): Buffer {
   const header = scanHeader(dsn.original)
   const whole = dsn.kind === 'failed' && dsn.ret !== 'headers' && dsn.original.length <= MAX_RETURNED
@@ -79,7 +80,7 @@ function buildDsnHeader(dsn: Dsn, original: Header, boundary: string, encoding: 
   ].join('\r\n')
 }
 
-/** Threads the report under the message that it is about. */
+/** Threads the report with the message that it is about. */
 function formatReferences(raw: Buffer, header: Header): readonly string[] {
   const field = findFields(header, 'message-id')[0]
   const id = field === undefined ? '' : readFieldValue(raw, field)

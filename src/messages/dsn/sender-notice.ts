@@ -1,10 +1,9 @@
 /**
- * A delivery status notification to the envelope sender of what an app submitted by SMTP
- * (REST clients have events), as mail of the service with the null return path.
+ * A delivery status notification to the envelope sender of a message that an app submitted by SMTP (REST clients
+ * have events), as mail of the service with the null return path.
  *
- * Never to `<>`, and never about the service's own mail, so that nothing can go in circles
- * (RFC 3464 section 2). The recipient's NOTIFY decides whether there is one, the email's RET
- * and ENVID what it holds (RFC 3461).
+ * Never to `<>`, and never about the service's own mail, so that no loop arises (RFC 3464 section 2). The
+ * recipient's NOTIFY decides whether one is sent, the email's RET and ENVID what it contains (RFC 3461).
  */
 import type { DsnNotify } from '../../mail/dsn-parameters.js'
 import { createMessageId } from '../../mail/message-id.js'
@@ -18,13 +17,13 @@ import { formatDsnSubject } from './dsn-text.js'
 /** What a notification is about. */
 export interface NoticeSubject {
   readonly email: Email
-  /** The message; empty where it is not kept any more. */
+  /** The message; empty if it is no longer stored. */
   readonly raw: Buffer
-  /** Null: not given. */
+  /** Null if not given. */
   readonly notify: readonly DsnNotify[] | null
 }
 
-/** Does anybody want to hear of it? */
+/** Whether a notification is requested. */
 export function shouldNotifySender({ email, notify }: Omit<NoticeSubject, 'raw'>, kind: DsnKind): boolean {
   return email.source === 'smtp' && email.envelope_from !== '' && shouldSendDsn(notify, kind)
 }
@@ -34,26 +33,26 @@ export interface NoticeReport {
   readonly recipient: DsnRecipient
 }
 
-/** Null where nobody wants to hear of it. */
+/** Null if no notification is requested. */
 export function buildSenderNotice(
   sender: ServiceSender,
   subject: NoticeSubject,
-  told: NoticeReport,
+  report: NoticeReport,
   now: number,
 ): ServiceNotice | null {
   const { email, raw: original } = subject
   const to = email.envelope_from
-  if (to === '' || !shouldNotifySender(subject, told.kind)) return null
+  if (to === '' || !shouldNotifySender(subject, report.kind)) return null
   const id = uuidv7(now)
   const messageId = createMessageId(id, sender.hostname)
   const dsn: Dsn = {
-    kind: told.kind,
+    kind: report.kind,
     reportingMta: sender.hostname,
     arrivedAt: email.created_at,
     envid: email.envid,
     ret: email.ret,
     original,
-    recipients: [told.recipient],
+    recipients: [report.recipient],
     from: sender.mailFrom,
     to,
     now,

@@ -1,11 +1,11 @@
 /**
- * Mail from outside, one record for each workspace that it was written to.
+ * Inbound mail, one record for each workspace that a message was sent to.
  *
- *   received -> processed | failed        on disk before the 250; looked at after it
+ *   received -> processed | failed        on disk before the 250; processed after it
  *
- * What came to a return path is kept in the same way until it was read, as a `report`: it is
- * nobody's email, and no list or id of the API finds it. One that speaks of others alone stays
- * until its age removes it. A message that cannot be read has failed, and its bytes stay.
+ * Mail to a return path is stored in the same way until it was read, as a `report`: it belongs to no workspace,
+ * and no list or id of the API finds it. A report about other recipients alone stays until retention removes it. A
+ * message that cannot be read has failed, and its bytes stay.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
@@ -16,7 +16,7 @@ import type { MovedBytes, Write } from '../../storage/writer/write.js'
 
 export type InboundEmail = Selectable<Tables['inbound_emails']>
 
-/** What is known before the message was read. */
+/** What is known before the message is processed. */
 export type NewInbound = Pick<
   InboundEmail,
   | 'id'
@@ -34,7 +34,7 @@ export type NewInbound = Pick<
   | 'received_at'
 > & { readonly arrival: Arrival }
 
-/** What reading it told. */
+/** The fields that processing adds. */
 export type InboundContent = Pick<
   InboundEmail,
   | 'message_id'
@@ -98,11 +98,11 @@ const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { rea
 )
 
 /** The record and its bytes, for the commit before the 250. */
-export function storeInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
-  const { id: inbound_id, workspace_id, received_at } = wanted
-  const arrival = toJson(wanted.arrival)
+export function storeInbound(newInbound: NewInbound, raw: Buffer | MovedBytes): Write[] {
+  const { id: inbound_id, workspace_id, received_at } = newInbound
+  const arrival = toJson(newInbound.arrival)
   return [
-    insertInbound({ ...wanted, arrival, size: raw.length }),
+    insertInbound({ ...newInbound, arrival, size: raw.length }),
     insertInboundRaw({ inbound_id, workspace_id, received_at, raw }),
   ]
 }
@@ -111,10 +111,7 @@ export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arriva
   return { earlyTalker: false, listings: [], spamReason: null, ...parseJson(arrival) }
 }
 
-/**
- * Misses where it was processed before, or deleted in the meantime. What somebody has called it
- * by then stays.
- */
+/** Misses if it was processed before, or deleted in the meantime. A verdict that a person has given by then stays. */
 export const markProcessed = prepareWrite<ProcessedInbound>(
   ({ db, slot }) =>
     db
@@ -143,7 +140,7 @@ export const markProcessed = prepareWrite<ProcessedInbound>(
   1,
 )
 
-/** What a person calls it; the score and its parts stay as they were found. Nothing happens where it is deleted. */
+/** Sets the verdict of a person; score and report stay. No effect if it is deleted. */
 export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(
   ({ db, slot }) =>
     db
@@ -154,7 +151,7 @@ export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; sta
       .where('kind', '=', 'mail'),
 )
 
-/** It cannot be read. Misses like `markProcessed`. */
+/** The message cannot be read. Misses like `markProcessed`. */
 export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
   ({ db, slot }) =>
     db
@@ -166,7 +163,7 @@ export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: nu
   1,
 )
 
-/** A report that was read and changed nothing: it stays until its age removes it. Misses like `markProcessed`. */
+/** A report that was read and changed nothing: it stays until retention removes it. Misses like `markProcessed`. */
 export const markReportProcessed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
   ({ db, slot }) =>
     db
@@ -179,7 +176,7 @@ export const markReportProcessed = prepareWrite<{ id: string; workspaceId: strin
   1,
 )
 
-/** Misses when the workspace has no such email. Its bytes leave by `removeInboundRaw`, in the same commit. */
+/** Misses if the workspace has no such email. Its bytes are removed by `removeInboundRaw`, in the same commit. */
 export const removeInbound = prepareWrite<{ id: string; workspaceId: string }>(
   ({ db, slot }) =>
     db.deleteFrom('inbound_emails').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
@@ -190,7 +187,7 @@ export const removeInboundRaw = prepareWrite<{ id: string; workspaceId: string }
   db.deleteFrom('inbound_raw').where('inbound_id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** An email of the workspace; reports are none. */
+/** An email of the workspace, not a report. */
 export const inboundById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
@@ -208,10 +205,10 @@ export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()((
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-// A literal, so that the partial index serves.
+// A literal, so that the partial index is used.
 const unprocessedStatus = sql.lit('received' as const)
 
-/** Not looked at yet, oldest first: what a new start goes on with. */
+/** Unprocessed messages, oldest first. */
 export const unprocessedOfWorkspace = prepareRead<{
   workspaceId: string
   afterTime: number
@@ -229,7 +226,7 @@ export const unprocessedOfWorkspace = prepareRead<{
     .limit(slot('limit')),
 )
 
-/** An email or a report that was not looked at yet. */
+/** An unprocessed email or report. */
 export const unprocessedById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
@@ -239,7 +236,7 @@ export const unprocessedById = prepareRead<{ id: string; workspaceId: string }>(
     .where('status', '=', unprocessedStatus),
 )
 
-/** The next of the workspaces that have such mail. */
+/** The next workspace with unprocessed messages. */
 export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
@@ -250,7 +247,7 @@ export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, 
     .limit(1),
 )
 
-/** Is it there, and not looked at yet? A report as well as an email. */
+/** Whether the email or report exists and is unprocessed. */
 export function isUnprocessed(
   read: Read,
   { id, workspace_id: workspaceId }: Pick<InboundEmail, 'id' | 'workspace_id'>,

@@ -1,13 +1,11 @@
 /**
  * Inbound emails of a workspace, newest first, in pages.
  *
- * Each filter has an index in the order of the list. One of them drives the walk: the one with few
- * rows, where there is one. What the others ask for stands in its index too, or is looked up in the
- * rows on the way. A walk goes in steps (`storage/stepped-walk.ts`), so that neither a place deep down nor filters that
- * match nothing together hold anything up.
+ * Each filter has an index in the order of the list. One filter drives the walk: one with few rows, if there is
+ * any. The others are checked in its index, or in the rows on the way. A walk goes in steps
+ * (`storage/stepped-walk.ts`), so neither a large offset nor filters without a common match block anything.
  *
- * Limit: of filters that match many rows each and few together, all rows of the driving one are
- * looked into.
+ * Limit: if filters match many rows each and few together, all rows of the driving filter are checked.
  */
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../mail/address.js'
@@ -18,11 +16,11 @@ import { INDEX_STEP, ROW_STEP, waitForStep } from '../../storage/stepped-walk.js
 import type { InboundStatus, SpamStatus } from '../../storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-email.js'
 
-/** Undefined: any. */
+/** Undefined for any. */
 export interface InboundFilter {
   readonly workspaceId: string
   readonly status?: InboundStatus | undefined
-  /** That the mail was written to. */
+  /** A recipient of the envelope. */
   readonly domain?: string | undefined
   /** Address of the From field, in any case. */
   readonly from?: string | undefined
@@ -52,10 +50,10 @@ type Cursor = Pick<InboundEmail, 'received_at' | 'id'>
 
 const START_CURSOR: Cursor = { received_at: Number.MAX_SAFE_INTEGER, id: '' }
 
-/** Those with an index of their own, the usually narrowest first. */
+/** Filters with an index of their own, the usually narrowest first. */
 const indexedFilters = ['from', 'domain', 'spamStatus', 'status'] as const
 
-/** Null: the index of the whole list. */
+/** Null for the index of the entire list. */
 type Driver = (typeof indexedFilters)[number] | null
 
 export async function listInbound(read: Read, filter: InboundFilter, slice: Slice): Promise<readonly ListedInbound[]> {
@@ -68,13 +66,13 @@ export async function listInbound(read: Read, filter: InboundFilter, slice: Slic
   return place === null ? [] : runQuery(read, pageQuery(filter, driver, place, slice.limit))
 }
 
-/** The first that has few rows, else the usually narrowest. */
+/** The first filter with few rows, else the usually narrowest. */
 function chooseDriver(read: Read, filter: InboundFilter, given: readonly Exclude<Driver, null>[]): Driver {
   const few = given.find((name) => findCursorAfter(read, filter, name, START_CURSOR, INDEX_STEP - 1) === undefined)
   return few ?? given[0] ?? null
 }
 
-/** Looks into every row of the driving index, as many at a time as one step may. */
+/** Checks every row of the driving index, in steps. */
 async function scanRows(
   read: Read,
   filter: InboundFilter,
@@ -119,13 +117,13 @@ function pageQuery(filter: InboundFilter, driver: Driver, place: Cursor, limit: 
   return queryAfter(filter, driver, place).select(listColumns).limit(limit)
 }
 
-/** `fits`: every filter wants it. */
+/** `fits`: it matches every filter. */
 type ScannedRow = Cursor & { readonly fits: number }
 
-/** The next rows of the driving index. What the other filters want is no condition of the walk, so it ends after its step. */
+/** The next rows of the driving index. The other filters are no condition of the walk, so it ends after its step. */
 function scanQuery(filter: InboundFilter, driver: Driver, place: Cursor): Compilable<ScannedRow> {
   const { status, domain, from, spamStatus } = filter
-  const wanted = [
+  const conditions = [
     ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
     ...(driver === 'domain' || domain === undefined ? [] : [sql`domain = ${domain}`]),
     ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is ${spamStatus}`]),
@@ -133,11 +131,11 @@ function scanQuery(filter: InboundFilter, driver: Driver, place: Cursor): Compil
   ]
   return queryAfter(filter, driver, place)
     .select(['received_at', 'id'])
-    .select(sql<number>`${sql.join(wanted, sql` and `)}`.as('fits'))
+    .select(sql<number>`${sql.join(conditions, sql` and `)}`.as('fits'))
     .limit(ROW_STEP)
 }
 
-/** Rows that the driving filter wants, below a place. */
+/** Rows that match the driving filter, below a position. */
 function queryAfter(
   { workspaceId, status, domain, from, spamStatus, since }: InboundFilter,
   driver: Driver,

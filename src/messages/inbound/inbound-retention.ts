@@ -1,7 +1,6 @@
 /**
- * Forgetting mail from outside, in small steps, as `retention.ts` does with mail that was sent:
- * bytes after `retention.messages`, records after `retention.events`. What was not looked at
- * yet keeps its bytes, however old it is.
+ * Removes old inbound mail in small steps, as `retention.ts` does with sent mail: bytes after
+ * `retention.messages`, records after `retention.events`. Unprocessed mail keeps its bytes, however old it is.
  */
 import { sql } from 'kysely'
 import type { Database } from '../../storage/database.js'
@@ -11,7 +10,7 @@ import { removeInboundRaw } from './inbound-email.js'
 
 const BATCH_SIZE = 200
 
-/** A walk: each call is one small step, and resolves to whether there may be more to do. */
+/** Each call is one small step and resolves to whether there may be more to do. */
 export function createInboundPurge(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   { messagesBefore, eventsBefore }: RetentionLimits,
@@ -35,11 +34,11 @@ export function createInboundPurge(
 
 interface RawCursor {
   readonly received_at: number
-  /** Of the row in its table: the order of the index by age. */
+  /** Of the row in its table, in the order of the index by age. */
   readonly place: number
 }
 
-/** Null: its record is gone. */
+/** Null if its record is gone. */
 const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw as raw')
@@ -69,7 +68,7 @@ const oldRecords = prepareRead<RecordCursor & { before: number }>()(({ db, slot 
     .limit(BATCH_SIZE),
 )
 
-/** Somebody may have deleted it a moment ago: that is no miss. */
+/** It may have been deleted a moment ago: that is no miss. */
 const removeRecord = prepareWrite<{ id: string; workspaceId: string }>(({ db, slot }) =>
   db.deleteFrom('inbound_emails').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )

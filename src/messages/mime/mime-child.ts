@@ -13,14 +13,14 @@ import type { ProcessData, UnreadableReason } from './mime-parts-protocol.js'
 const MAX_STDERR = 2_000
 
 export interface ProcessLimits {
-  /** Milliseconds for one message, and more for each megabyte of it: many are slow where the machine is busy. */
+  /** Milliseconds for one message, and additional ones for each megabyte of it. */
   readonly time: number
   readonly timePerMegabyte: number
   /** Megabytes of heap. */
   readonly memory: number
   /** Megabytes of all memory of the process. */
   readonly resident: number
-  /** Milliseconds after which a process that has nothing to do ends. */
+  /** Milliseconds after which an idle process ends. */
   readonly idle: number
 }
 

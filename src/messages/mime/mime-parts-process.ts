@@ -1,15 +1,10 @@
 /**
- * One process that takes messages apart, started when it is first needed and again after its
- * death, ended when it had nothing to do for a while. It has one message at a time, a time for it,
- * and limits of its heap and of all its memory.
+ * One process that takes messages apart, started when it is first needed and again after it exits, ended when it
+ * is idle for a while. It has one message at a time, a time limit for it, and limits of its heap and of all its
+ * memory. Its standard error is read, bounded, and quoted only if the process could not start.
  *
- * A process and not a thread: one that runs out of memory may take its whole process with it.
- * It is given nothing of our environment, and what it writes to its standard error is read, bounded
- * and told only where the process could not begin.
- *
- * The time runs from where the process has begun and is given the message, so a slow start is not
- * the message's fault; nor is one that fails: that is a Refusal `unavailable`, and no answer about
- * the message.
+ * The time limit starts when the running process gets the message, so a slow start does not count against the
+ * message. If no process can start, that is a Refusal `unavailable` and says nothing about the message.
  */
 
 import { assertNever } from '../../mail/assert-never.js'
@@ -40,10 +35,10 @@ type ProcessResult<Summary, Analysis> =
   | AnalysisResult<Summary, Analysis>
   | DigestResult<unknown>
 
-/** Milliseconds for a process to begin. */
+/** Milliseconds for a process to start. */
 const START_TIMEOUT = 30_000
 const MB = 1_048_576
-/** Octets of a frame: a message of the largest size that any listener takes, and what is told of it. */
+/** Octets of a frame: room for a message of the largest size that any listener accepts, and for its result. */
 const FRAME_LIMITS = { value: 67_108_864, bytes: 1_073_741_824 }
 
 interface PendingRequest<Result> {
@@ -53,7 +48,7 @@ interface PendingRequest<Result> {
 
 export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private running: MimeChild | null = null
-  /** The request that the process works at. */
+  /** The current request. */
   private pending: PendingRequest<ProcessResult<Summary, Analysis>> | null = null
   /** Of the message that is being analyzed. */
   private summary: { readonly value: Summary } | null = null
@@ -66,12 +61,12 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     private readonly analyzer: ContentAnalyzer<Summary, Facts, Analysis> | null = null,
   ) {}
 
-  /** The id of the process, while there is one. */
+  /** The id of the process, if one is running. */
   get pid(): number | undefined {
     return this.running?.child.pid
   }
 
-  /** One after the other. Whatever happens to a process that has begun is an answer; throws a Refusal where none begins. */
+  /** One call at a time. Whatever happens to a running process is a result; throws a Refusal if none can start. */
   async parse(raw: Buffer): Promise<MimeResult> {
     const answer = await this.request(raw, { kind: 'parts' })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
@@ -112,7 +107,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     throw new Error(`a digest was requested, and the process answered ${answer.kind}`)
   }
 
-  /** For good: what is asked for later is not read. */
+  /** Permanently: later requests are not read. */
   async end(): Promise<void> {
     this.isEnded = true
     const { running } = this
@@ -154,7 +149,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
         this.discardChild(running, 'broken', error instanceof Error ? error.message : String(error))
       }
     })
-    // A wire that breaks is a process that ends.
+    // A broken stream means that the process ended.
     stream.on('error', () => undefined)
     child.on('error', (error) => this.discardChild(running, 'broken', error.message))
     child.on('exit', (code, signal) => this.discardChild(running, ...exitReasonOf(code, signal, running.stderrTail)))
@@ -165,7 +160,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     return running
   }
 
-  /** What a process says after it was given up is for no one: another one may have a message by now. */
+  /** Messages of a discarded process are ignored: another one may have a request by now. */
   private onMessage(running: MimeChild, said: FromMimeProcess<Summary, Analysis>, bytes: Buffer): void {
     if (running !== this.running) return
     switch (said.kind) {
@@ -221,7 +216,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.summary === null ? null : { kind: 'analyzed', summary: this.summary.value, analysis }
   }
 
-  /** A process with nothing to do keeps ours not alive, and ends after a while. */
+  /** An idle process does not keep ours alive, and ends after a while. */
   private finishRequest(result: ProcessResult<Summary, Analysis>): void {
     clearTimeout(this.timer)
     this.summary = null

@@ -29,7 +29,7 @@ export interface MimeParts {
   readonly attachments: readonly MimeAttachment[]
 }
 
-/** `gone`: its bytes are not there any more. */
+/** `gone`: its bytes are no longer stored. */
 export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'
 
 /** A message, scanned and taken apart once for everything that is made of it. */
@@ -56,7 +56,7 @@ export interface MessageDigester<Facts, Digest> {
   readonly digest: (raw: Buffer, facts: Facts) => Digest
 }
 
-/** `analysis` is null where it failed or exceeded the limits of the process. */
+/** `analysis` is null if it failed or exceeded the limits of the process. */
 export type AnalysisResult<Summary, Analysis> =
   | { readonly kind: 'analyzed'; readonly summary: Summary; readonly analysis: Analysis | null }
   | UnreadableResult
@@ -72,8 +72,8 @@ export interface UnreadableResult {
 export type MimeResult = { readonly kind: 'parts'; readonly parts: MimeParts } | UnreadableResult
 
 /**
- * For people who read: the bodies as JSON texts, for an answer that they are put into as they are. Making
- * JSON of megabytes would hold up the thread that answers. Null: there is none.
+ * For display: the bodies as JSON texts, which an API answer contains as they are, because encoding megabytes as
+ * JSON would block the main thread. Null if there is none.
  */
 export interface ReadableParts extends Omit<MimeParts, 'html' | 'text'> {
   readonly html: Buffer | null
@@ -82,13 +82,13 @@ export interface ReadableParts extends Omit<MimeParts, 'html' | 'text'> {
 
 export type ReadableResult = { readonly kind: 'readable'; readonly parts: ReadableParts } | UnreadableResult
 
-/** `none`: the message has no such attachment. */
+/** `none`: there is no such attachment. */
 export type AttachmentResult =
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly bytes: Buffer }
   | { readonly kind: 'none' }
   | UnreadableResult
 
-/** `readable`: its parts, with a text of its HTML where it has none. `module`: its URL. */
+/** `readable`: its parts, with a text of its HTML if it has none. `module`: its URL. */
 export type MimeRequest =
   | { readonly kind: 'parts' | 'readable' }
   | { readonly kind: 'analyzed'; readonly facts: unknown }
@@ -97,18 +97,21 @@ export type MimeRequest =
 
 /** What the process is started with, as its argument. */
 export interface ProcessData {
-  /** URL of the module of a `ContentAnalyzer`; null: there is none. */
+  /** URL of the module of a `ContentAnalyzer`, or null. */
   readonly analysisModule: string | null
   /** Megabytes of resident memory. */
   readonly resident: number
 }
 
-/** What comes before the bytes of a message, in the same frame. */
+/** Precedes the bytes of the message in the same frame. */
 export interface ToMimeProcess {
   readonly request: MimeRequest
 }
 
-/** Bodies are the bytes of the frame, in UTF-8, those of `readable` as JSON: first the HTML, then the text. Null: there is none. */
+/**
+ * Lengths of the bodies, which are the bytes of the frame in UTF-8, for `readable` as JSON: first the HTML, then
+ * the text. Null if there is none.
+ */
 export interface BodyLengths {
   readonly html: number | null
   readonly text: number | null

@@ -1,8 +1,8 @@
 /**
- * Watches the process that takes messages apart from a thread of its own, because the process itself
- * may be in a loop: it is killed when its parent is gone, and when it holds more memory than it may.
+ * Watches the process that takes messages apart from a thread of its own, because the process may be in a loop: it
+ * is killed when its parent is gone, and when it exceeds its memory limit.
  *
- * A heap has a limit by V8; this one is for all that lies outside of it.
+ * V8 limits the heap; this limit is for everything outside of it.
  */
 import { workerData } from 'node:worker_threads'
 

@@ -1,17 +1,18 @@
 /**
- * The process that takes messages apart (RFC 2045 to 2047, 2231). It reads strangers' bytes: it
- * may be slow, run out of memory or die, and only its own message suffers.
+ * The process that takes messages apart (RFC 2045 to 2047, 2231). It reads untrusted bytes: it may be slow, run
+ * out of memory or die, and only its own message is affected.
  *
- * Once it says `ready`; then to each message `parts` or `broken`; where the bytes of one attachment
- * are asked for, `attachment` or `none`. It ends when its parent does: what it has in hand may keep
- * its event loop from noticing, so a thread watches (`mime-parts-watch-worker.ts`).
+ * It sends `ready` once, then a result for each request. It ends with its parent: a busy event loop would not
+ * notice that, so a thread watches (`mime-parts-watch-worker.ts`).
  *
- * The parser converts nothing: HTML is not made into text, nor text into HTML or links, which is
- * where hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds). A
- * text of the HTML is made for who asks for it, within the limits of `text-of-html.ts`.
+ * The parser converts nothing: HTML is not made into text, nor text into HTML or links, since hostile messages
+ * make such conversions slow (a message of 900 KB took twelve seconds). A text of the HTML is made on request,
+ * within the limits of `text-of-html.ts`.
  *
- * Limits, of mailparser: more than 1,000 parts or a header of more than 1 MB make a message
- * unreadable. A header value is shown up to 8,192 characters.
+ * The header is scanned once for parts, fields and everything that is made of the message.
+ *
+ * Limits, of mailparser: more than 1,000 parts or a header of more than 1 MB make a message unreadable. A header
+ * value is shown up to 8,192 characters.
  */
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
@@ -46,12 +47,12 @@ const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: tr
 
 const CHUNK_SIZE = 65_536
 
-/** The parser makes many objects of each piece that it is given, and lets go of them before the next one. */
+/** In chunks, because the parser makes many objects of each chunk and releases them before the next. */
 function* chunksOf(raw: Buffer): Generator<Buffer> {
   for (let at = 0; at < raw.length; at += CHUNK_SIZE) yield raw.subarray(at, at + CHUNK_SIZE)
 }
 
-/** `take` gets the content of each attachment, piece by piece, with the attachment's place. */
+/** `onChunk` gets the content of each attachment, piece by piece, with the attachment's index. */
 function parseParts(raw: Buffer, header: Header, onChunk: (index: number, chunk: Buffer) => void): Promise<MimeParts> {
   return new Promise((resolve, reject) => {
     const attachments: MimeAttachment[] = []
@@ -87,14 +88,14 @@ function contentTypeOf(headers: Headers): string | null {
   return typeof declared === 'object' && 'value' in declared ? String(declared.value) : null
 }
 
-/** Where an attachment goes: its place is known before its content, and a text ends when others have begun. */
+/** Where an attachment goes. Its index is known before its content, and a text may end after later ones have begun. */
 interface AttachmentSink {
   readonly attachments: MimeAttachment[]
   readonly index: number
   readonly onChunk: (place: number, chunk: Buffer) => void
 }
 
-/** The parser goes on once the content was read; here only its size is kept. */
+/** The parser continues when the content was read; here only its size is kept. */
 function collectAttachment(part: AttachmentStream, goal: AttachmentSink): void {
   const described = {
     filename: part.filename || null,
@@ -130,15 +131,15 @@ function collectContent(content: Readable, described: Omit<MimeAttachment, 'size
   })
 }
 
-/** As the message says, not as the name of the file lets guess. */
+/** As declared, not as guessed from the file name. */
 function declaredTypeOf(headers: Headers, guessed: string): string {
   const type = (contentTypeOf(headers) ?? guessed).trim().toLowerCase()
   return contentTypePattern.test(type) ? type : 'application/octet-stream'
 }
 
 /**
- * The line end of a body's last line belongs to the boundary behind it. Where there is none,
- * because the body is all of the message, it is the message's own, and no part of the text.
+ * The line end of a body's last line belongs to the boundary after it. If the body is the entire message, it
+ * belongs to the message, and is no part of the text either.
  */
 function endsWithMessage(headers: Headers): boolean {
   const type = contentTypeOf(headers) ?? ''
@@ -146,7 +147,7 @@ function endsWithMessage(headers: Headers): boolean {
   return !/^(multipart|message)\//i.test(type) && encoding.toLowerCase() !== 'base64'
 }
 
-/** Null where a message has the other one alone, or nothing in it. */
+/** A body is null if the message has only the other one, or if it is blank. */
 function selectBodies(body: MessageText | undefined, lastLineEnds: boolean): Pick<MimeParts, 'html' | 'text'> {
   const toBody = (text: string | boolean | undefined): string | null => {
     if (typeof text !== 'string' || text.trim() === '') return null
@@ -156,8 +157,8 @@ function selectBodies(body: MessageText | undefined, lastLineEnds: boolean): Pic
 }
 
 /**
- * What a multipart holds whose boundary is missing or never comes: the parser finds nothing in
- * it, and whoever reads shall see what is there all the same. Null where its parts begin.
+ * The content of a multipart whose boundary is missing or never comes: the parser finds no part in it, but people
+ * should see what is there. Null if its parts begin.
  */
 function readUnsplitText(raw: Buffer, { bodyStart }: Header, headers: Headers | undefined): string | null {
   const declared = headers?.get('content-type')
@@ -183,8 +184,8 @@ interface OutgoingFrame {
 }
 
 /**
- * The bytes of one attachment, in one piece. No encoding makes bytes of fewer characters, so the
- * message's size is enough; what is not written to costs nothing.
+ * The bytes of one attachment, in one piece. No encoding makes bytes of fewer characters, so a buffer of the
+ * message's size is enough; pages that are not written to take no memory.
  */
 async function readAttachment(raw: Buffer, header: Header, index: number): Promise<OutgoingFrame> {
   const bytes = Buffer.allocUnsafeSlow(raw.length)
@@ -253,10 +254,10 @@ function encodeUtf8(body: string): readonly Buffer[] {
   return [Buffer.from(body)]
 }
 
-/** Characters that are made JSON at once, so that the heap does not hold a large body once more. */
+/** Characters that are encoded at once, so that the heap does not hold a large body twice. */
 const JSON_CHUNK = 65_536
 
-/** As a JSON text. A pair of surrogates that two pieces share is two escapes in it, and one character to a reader. */
+/** As a JSON text. A surrogate pair that two pieces share becomes two escapes, which are one character to a reader. */
 function encodeJson(body: string): readonly Buffer[] {
   const pieces = Array.from({ length: Math.ceil(body.length / JSON_CHUNK) }, (_, place) => {
     const piece = body.slice(place * JSON_CHUNK, (place + 1) * JSON_CHUNK)

@@ -24,7 +24,7 @@ import type {
 
 export interface MimeLimits extends ProcessLimits {
   readonly processes: number
-  /** Octets of a message from which on it is large. */
+  /** Messages of this size in octets and above are large. */
   readonly largeSize: number
   /** Messages that wait, in all and of one workspace. */
   readonly maxWaiting: number

@@ -1,12 +1,12 @@
 /**
- * mailparser, with the names of parts as the rest of the server reads header text (RFC 2047, 2231), and with the
- * content of what is text of the message and a file as well.
+ * mailparser, extended: names of parts are decoded as all header text here (RFC 2047, 2231), and text parts with a
+ * file name are delivered as attachments too.
  *
- * Such a part is inline text with a file name. Mail programs show it and offer it as a file. One of several
- * alternatives and the text that a `multipart/related` is about are bodies, whatever name they have; a message
- * that is one text is a file only where its Content-Disposition says so (RFC 2183).
+ * Mail programs show inline text with a file name and offer it as a file. Alternatives, and the text that a
+ * `multipart/related` is about, are bodies whatever name they have; a message that consists of one text is a file
+ * only if its Content-Disposition says so (RFC 2183).
  *
- * Relies on two methods of mailparser that its types do not tell of.
+ * Relies on two methods of mailparser that its types do not declare.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
@@ -17,13 +17,13 @@ interface Parameters {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** As mailsplit gives it. */
+/** As mailsplit delivers it. */
 interface SplitNode {
   filename: string | false
   readonly headers: { readonly getList: () => readonly { readonly key: string; readonly line: string }[] }
 }
 
-/** As mailparser keeps it. */
+/** As mailparser stores it. */
 interface PartNode {
   readonly root?: boolean
   readonly parent?: PartNode
@@ -31,7 +31,7 @@ interface PartNode {
   readonly contentType: string | false
   readonly headers: Headers
   readonly isAttachment?: boolean
-  /** Undoes the transfer encoding, not the charset; a multipart has none. */
+  /** Decodes the transfer encoding, not the charset; a multipart has none. */
   readonly decoder?: Readable
 }
 
@@ -46,7 +46,7 @@ declare module 'mailparser' {
   }
 }
 
-/** Text with a name; its parts come while the message is read. */
+/** Text with a file name; its content arrives while the message is read. */
 export interface NamedText {
   readonly filename: string
   readonly headers: Headers
@@ -56,7 +56,7 @@ export interface NamedText {
 export class PartParser extends MailParser {
   private readonly takeText: (text: NamedText) => void
 
-  /** `take` is called before anything of the text is read. */
+  /** `take` is called before any of the text is read. */
   constructor(options: MailParserOptions, take: (text: NamedText) => void) {
     super(options)
     this.takeText = take
@@ -74,7 +74,7 @@ export class PartParser extends MailParser {
     return part
   }
 
-  /** Empty: there is none. */
+  /** Empty if there is none. */
   private parameterOf({ headers }: SplitNode, field: string, name: string): string {
     const line = headers.getList().find(({ key }) => key === field)?.line
     if (line === undefined) return ''

@@ -1,21 +1,20 @@
 /**
- * The plain text of an HTML body that has none beside it: of mail that we compose, and of mail
- * that came in and somebody reads.
+ * The plain text of an HTML body that has no text beside it: of mail that we compose, and of inbound mail for
+ * display.
  *
- * The converter's parser takes quadratic time on some nestings, and some of its code one
- * stack slot a line, so it gets only what has few enough tags and lines to be done within
- * some tens of milliseconds. Of the rest the tags are dropped, in one pass:
- * less pretty, and never slow. The text of a very long body is cut.
+ * The converter's parser takes quadratic time on some nestings, and some of its code one stack frame for each
+ * line, so it gets only HTML with few tags and lines, which takes some tens of milliseconds at most. For other
+ * HTML the tags are dropped in one linear pass: less pretty, but never slow. The text of a very long body is cut.
  */
 import { compile } from 'html-to-text'
 import { blockElements, cellElements, unrenderedElements } from '../../mail/html/elements.js'
 import { type HtmlHandler, type HtmlTag, readHtml } from '../../mail/html/read-html.js'
 
-/** Opening and closing tags, of which the time goes with the product, and line ends. */
+/** Tags and line ends; the converter's time grows with the product of opening and closing tags. */
 const MAX_MARKS = 3_000
-/** In characters. */
+/** Characters that the converter gets. */
 const MAX_HTML = 100_000
-/** Of which the tags are dropped; what comes after is not looked at. */
+/** Characters whose tags are dropped; the rest is not read. */
 const MAX_STRIPPED = 2_000_000
 const MAX_TEXT = 200_000
 
@@ -33,13 +32,13 @@ const convert = compile({
   ],
 })
 
-/** Lines end with LF; empty where the HTML shows no text. */
+/** Lines end with LF; empty if the HTML shows no text. */
 export function textOfHtml(html: string): string {
   if (!isSafeToConvert(html)) return toPlainText(html.slice(0, MAX_STRIPPED)).trim()
   try {
     return convert(html).trim()
   } catch {
-    // The library throws on a few odd but harmless attributes; a body is never worth an error of ours.
+    // The library throws on a few odd but harmless attributes; a body must not cause an error.
     return toPlainText(html).trim()
   }
 }

@@ -37,7 +37,10 @@ export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: strin
     .limit(MAX_ATTEMPTS),
 )
 
-/** Has any server answered for this recipient in an earlier attempt? Decides bounced or failed at expiry. */
+/**
+ * Whether any server replied for this recipient in an earlier attempt, which decides between bounced and failed at
+ * expiry.
+ */
 export const reachedAttempts = prepareRead<{ emailId: string; recipientId: string }>()(({ db, slot }) =>
   db
     .selectFrom('attempts')

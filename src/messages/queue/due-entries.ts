@@ -1,8 +1,8 @@
 /**
- * Reading the queue in the order in which it is served, in small pages.
+ * Reads the queue in the order in which it is served, in small pages.
  *
- * Both reads walk an index: `queue_due` for all of a workspace, `queue_lanes` for one
- * lane (workspace, domain, priority), so that their cost does not grow with the queue.
+ * Each read walks an index: `queue_due` for all of a workspace, `queue_lanes` for one lane (workspace, domain,
+ * priority), so that its cost does not grow with the queue.
  */
 
 import type { DomainName } from '../../mail/address.js'
@@ -10,7 +10,7 @@ import { prepareRead } from '../../storage/prepared.js'
 
 interface DueQuery {
   readonly workspaceId: string
-  /** Entries after this moment and id: where the last page ended. */
+  /** Entries after this time and id, where the last page ended. */
   readonly afterTime: number
   readonly afterId: string
   readonly now: number
@@ -51,4 +51,14 @@ export const dueEntriesOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
     .where('next_attempt_at', '<=', slot('now'))
     .orderBy('next_attempt_at')
     .limit(slot('limit')),
+)
+
+/** The next workspace that has entries in the queue: one step of an index. */
+export const nextWorkspaceInQueue = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('workspace_id')
+    .where('workspace_id', '>', slot('after'))
+    .orderBy('workspace_id')
+    .limit(1),
 )

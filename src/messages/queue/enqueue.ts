@@ -1,6 +1,6 @@
 /**
- * The one way into the queue: an email, its bytes, its recipients, their entries and
- * the first event, as writes of one commit. Once that commit is on disk, it is ours.
+ * The only way into the queue: an email, its bytes, its recipients, their entries and the first event, as writes
+ * of one commit. Once that commit is on disk, we are responsible for it.
  */
 
 import { recordEvent } from '../../events/event-log.js'
@@ -18,14 +18,14 @@ import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 export interface NewRecipient {
   readonly address: Address
   readonly suppressed: boolean
-  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null: not given. */
+  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null if not given. */
   readonly notify: string | null
   readonly orcpt: string | null
-  /** Of `recipientIds`, where the message speaks of them already; absent: made here. */
+  /** From `createRecipientIds`, if the message contains them already; otherwise made here. */
   readonly id?: string | undefined
 }
 
-/** In their order. Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given. */
+/** Sorted: ids of one millisecond have no order, and sorted they keep the recipients in the given order. */
 export function createRecipientIds(count: number, now: number): readonly string[] {
   return Array.from({ length: count }, () => uuidv7(now)).sort()
 }
@@ -68,11 +68,11 @@ export interface EnqueuedEmail {
 
 /** `recipients` holds at least one that is not suppressed. */
 export function enqueue(
-  wanted: NewEmail,
+  newEmail: NewEmail,
   recipients: readonly NewRecipient[],
   raw: Buffer | MovedBytes,
 ): EnqueuedEmail {
-  const email = toEmailRow(wanted, raw.length)
+  const email = toEmailRow(newEmail, raw.length)
   const ids = createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
   const queued = rows.filter(({ suppressed }) => !suppressed)
@@ -89,39 +89,39 @@ export function enqueue(
   return { email, entries, dsnRequests, writes }
 }
 
-/** Field by field: spreading so many into a new object takes V8 fifty times as long. */
-function toEmailRow(wanted: NewEmail, size: number): Email {
+/** Field by field: spreading so many fields into a new object takes V8 fifty times as long. */
+function toEmailRow(newEmail: NewEmail, size: number): Email {
   return {
-    id: wanted.id,
-    workspace_id: wanted.workspace_id,
-    source: wanted.source,
-    message_id: wanted.message_id,
-    envelope_from: wanted.envelope_from,
-    envid: wanted.envid,
-    ret: wanted.ret,
-    from_email: wanted.from_email,
-    from_name: wanted.from_name,
-    to_emails: wanted.to_emails,
-    cc_emails: wanted.cc_emails,
-    bcc_emails: wanted.bcc_emails,
-    reply_to: wanted.reply_to,
-    subject: wanted.subject,
-    tags: wanted.tags,
-    track_opens: wanted.track_opens,
-    track_clicks: wanted.track_clicks,
-    priority: wanted.priority,
+    id: newEmail.id,
+    workspace_id: newEmail.workspace_id,
+    source: newEmail.source,
+    message_id: newEmail.message_id,
+    envelope_from: newEmail.envelope_from,
+    envid: newEmail.envid,
+    ret: newEmail.ret,
+    from_email: newEmail.from_email,
+    from_name: newEmail.from_name,
+    to_emails: newEmail.to_emails,
+    cc_emails: newEmail.cc_emails,
+    bcc_emails: newEmail.bcc_emails,
+    reply_to: newEmail.reply_to,
+    subject: newEmail.subject,
+    tags: newEmail.tags,
+    track_opens: newEmail.track_opens,
+    track_clicks: newEmail.track_clicks,
+    priority: newEmail.priority,
     size,
-    smtputf8: wanted.smtputf8,
-    status: wanted.scheduled_for === null ? 'queued' : 'scheduled',
-    created_at: wanted.created_at,
-    scheduled_for: wanted.scheduled_for,
+    smtputf8: newEmail.smtputf8,
+    status: newEmail.scheduled_for === null ? 'queued' : 'scheduled',
+    created_at: newEmail.created_at,
+    scheduled_for: newEmail.scheduled_for,
     sent_at: null,
     delivered_at: null,
     opened_at: null,
     clicked_at: null,
     bounced_at: null,
-    key_id: wanted.key_id,
-    template_id: wanted.template_id,
+    key_id: newEmail.key_id,
+    template_id: newEmail.template_id,
   }
 }
 

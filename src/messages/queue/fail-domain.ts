@@ -1,10 +1,10 @@
 /**
- * Fails the mail that waits to be sent from a domain that is gone.
+ * Fails queued mail of a sending domain that was removed.
  *
- * Walks the workspace's part of the queue in the order of an index, a small page at a
- * time with the loop free in between, however long the queue is. Best effort: what is on
- * the wire now, or moves out of the walk's sight, fails at its next attempt, because no
- * key signs for it any more. So it may also be cut short, between two pages.
+ * Walks the workspace's part of the queue in the order of an index, a small page at a time, and yields to the
+ * event loop in between, however long the queue is. Best effort: entries that are being attempted, or move out of
+ * the walk's sight, fail at their next attempt, because no key signs for them any more. So the walk may also be
+ * aborted between two pages.
  */
 import { type DomainName, domainOf } from '../../mail/address.js'
 import type { Store } from '../../storage/database.js'
@@ -44,11 +44,11 @@ const pageOfQueue = prepareRead<QueueCursor>()(({ db, slot }) =>
 export interface DeletedDomain {
   readonly workspaceId: string
   readonly domain: DomainName
-  /** When it went: what came in later belongs to a domain that was registered again. */
+  /** When the domain was removed: later mail belongs to a domain that was registered again. */
   readonly at: number
 }
 
-/** Resolves to the number of recipients that have failed; rejects with the reason of `signal` where it is cut short. */
+/** Resolves to the number of failed recipients; rejects with the reason of `signal` if it is aborted. */
 export async function failDomain({ read, commit }: Store, gone: DeletedDomain, signal?: AbortSignal): Promise<number> {
   let failed = 0
   for (const held of [0, 1] as const) {
@@ -67,9 +67,9 @@ export async function failDomain({ read, commit }: Store, gone: DeletedDomain, s
   return failed
 }
 
-/** Each in a request of its own: one that is being attempted stops no other. */
+/** Each in a commit of its own: an entry that is being attempted stops no other. */
 async function failEntries(commit: Commit, entries: readonly RemovedEntry[], at: number): Promise<number> {
-  // Never resolves in the same turn of the loop, not even with nothing to do.
+  // Never resolves in the same turn of the event loop, even if there is nothing to do.
   const outcomes = await Promise.all([
     new Promise<false>((resolve) => setImmediate(resolve, false)),
     ...entries.map((entry) => tryCommit(commit(deleteEntry(entry, at, 'domain-deleted')))),

@@ -1,9 +1,8 @@
 /**
- * The queue in the operator's hands: list, hold, release, retry, delete.
+ * Operator commands for the queue: list, hold, release, retry, delete.
  *
- * An entry that is being attempted (leased, and the lease not over) is left alone: what
- * comes of it is decided on the wire. Every change names the state that it expects, so that it misses rather than
- * undoes what happened meanwhile.
+ * An entry that is being attempted (leased, and the lease not over) is left alone: its outcome is decided on the
+ * wire. Every change names the status that it expects, so that it misses instead of undoing a concurrent change.
  */
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { recordEvent } from '../../events/event-log.js'
@@ -50,7 +49,7 @@ export interface ListedEntry {
 
 const PAGE_SIZE = 500
 
-/** All entries that the filter lets through, read in pages: in the order of their ids, which is that of their time. */
+/** All entries that match the filter, read in pages, ordered by id and therefore by time. */
 export function* iterateEntries(read: Read, filter: QueueFilter): Generator<ListedEntry> {
   let after = ''
   for (;;) {
@@ -103,7 +102,7 @@ type EntryQuery<Row> = SelectQueryBuilder<Pick<Tables, JoinedTables>, JoinedTabl
 function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status, ids }: QueueFilter): EntryQuery<Row> {
   let narrow = query
   if (workspaceId !== undefined) {
-    // Not found by an index of the workspace, which would sort all of its queue anew for each page.
+    // No index of the workspace: that would sort all of its queue again for each page.
     narrow = narrow.where(({ fn, val }) => fn.coalesce('queue.workspace_id', val('')), '=', workspaceId)
   }
   if (domain !== undefined) narrow = narrow.where('queue.domain', '=', sql<DomainName>`${domain}`)
@@ -127,7 +126,7 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
   }
 }
 
-/** The word for an entry's state, as lists show it. */
+/** An entry's status, as lists show it. */
 export function queueStatusOf({ held, leased, attempts, recipient_status }: ListedEntry): QueueStatus {
   if (held === 1) return 'held'
   if (leased === 1) return 'sending'
@@ -149,7 +148,7 @@ const setHeld = prepareWrite<{ id: string; held: Flag; was: Flag; at: number }>(
 export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, at })
 export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, at })
 
-/** Due at once, held or not; a scheduled one too. */
+/** Makes an entry due at once, held or not, scheduled or not. */
 export const retryEntry = prepareWrite<{ id: string; at: number }>(
   ({ db, slot }) =>
     db
@@ -169,13 +168,13 @@ const removeUnleased = prepareWrite<{ id: string; at: number }>(
   1,
 )
 
-/** What is told of an entry that is taken out. */
+/** The reply text and event of a removed entry. */
 export type RemovedEntry = Pick<
   ListedEntry,
   'id' | 'email_id' | 'workspace_id' | 'recipient' | 'recipient_status' | 'from_email' | 'subject' | 'tags'
 >
 
-/** Taken out for good: its recipient has failed, by the operator's hand or with its sending domain. */
+/** Removes an entry: its recipient fails, by the operator or with its sending domain. */
 export function deleteEntry(entry: RemovedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
   const { id, email_id, workspace_id, recipient, recipient_status } = entry
   const writes = [

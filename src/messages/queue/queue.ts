@@ -1,10 +1,9 @@
 /**
- * The outbound queue: one small row per recipient that is not settled.
+ * The outbound queue: one small row per unsettled recipient.
  *
- * A lease is only a `next_attempt_at` in the future and a counted attempt, both
- * written before the dial: a killed process loses its leases by doing nothing, and a
- * crash can never make us hammer a receiving host. A settled entry leaves the table;
- * its history is in `attempts`.
+ * A lease is a `next_attempt_at` in the future and a counted attempt, both written before the connection is made:
+ * a killed process needs no cleanup of its leases, and a crash never makes us hammer a receiving host. A settled
+ * entry leaves the table; its history is in `attempts`.
  */
 import { type Selectable, sql } from 'kysely'
 import type { DomainName } from '../../mail/address.js'
@@ -39,7 +38,7 @@ export const insertEntry = prepareWrite<QueueEntry>(({ db, slots }) => db.insert
 
 interface Lease {
   readonly id: string
-  /** As they were when the entry was read: whoever changes one of them first has it. */
+  /** As they were when the entry was read: the first to change one of them wins. */
   readonly attempts: number
   readonly dueAt: number
   readonly until: number
@@ -57,9 +56,9 @@ const updateLease = prepareWrite<Lease & { next: number }>(
   1,
 )
 
-/** Counts the attempt before it is made. Misses when the entry was changed since it was read. */
-export function leaseEntry(wanted: Lease): Write {
-  return updateLease({ next: wanted.attempts + 1, ...wanted })
+/** Counts the attempt before it is made. Misses if the entry was changed since it was read. */
+export function leaseEntry(lease: Lease): Write {
+  return updateLease({ next: lease.attempts + 1, ...lease })
 }
 
 /** The entry waits until `at`. */
@@ -71,7 +70,7 @@ export const deferEntry = prepareWrite<{ id: string; at: number; noticed: Flag; 
       .where('id', '=', slot('id')),
 )
 
-/** Gives a lease back as if the attempt had not been counted: nothing was sent. */
+/** Returns a lease as if the attempt had not been counted: nothing was sent. */
 export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -91,15 +90,18 @@ interface LanePostponement extends Omit<Postponement, 'id'> {
   readonly domain: DomainName
   readonly priority: 0 | 1 | 2
   readonly now: number
-  /** Age at which an entry is tried in any case: of which the sender was not told of a delay yet, and of any. */
+  /**
+   * Age at which an entry is tried in any case: entries whose sender was not notified of a delay yet, and all
+   * entries.
+   */
   readonly firstLimit: number
   readonly lastLimit: number
-  readonly most: number
+  readonly maxEntries: number
 }
 
 /**
- * The due entries of one lane, oldest first: not tried before `until`, or before the limit of
- * their age where that comes first; those that have reached it stay due. No attempt is counted.
+ * Postpones the due entries of one lane, oldest first, until `until` or until the limit of their age, whichever
+ * comes first; those that have reached it stay due. No attempt is counted.
  */
 export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
   const limit = sql<number>`enqueued_at + case noticed when 1 then ${slot('lastLimit')} else ${slot('firstLimit')} end`
@@ -117,11 +119,11 @@ export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
         .where('next_attempt_at', '<=', slot('now'))
         .where(limit, '>', slot('now'))
         .orderBy('next_attempt_at')
-        .limit(slot('most')),
+        .limit(slot('maxEntries')),
     )
 })
 
-/** A leased entry, whose attempt is not counted any more. */
+/** A leased entry; its attempt is no longer counted. */
 export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -135,7 +137,7 @@ export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
     .where('leased', '=', 1),
 )
 
-/** Tried no more until the operator has looked: trying again could send it again and again. */
+/** Held for the operator: another attempt could send it again and again. */
 export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -143,19 +145,18 @@ export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, 
     .where('id', '=', slot('id')),
 )
 
-/** The entry has reached its end. */
+/** The entry is settled. */
 export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('queue').where('id', '=', slot('id')),
 )
 
-/** Added for each attempt before the one that a crash cut off. */
+/** Milliseconds added for each attempt before the one that a crash interrupted. */
 const CRASH_BACKOFF = 30_000
 
 /**
- * After a crash: an attempt that was cut off while it was the first is due at `at`
- * again, a later one the later the more of them there were, so that an entry that
- * kills the process cannot do so in a tight circle. A literal 1: an index that holds
- * the leased entries alone is not used for a parameter.
+ * After a crash: an entry whose first attempt was interrupted is due at `at` again, others later the more attempts
+ * there were, so that an entry that kills the process cannot do so in a tight loop. The 1 is a literal, because
+ * the index of leased entries is not used for a parameter.
  */
 export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
   db

@@ -1,6 +1,6 @@
 /**
- * What an attempt, or the operator, does to a recipient: always one commit of the
- * queue entry, the recipient, the email's roll-up, the attempt and the event.
+ * The effect of an attempt, or of the operator, on a recipient: always one commit of the queue entry, the
+ * recipient, the email's roll-up, the attempt and the event.
  *
  *   queued -> delivered | sent | bounced | failed      settled: the entry leaves the queue
  *   queued -> queued                                   deferred: the entry waits
@@ -28,14 +28,14 @@ export interface AttemptRecord {
   readonly mx: string | null
   readonly address: string | null
   readonly tls: string | null
-  /** Some server answered. */
+  /** Whether a server replied. */
   readonly reached: boolean
   readonly response: string
   readonly reason: Reason | null
   readonly transcript: string
 }
 
-/** A next hop has it. `final`: that hop is an MX of the recipient's domain. */
+/** A next hop accepted it. `final`: that hop is an MX of the recipient's domain. */
 export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[] {
   const { endedAt } = attempted
   const status = final ? 'delivered' : 'sent'
@@ -46,7 +46,7 @@ export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[
   ]
 }
 
-/** Refused for good (`hard`), or expired after temporary refusals. */
+/** Refused permanently (`hard`), or expired after temporary refusals. */
 export function settleBounced(attempted: AttemptRecord, hard: boolean): Write[] {
   return [
     ...settleRecipient(attempted, 'bounced', { sentAt: null, deliveredAt: null, bouncedAt: attempted.endedAt }),
@@ -58,7 +58,7 @@ export function settleBounced(attempted: AttemptRecord, hard: boolean): Write[] 
   ]
 }
 
-/** No server was ever reached, until it expired. */
+/** Expired, and no server was ever reached. */
 export function settleFailed(attempted: AttemptRecord): Write[] {
   return [
     ...settleRecipient(attempted, 'failed', { sentAt: null, deliveredAt: null, bouncedAt: null }),
@@ -134,7 +134,7 @@ function toAttemptRow(attempted: AttemptRecord, outcome: NewAttempt['outcome'], 
   }
 }
 
-/** None for the service's own mail: nobody subscribes to it. */
+/** None for the service's own mail, which has no subscribers. */
 function recordAttemptEvent(
   { email, entry, endedAt: at }: AttemptRecord,
   type: EventType,

@@ -1,35 +1,32 @@
 /**
- * What a refusal means for the queue: try again or not, whose matter it is, and why.
+ * What a refusal means for the queue: whether to try again, what it concerns, and why.
  *
- * The code decides the class (RFC 5321 section 4.2.1), the words decide the reason
- * (`reply-patterns`), then the enhanced code, then the code (`status-reasons`).
- * Invariants: before MAIL everything is temporary, since a host that will not talk to
- * us says nothing about the recipient; 421 always ends the session; `recipientsFault`
- * holds only for a permanent answer about a dead mailbox, to RCPT or to the message.
+ * The code decides the class (RFC 5321 section 4.2.1); the text decides the reason (`reply-patterns`), then the
+ * enhanced code, then the code (`status-reasons`). Invariants: before MAIL everything is temporary, since a host
+ * that refuses us says nothing about the recipient; 421 always ends the session; `recipientsFault` holds only for
+ * a permanent reply about a dead mailbox, to RCPT or to the message.
  *
- * Pure. Known limit: a server that calls every block "user unknown" (some Japanese
- * mobile carriers do) cannot be told from an honest one.
+ * Pure. Known limit: a server that calls every block "user unknown" (some Japanese mobile carriers do) cannot be
+ * distinguished from an honest one.
  */
-
 import type { Reason } from '../../mail/reasons.js'
-import type { Reply } from '../../mail/reply.js'
+import type { Reply, Stage } from '../../mail/reply.js'
 import { isConditional } from './conditional-replies.js'
 import { findPattern } from './reply-patterns.js'
-import type { Stage } from './stage.js'
 import { reasonOfCode, reasonOfStatus } from './status-reasons.js'
 
-export type { Stage } from './stage.js'
+export type { Stage } from '../../mail/reply.js'
 
 export interface ReplyClassification {
   readonly kind: 'temporary' | 'permanent'
-  /** What the reply speaks of: the session as a whole, the return path, the recipient, or the message. */
+  /** What the reply concerns: the session as a whole, the return path, the recipient, or the message. */
   readonly scope: 'session' | 'sender' | 'recipient' | 'message'
   readonly reason: Reason
-  /** Enhanced status code of the class of `kind`; derived where the server gave none. */
+  /** Enhanced status code of the class of `kind`; derived if the server gave none. */
   readonly status: string
   /** The mailbox itself is dead: suppresses the address. */
   readonly recipientsFault: boolean
-  /** The words say that the matter passes, whatever the code says. */
+  /** The text says that the problem is temporary, whatever the code says. */
   readonly isTransient: boolean
 }
 
@@ -62,7 +59,7 @@ export function classifyReply(stage: Stage, reply: Reply): ReplyClassification {
   const enhanced = reply.enhanced ?? findQuotedStatus(reply.text)
   const pattern = findPattern({ stage, code: reply.code, enhanced, text: reply.text })
   const named = pattern?.reason ?? reasonOfStatus(enhanced) ?? reasonOfCode(reply.code, stage) ?? 'unclassified'
-  // What a server says of a mailbox at MAIL, it says of ours.
+  // A reply about a mailbox at MAIL concerns the sender's.
   const reason = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
   const scope = reply.code === 421 ? 'session' : scopes[stage]
   const permanent = reply.code >= 500 && scope !== 'session' && pattern?.temporary !== true
@@ -77,7 +74,7 @@ export function classifyReply(stage: Stage, reply: Reply): ReplyClassification {
   }
 }
 
-/** qmail and Cisco put the code into the words: `no mailbox here by that name. (#5.1.1)`. */
+/** qmail and Cisco put the code into the text: `no mailbox here by that name. (#5.1.1)`. */
 function findQuotedStatus(text: string): string | null {
   return /#([45]\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1] ?? null
 }
@@ -106,7 +103,7 @@ const defaultDetails: Readonly<Partial<Record<Reason, string>>> = {
   protocol: '5.0',
 }
 
-/** The server's code, with its class made to agree with ours; else the code of the reason. */
+/** The server's code, with its class changed to ours; else the code of the reason. */
 function statusOf(permanent: boolean, enhanced: string | null, reason: Reason): string {
   const detail = enhanced === null ? (defaultDetails[reason] ?? '0.0') : enhanced.slice(2)
   return `${permanent ? 5 : 4}.${detail}`
@@ -126,7 +123,7 @@ const failureReasons = {
 
 /** Why an attempt failed without a reply. Always temporary. */
 export function classifyFailure(stage: Stage, failure: Failure): { readonly reason: Reason } {
-  // A peer that hangs up in the handshake did not like our TLS.
+  // A peer that closes the connection during the handshake rejects our TLS.
   if (stage === 'starttls' && (failure === 'reset' || failure === 'closed')) return { reason: 'tls' }
   return { reason: failureReasons[failure] }
 }

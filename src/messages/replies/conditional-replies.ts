@@ -1,8 +1,8 @@
 /**
- * Words by which a refusal about a mailbox holds only for now, or only for this sender or this message:
- * whatever else it says, the mailbox may take the next one, so its address is not suppressed for it.
+ * Phrases that limit a refusal about a mailbox to the moment, to this sender or to this message: the mailbox may
+ * accept the next one, so its address is not suppressed.
  *
- * Read as widely as may be: the cost of a match is one more attempt to an address that is dead.
+ * Deliberately broad: a false match costs one more attempt to a dead address.
  */
 const MAX_TEXT = 2_048
 

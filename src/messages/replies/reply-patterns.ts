@@ -1,16 +1,16 @@
 /**
- * What the words of a refusal mean: an ordered table, the first match wins.
+ * What the text of a refusal means: an ordered table, the first match wins.
  *
- * Words beat codes, which are misused far more often: 550 5.7.1 stands before full
- * mailboxes, unknown users and blocklists alike. Order is safety: whatever blames us
- * (address, sender, authentication, pace) stands before whatever blames the mailbox,
- * because only the latter suppresses an address, and a server that blocks us often
- * says "mailbox unavailable" in the same breath.
+ * Text beats codes, which are misused far more often: 550 5.7.1 is used for full mailboxes, unknown users and
+ * blocklists alike. The order is a safety property: rows that blame us (address, sender, authentication, pace)
+ * precede rows that blame the mailbox, because only the latter suppress an address, and a server that blocks us
+ * often says "mailbox unavailable" in the same reply.
  *
- * Patterns see at most 2 KB of text with mail addresses replaced by `<>`. They hold no
- * nested repetition. Known limit: English, plus a few words of the other languages in
- * which large providers answer.
+ * Patterns see at most 2 KB of text with mail addresses replaced by `<>`. They contain no nested repetition. Known
+ * limit: English, plus a few phrases of the other languages in which large providers reply.
  */
+
+import type { Stage } from '../../mail/reply.js'
 import { patternsOfContent } from './reply-patterns/content.js'
 import { patternsOfPace } from './reply-patterns/pace.js'
 import type { ReplyPattern } from './reply-patterns/pattern.js'
@@ -19,7 +19,6 @@ import { patternsOfFullMailbox, patternsOfRecipient } from './reply-patterns/rec
 import { patternsOfReputation } from './reply-patterns/reputation.js'
 import { patternsOfSender } from './reply-patterns/sender.js'
 import { patternsOfServer } from './reply-patterns/server.js'
-import type { Stage } from './stage.js'
 
 const replyPatterns: readonly ReplyPattern[] = [
   ...providerCodes,
@@ -40,7 +39,7 @@ export interface ReplyWords {
   readonly text: string
 }
 
-/** The first row that fits, or null where the words tell nothing. */
+/** The first row that matches, or null. */
 export function findPattern({ stage, code, enhanced, text }: ReplyWords): ReplyPattern | null {
   const words = normalizeText(text)
   const detail = enhanced?.slice(2) ?? ''
@@ -54,7 +53,7 @@ export function findPattern({ stage, code, enhanced, text }: ReplyWords): ReplyP
   return found ?? null
 }
 
-/** Addresses hold words that nobody meant (`no-spam@…`); codes between the lines tear sentences apart. */
+/** Addresses contain unrelated words (`no-spam@…`); codes at the beginnings of lines split sentences. */
 function normalizeText(text: string): string {
   return text
     .slice(0, 2048)

@@ -1,12 +1,12 @@
 /**
- * What a code alone means, once the words have told nothing (`reply-patterns`).
+ * What a code alone means, if the text names no reason (`reply-patterns`).
  *
- * Enhanced codes: RFC 3463 and the IANA registry, plus the three-digit details that
- * Exchange Online adds. Codes that servers spray without meaning (X.0.0, X.1.0, X.2.0,
- * plain 550) are left out on purpose: they stay `unclassified`.
+ * Enhanced codes: RFC 3463 and the IANA registry, plus the three-digit details that Exchange Online adds. Codes
+ * that servers send without meaning (X.0.0, X.1.0, X.2.0, plain 550) are left out on purpose: they stay
+ * `unclassified`.
  */
 import type { Reason } from '../../mail/reasons.js'
-import type { Stage } from './stage.js'
+import type { Stage } from '../../mail/reply.js'
 
 const reasonsByDetail: Readonly<Record<string, Reason>> = {
   '1.1': 'bad-mailbox',

@@ -1,11 +1,11 @@
 /**
- * What becomes of a message for what its authentication found: taken, taken as spam, refused.
+ * Decides by the authentication results whether a message is accepted, accepted as spam, or refused.
  *
- * Two From fields are refused under every setting: no reader agrees with the next about whom
- * they name (RFC 5322 section 3.6). A failed DMARC does what its owner asks, as far as the
- * setting goes: `reject` refuses and quarantines, `quarantine` makes both spam, `report` does
- * nothing. An author of several domains, whose owners cannot be asked, counts as quarantined
- * (RFC 9989 section 11.5). A `temperror` never refuses, nor does any other check than DMARC.
+ * Two From fields are refused under every setting, because readers disagree about the author (RFC 5322 section
+ * 3.6). A failed DMARC check has the effect that the domain owner requests, as far as the setting allows: `reject`
+ * refuses and quarantines, `quarantine` makes both spam, `report` has no effect. Authors of several domains, whose
+ * owners cannot be asked, count as quarantined (RFC 9989 section 11.5). A `temperror` never refuses, nor does any
+ * check except DMARC.
  */
 import type { Authentication } from '../../mail/authentication-results.js'
 
@@ -48,7 +48,7 @@ function buildRefusal(reason: 'dmarc-reject' | 'two-from-fields', text: string):
   return { kind: 'refuse', reason, code: 550, enhanced: '5.7.1', text }
 }
 
-/** A stranger's name, on its way back to him in a reply. */
+/** A remote domain, quoted in an SMTP reply. */
 function toPrintable(domain: string): string {
   return domain.replace(/[^A-Za-z0-9.-]/g, '?').slice(0, 255)
 }

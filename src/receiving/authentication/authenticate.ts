@@ -1,17 +1,19 @@
 /**
- * SPF, DKIM, DMARC, ARC and iprev of one message, before it is taken: bytes and facts of the
- * connection in, one value out. No header makes it throw, no DNS fault either, but a
- * `Refusal` of what is larger than it can be judged: a header of more than 10,000 fields or
- * 2 MB (mailauth looks at each of its bytes, and nobody reads on), a From over 8 KB.
+ * SPF, DKIM, DMARC, ARC and iprev of one message, before it is accepted. No header and no DNS fault makes it
+ * throw, except a `Refusal` of what is too large to check: a header of more than 10,000 fields or 2 MB (mailauth
+ * reads every byte of it), a From over 8 KB.
  *
- * The checks run beside each other, each with its own number of DNS questions, and the
- * DMARC records and signing keys are asked for at the start: what a sender chooses (slow
- * servers, many signatures) must not turn a failing DMARC into a missing one.
+ * The checks run concurrently, each with its own number of DNS queries, and DMARC records and signing keys are
+ * requested at the start: what a sender controls (slow servers, many signatures) must not turn a failing DMARC
+ * into a missing one.
  *
- * Bodies are hashed on the thread that calls (`authentication-thread.ts`), in pieces with turns of
- * others in between: about 30 ms a megabyte for each way of hashing.
+ * Bodies are hashed on the calling thread (`authentication-thread.ts`), in pieces between which other messages
+ * have their turn: about 30 ms a megabyte for each way of hashing.
  *
- * Known limit: a BIMI logo is not looked for.
+ * The header is scanned on this thread although the main thread has scanned it: sending its fields here takes
+ * longer than a scan.
+ *
+ * Known limit: BIMI logos are not checked.
  */
 
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
@@ -38,8 +40,8 @@ export interface AuthenticateDeps {
 export const defaultLimits: QueryLimits & DkimLimits = { ...defaultQueryLimits, hashBudget: defaultHashBudget }
 
 /**
- * DNS questions of each check: ten terms with ten names each; a key for each signature, twice
- * should mailauth spell its name in another way than we; a key a seal; tree walks; names.
+ * DNS queries of each check. SPF: ten terms with ten names each. DKIM: a key for each signature, twice in case
+ * mailauth spells its name differently. ARC: a key for each seal. DMARC: tree walks. iprev: names.
  */
 const MAX_QUERIES = { spf: 120, dkim: 24, arc: 50, dmarc: 100, iprev: 11 } as const
 

@@ -1,10 +1,9 @@
-/** What the main thread and the authentication thread say to each other. */
-
+/** Messages between the main thread and the authentication thread. */
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import type { RefusalKind } from '../../mail/refusal.js'
 import type { LookupResult, MxRecord, RecordType } from '../../platform/dns/resolver.js'
 
-/** A DNS question; the cache and its limits are on the main thread. */
+/** A DNS query; the cache and its limits are on the main thread. */
 export interface DnsQuery {
   readonly name: string
   readonly type: RecordType | 'MX'
@@ -17,7 +16,7 @@ export type ToAuthenticator =
       readonly kind: 'message'
       readonly id: number
       readonly raw: Uint8Array
-      /** Its memory was moved and goes back with the answer. */
+      /** Its memory was moved and returns with the answer. */
       readonly moved: boolean
       readonly connection: Connection
       /** Epoch milliseconds by the clock of the main thread. */
@@ -25,7 +24,7 @@ export type ToAuthenticator =
     }
   | { readonly kind: 'answers'; readonly answers: readonly (readonly [question: number, answer: DnsAnswer])[] }
 
-/** `raw`: of a message whose memory was moved; null: it is still on the main thread. */
+/** `raw`: the bytes of a message whose memory was moved; null if they stayed on the main thread. */
 export type FromAuthenticator =
   | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuery])[] }
   | {
@@ -38,6 +37,6 @@ export type FromAuthenticator =
       readonly kind: 'refused'
       readonly id: number
       readonly refusal: { readonly kind: RefusalKind; readonly message: string } | null
-      /** Of a bug of ours; for the log. */
+      /** Of an internal error; for the log. */
       readonly message: string
     }

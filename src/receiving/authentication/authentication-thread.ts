@@ -1,13 +1,13 @@
 /**
- * Authentication of incoming messages on a thread of its own: hashing 34 MB takes a second of CPU
- * for each way of hashing, and a header of 2 MB as long.
+ * Authentication of inbound messages on a thread of its own: hashing 34 MB takes a second of CPU for each way of
+ * hashing, and a header of 2 MB as long.
  *
- * The memory of a large message is moved to the thread and back, not copied: the caller's Buffer
- * is empty from then on, and the result brings the bytes. Messages with a large header are few at
- * a time, because mailauth makes many objects of each of its fields.
+ * The memory of a large message is moved to the thread and back, not copied: the caller's Buffer is empty from
+ * then on, and the result returns the bytes. Few messages with large headers are checked at a time, because
+ * mailauth makes many objects of each field.
  *
- * A thread that dies, or has a message for longer than `TIME`, is replaced; what it had is
- * rejected, and answered as any fault of ours: temporarily.
+ * A thread that dies, or works on a message for longer than `TIME_LIMIT`, is replaced; its messages are rejected
+ * and get a temporary reply.
  */
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '../../mail/assert-never.js'
@@ -26,7 +26,7 @@ export interface AuthenticationResult {
   readonly raw: Buffer
 }
 
-/** `raw` is not to be used any more once this was called. */
+/** The caller must not use `raw` afterwards. `header`: of `raw`. */
 export type Authenticate = (raw: Buffer, header: Header, connection: Connection) => Promise<AuthenticationResult>
 
 export interface AuthenticationDeps {
@@ -34,9 +34,9 @@ export interface AuthenticationDeps {
   readonly clock: Clock
 }
 
-/** Octets from which on a message is moved. */
+/** Messages of this size in octets and above are moved. */
 const MOVE_THRESHOLD = 65_536
-/** Octets of a header of which there are only so many at a time, and the wait for a place in milliseconds. */
+/** From this size in octets a header is large. `maxWait`: in milliseconds. */
 const LARGE_HEADER = 131_072
 const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
 /** Milliseconds for one message: six of the largest, each hashed twice, take a third of it on one slow core. */
@@ -62,7 +62,7 @@ export class AuthenticationThread {
     this.deps = deps
   }
 
-  /** Rejects with a `Refusal` where the message cannot be judged. */
+  /** Rejects with a `Refusal` if the message cannot be checked. */
   readonly authenticate: Authenticate = async (raw, header, connection) => {
     if (header.end < LARGE_HEADER) return this.request(raw, connection)
     const admitted = await this.largeHeaders.acquire(LARGE_HEADER_LIMITS.maxWait)
@@ -94,7 +94,7 @@ export class AuthenticationThread {
       )
       this.jobs.set(id, { raw, timer, resolve, reject })
       const moved = raw.length >= MOVE_THRESHOLD
-      // A small Buffer may be a window on memory of others, all of which would be copied.
+      // A small Buffer may be a view of shared memory, all of which would be copied.
       const bytes = moved ? raw : new Uint8Array(raw)
       const message: ToAuthenticator = { kind: 'message', id, raw: bytes, moved, connection, now: this.deps.clock() }
       worker.postMessage(message, [bytes.buffer as ArrayBuffer])
@@ -135,7 +135,7 @@ export class AuthenticationThread {
     }
   }
 
-  /** Answers of one turn go together. */
+  /** Answers of one turn of the event loop are sent together. */
   private async answerQuery(worker: Worker, question: number, { name, type }: DnsQuery): Promise<void> {
     const { resolver } = this.deps
     const asked: Promise<DnsAnswer> = type === 'MX' ? resolver.resolveMx(name) : resolver.resolveRecords(name, type)

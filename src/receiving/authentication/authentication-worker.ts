@@ -1,8 +1,8 @@
 /**
- * The authentication thread. It works at several messages at a time: each gives way to the others
- * while it waits for DNS and between the pieces of its body.
+ * The authentication thread. It checks several messages concurrently: each yields while it waits for DNS and
+ * between the pieces of its body.
  *
- * DNS questions go to the main thread, those of one turn together.
+ * DNS queries go to the main thread, those of one turn of the event loop together.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Refusal } from '../../mail/refusal.js'

@@ -1,24 +1,24 @@
 /**
- * mailauth's DKIM verifier with a bound on what it hashes: a sender chooses how many signatures
- * a message has and how each of them canonicalizes the body, and each way is another pass over it.
+ * mailauth's DKIM verifier with a bound on hashing: the sender chooses how many signatures a message has and how
+ * each canonicalizes the body, and each distinct way is another pass over the body.
  *
- * A signature with `l=` covers only a part of the body, to which anybody can add (RFC 6376
- * section 8.2): it could never count, so nothing is hashed for it. All others of a message, its
- * newest ARC message signature among them, share `hashBudget` octets of body. The first way of
- * hashing is always taken, however long the body; what would exceed the budget is not verified.
+ * A signature with `l=` covers only a part of the body, to which anyone can append (RFC 6376 section 8.2): it
+ * never counts, so nothing is hashed for it. All other signatures of a message, including its newest ARC message
+ * signature, share `hashBudget` octets of body. The first way of hashing is always done, however long the body is;
+ * what would exceed the budget is not verified.
  *
- * Without `l=` there are four ways at most (two canonicalizations, two hashes). Seals hash header
- * fields alone, whose size has its own limit.
+ * Without `l=` there are four ways at most (two canonicalizations, two hashes). Seals hash header fields alone,
+ * whose size has its own limit.
  */
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as breath } from 'node:timers/promises'
 import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
 import { DkimVerifier, type PreparedSignature } from 'mailauth/lib/dkim/dkim-verifier.js'
 
-/** Two ways for a body of the largest size that a listener takes unless it is configured otherwise. */
+/** Two ways of hashing for a body of the largest size that a listener accepts by default. */
 export const defaultHashBudget = 70 * 1_048_576
 
-/** How the reasons begin of signatures that were passed over by us and broke no rule. */
+/** The reason of every signature that breaks no rule but is not verified by us begins with this. */
 export const notVerifiedPrefix = 'not verified: '
 
 class BoundedVerifier extends DkimVerifier {
@@ -46,7 +46,7 @@ class BoundedVerifier extends DkimVerifier {
     } else this.hashVariants.add(way)
   }
 
-  /** The rest of the message changes nothing. */
+  /** The rest of the message has no effect. */
   get hasSeenEnough(): boolean {
     return this.headers !== false && this.bodyHashes.size === 0
   }
@@ -57,7 +57,7 @@ export interface VerifiedSignatures {
   readonly arc: DKIMVerifyResult['arc']
 }
 
-/** Octets that are hashed between two turns of others on the same thread. */
+/** Octets hashed before the thread yields to other messages. */
 const CHUNK_SIZE = 65_536
 
 /** `bodyStart`: where the body of `raw` begins. */

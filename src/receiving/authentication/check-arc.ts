@@ -1,12 +1,11 @@
 /**
- * The ARC chain (RFC 8617 section 5.2), by mailauth in its strict mode: tag lists as RFC 6376
- * writes them, every seal of at most fifty verified, and the newest message signature.
+ * The ARC chain (RFC 8617 section 5.2), verified by mailauth in its strict mode: tag lists as in RFC 6376, every
+ * seal of at most fifty, and the newest message signature.
  *
- * RFC 8617 knows no temporary result; a chain that fails because DNS did not answer is
- * `temperror` here, so that nobody holds our resolver's fault against the sender.
+ * RFC 8617 has no temporary result; a chain that fails because DNS did not answer is `temperror` here, so that a
+ * fault of our resolver does not count against the sender.
  *
- * Known limit: a chain that passes changes nothing in DMARC: there is no list of sealers whom
- * we trust.
+ * Known limit: a passing chain has no effect on DMARC, because there is no list of trusted sealers.
  */
 import type { DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { arc } from 'mailauth/lib/arc/index.js'
@@ -14,7 +13,7 @@ import type { ArcVerdict } from '../../mail/authentication-results.js'
 import { createKeyResolver, MIN_KEY_BITS } from './check-dkim.js'
 import { NoDnsAnswer } from './dns-queries.js'
 
-/** Of a chain that is not looked at. */
+/** The result for a chain that is not verified. */
 export const oversizedArc: ArcVerdict = { result: 'fail', reason: 'field too long' }
 
 export async function checkArc(chain: DKIMVerifyResult['arc'], resolver: DNSResolver): Promise<ArcVerdict> {

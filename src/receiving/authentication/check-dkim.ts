@@ -1,14 +1,14 @@
 /**
- * DKIM (RFC 6376, 8301, 8463) of one message, by mailauth in its strict mode, which reads tag
- * lists as the RFC writes them. What it calls `neutral` (a signature or key that breaks a
- * rule: `i=` outside `d=`, no `dns/txt` in `q=`, `t=s` with a subdomain in `i=`, a key whose
- * `h=` leaves the hash out, no key, an expired signature) is `permerror` here, as section 6.1
- * has it; a body hash that differs is `fail`; RSA keys under 1024 bits and SHA-1 are `policy`.
+ * DKIM (RFC 6376, 8301, 8463) of one message, by mailauth in its strict mode, which reads tag lists as the RFC
+ * defines them. What mailauth calls `neutral` (a signature or key that breaks a rule: `i=` outside `d=`, no
+ * `dns/txt` in `q=`, `t=s` with a subdomain in `i=`, a key whose `h=` excludes the hash, no key, an expired
+ * signature) is `permerror` here, as in section 6.1; a body hash that differs is `fail`; RSA keys under 1024 bits
+ * and SHA-1 are `policy`.
  *
- * Ours besides: what is not verified because of its cost or its `l=` (`bounded-verifier.ts`) is
- * `policy` (RFC 8601 section 2.7.1). Among several TXT records the one that holds a key is taken.
+ * In addition, a signature that is not verified because of its cost or its `l=` (`bounded-verifier.ts`) is
+ * `policy` (RFC 8601 section 2.7.1). Among several TXT records, the one that holds a key is used.
  *
- * Known limits: `t=` in the future is taken. A bad message with a `t=y` key still says `fail`.
+ * Known limits: `t=` in the future is accepted. A bad message with a `t=y` key still gets `fail`.
  */
 import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
@@ -24,12 +24,12 @@ export const MIN_KEY_BITS = 1024
 
 export interface DkimCheck {
   readonly verdicts: readonly DkimVerdict[]
-  /** For the ARC check, which verifies on the same reading of the message. */
+  /** For the ARC check, which uses the same parsed message. */
   readonly chain: DKIMVerifyResult['arc']
 }
 
 export interface DkimLimits {
-  /** Octets of body that all signatures of a message together may have hashed. */
+  /** Octets of body that may be hashed for all signatures of a message together. */
   readonly hashBudget: number
 }
 
@@ -50,10 +50,10 @@ export async function checkDkim(
   }
 }
 
-/** Octets of the From fields: mailauth takes two seconds over a megabyte of addresses, and no other reader looks at more. */
+/** Octets of the From fields: mailauth takes two seconds for a megabyte of addresses. */
 const MAX_FROM = MAX_LIST_LENGTH
 
-/** As mailauth reads them in a whole message, but before its signatures are verified. */
+/** As mailauth reads them in the complete message, but before its signatures are verified. */
 export async function readAuthors(raw: Buffer, header: Header): Promise<readonly string[]> {
   const from = findFields(header, 'from').map((field) => unfoldFrom(raw, field))
   const octets = from.reduce((sum, { length }) => sum + length, 0)
@@ -64,19 +64,19 @@ export async function readAuthors(raw: Buffer, header: Header): Promise<readonly
   return headerFrom.map(withPlainDomain)
 }
 
-/** On one line, since many cost mailauth much, and with the characters that everybody else here reads in it. */
+/** On one line, because many lines cost mailauth much time, and decoded as everywhere else here. */
 function unfoldFrom(raw: Buffer, field: HeaderField): Buffer {
   return Buffer.from(`From: ${readFieldValue(raw, field)}\r\n`)
 }
 
-/** The domain as the DNS knows it: mailauth leaves characters in it that show nothing and count for nothing. */
+/** The domain as DNS knows it: mailauth leaves ignorable invisible characters in it. */
 function withPlainDomain(address: string): string {
   const at = address.lastIndexOf('@') + 1
   const domain = tryParseDomainName(address.slice(at))
   return domain === null ? address : `${address.slice(0, at)}${domain}`
 }
 
-/** The record that holds a key comes first: mailauth reads the first alone. */
+/** The record that holds a key comes first, because mailauth reads only the first. */
 export function createKeyResolver(resolver: DNSResolver): DNSResolver {
   return async (name, type) => {
     const found = (await resolver(name, type)).map((record) => (Array.isArray(record) ? record.join('') : record))
@@ -88,12 +88,12 @@ function hasKey(record: string): boolean {
   return /(?:^|;)\s*p\s*=/.test(record)
 }
 
-/** All at once: the keys of a slow domain, asked first, would leave no time for the others. */
+/** All at once: if the keys of a slow domain were requested first, no time would remain for the others. */
 function prefetchKeys(fields: readonly SignatureField[], resolver: DNSResolver): void {
   for (const name of fields.map(keyNameOf)) {
     if (name === '') continue
     resolver(name, 'TXT').catch(() => {
-      // Whoever asks for it again hears of it.
+      // The verification asks again and handles the error.
     })
   }
 }

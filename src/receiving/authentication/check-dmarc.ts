@@ -1,13 +1,12 @@
 /**
- * DMARC (RFC 9989, with its tree walk; the Public Suffix List plays no part), by mailauth in
- * its strict mode.
+ * DMARC (RFC 9989, with its tree walk; the Public Suffix List plays no part), by mailauth in its strict mode.
  *
- * `pct` is ignored, as RFC 9989 says; `t=y` lowers the policy by one step. A message whose
- * author is not one domain has no verdict: `permerror`, with the reason in mailauth's word.
+ * `pct` is ignored, as in RFC 9989; `t=y` lowers the policy by one step. A message whose author is not of exactly
+ * one domain gets `permerror`, with mailauth's reason.
  *
- * What could have passed had DNS answered is `temperror`: a signature or return path that
- * would align and whose own check ended so. One that would not align changes nothing, or
- * every forger would sign with a domain whose servers are silent.
+ * The result is `temperror` if the message could have passed had DNS answered: a signature or return path that
+ * would align and whose own check ended so. One that would not align has no effect, or every forger would sign
+ * with a domain whose servers do not answer.
  */
 import type { DNSResolver } from 'mailauth'
 import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
@@ -41,7 +40,7 @@ export async function checkDmarc(input: DmarcInput, resolver: DNSResolver): Prom
   return { ...verdict, result: 'temperror', disposition: 'none', reason: 'no answer from DNS' }
 }
 
-/** Asks for the records early, so that nothing that the sender chose can use up their time. */
+/** Requests the records early, so that nothing the sender controls can use up their time. */
 export async function prefetchDmarc(input: Omit<DmarcInput, 'spf' | 'dkim'>, resolver: DNSResolver): Promise<void> {
   await evaluateDmarc({ headerFrom: [...input.authors], fromFields: input.fromFields, resolver, strict: true })
 }

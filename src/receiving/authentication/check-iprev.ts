@@ -1,8 +1,8 @@
 /**
- * Has the client's address a name that has the address (RFC 8601 section 3)?
+ * Whether the client's address has a name that maps back to the address (RFC 8601 section 3).
  *
- * `pass`: one of its names does; `fail`: it has names and none does; `permerror`: it has no
- * name; `temperror`: DNS did not say. At most `mostNames` names are followed.
+ * `pass`: one of its names does; `fail`: it has names and none does; `permerror`: it has no name; `temperror`: DNS
+ * did not answer. A limited number of names is followed.
  */
 import type { DNSResolver } from 'mailauth'
 import type { IprevVerdict } from '../../mail/authentication-results.js'

@@ -1,12 +1,12 @@
 /**
- * SPF (RFC 7208) of the return path's domain, or of the HELO name where the path is null.
+ * SPF (RFC 7208) of the return path's domain, or of the HELO name if the return path is null.
  *
- * mailauth in its strict mode does the work: the whole record is read before it is judged,
- * ten terms that ask DNS, two void answers, ten names of an MX or PTR term. A DNS fault is
- * `temperror` there, never `fail`.
+ * mailauth in its strict mode does the work: the complete record is parsed before it is evaluated; at most ten
+ * terms that query DNS, two void lookups, ten names of an MX or PTR term. A DNS fault is `temperror`, never
+ * `fail`.
  *
- * Known limits: HELO is not checked beside a return path (section 2.3 recommends it). mailauth
- * takes no domain with an underscore: `none`.
+ * Known limits: HELO is not checked beside a return path (section 2.3 recommends it). mailauth accepts no domain
+ * with an underscore: `none`.
  */
 import { type DNSResolver, spf } from 'mailauth'
 import type { Connection, SpfResult, SpfVerdict } from '../../mail/authentication-results.js'
@@ -46,7 +46,7 @@ function spfResultOf(word: string): SpfResult {
   return results[word] ?? 'temperror'
 }
 
-/** mailauth begins it with our name, which the field names anyway. */
+/** mailauth begins it with our name, which the field has already. */
 function reasonOf(comment: string | undefined, hostname: string): string | null {
   if (comment === undefined) return null
   return comment.startsWith(`${hostname}: `) ? comment.slice(hostname.length + 2) : comment

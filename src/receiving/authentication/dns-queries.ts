@@ -1,14 +1,14 @@
 /**
- * The DNS questions of one message, within limits that the sender cannot stretch.
+ * The DNS queries of one message, within limits that the sender cannot extend.
  *
- * Each question has a time limit and the message as a whole has one; each check has its own
- * number of questions, so that twenty signatures never use up what DMARC needs. An answer is
- * kept for the message: a question that two checks ask counts once.
+ * Each query has a time limit and the message as a whole has one; each check has its own number of queries, so
+ * that twenty signatures never use up what DMARC needs. Answers are cached for the message: a query that two
+ * checks make counts once.
  *
- * What is thrown has the codes that mailauth reads: ENOTFOUND and ENODATA say that there is
- * nothing; every other code is a fault, and becomes `temperror`.
+ * Thrown errors have the codes that mailauth reads: ENOTFOUND and ENODATA say that there is no such record; every
+ * other code is a fault and becomes `temperror`.
  *
- * Known limit: a question that ran out of time is not cancelled; the resolver's own limit ends it.
+ * Known limit: a query that timed out is not cancelled; the resolver's own limit ends it.
  */
 import type { DNSResolver } from 'mailauth'
 import type { Clock } from '../../platform/clock.js'
@@ -22,7 +22,7 @@ export interface QueryLimits {
 
 export const defaultQueryLimits: QueryLimits = { perQuery: 5_000, perMessage: 20_000 }
 
-/** Of a DNS question in mailauth's manner. */
+/** A DNS error as mailauth expects it. */
 export class NoDnsAnswer extends Error {
   constructor(
     readonly code: 'ENOTFOUND' | 'ENODATA' | 'ETIMEOUT' | 'ELOOKUPLIMIT' | 'EDNSFAULT',
@@ -31,15 +31,15 @@ export class NoDnsAnswer extends Error {
     super(message)
   }
 
-  /** The name does not exist, or has no such record: that is an answer. */
+  /** The name does not exist or has no such record: that is an answer. */
   get isEmpty(): boolean {
     return this.code === 'ENOTFOUND' || this.code === 'ENODATA'
   }
 }
 
 export interface MessageQueries {
-  /** A resolver for one check: at most `most` questions that no other check has asked. */
-  readonly createResolver: (most: number) => DNSResolver
+  /** A resolver for one check: at most `maxQueries` queries that no other check has made. */
+  readonly createResolver: (maxQueries: number) => DNSResolver
 }
 
 type RunQuery = () => Promise<readonly unknown[]>
@@ -48,20 +48,20 @@ export function createMessageQueries(resolver: RecordResolver, limits: QueryLimi
   const until = clock() + limits.perMessage
   const answers = new Map<string, Promise<readonly unknown[]>>()
   return {
-    createResolver: (most) => {
-      let left = most
+    createResolver: (maxQueries) => {
+      let left = maxQueries
       const ask = async (name: string, type: string): Promise<readonly unknown[]> => {
         const key = `${type} ${name.toLowerCase()}`
         const known = answers.get(key)
         if (known !== undefined) return known
-        if (left === 0) throw new NoDnsAnswer('ELOOKUPLIMIT', `more than ${most} DNS questions`)
+        if (left === 0) throw new NoDnsAnswer('ELOOKUPLIMIT', `more than ${maxQueries} DNS questions`)
         left -= 1
         const time = Math.min(limits.perQuery, until - clock())
         const asked = withTimeout(createQuery(resolver, name, type), time, key)
         answers.set(key, asked)
         return asked
       }
-      // mailauth declares lists of text for all types, and reads objects for MX.
+      // mailauth's types declare lists of text for all record types, but it reads objects for MX.
       return async (name, type) => [...(await ask(name, type))] as string[]
     },
   }
@@ -99,7 +99,7 @@ function recordsOf<T>(lookup: LookupResult<T>, name: string): readonly T[] {
 }
 
 async function withTimeout(ask: RunQuery, time: number, key: string): Promise<readonly unknown[]> {
-  // An error collects its stack when it is made, and hardly any question is late.
+  // Creating an error collects its stack, and hardly any query times out.
   const timeoutError = (): NoDnsAnswer => new NoDnsAnswer('ETIMEOUT', `no answer in time for ${key}`)
   if (time <= 0) throw timeoutError()
   let timer: NodeJS.Timeout | undefined

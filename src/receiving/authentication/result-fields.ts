@@ -1,14 +1,15 @@
 /**
- * The two fields that tell readers of a message what we found: Authentication-Results
- * (RFC 8601) and Received-SPF (RFC 7208 section 9.1): their values, folded.
+ * The values, folded, of the two fields that report the results: Authentication-Results (RFC 8601) and
+ * Received-SPF (RFC 7208 section 9.1).
  *
- * Every value in them may be a stranger's: what is no token is a quoted string, what is not
- * printable ASCII becomes `?`, what is longer than a line may be is cut.
+ * Values may be untrusted input: anything but a token becomes a quoted string, anything but printable ASCII
+ * becomes `?`, and long values are cut.
  */
 import type { Authentication, Connection, DkimVerdict, SpfVerdict } from '../../mail/authentication-results.js'
+import { toPrintableAscii } from '../../mail/printable.js'
 
 const FOLD = '\r\n '
-/** Octets of one value: a line stays far under the 998 of RFC 5322 section 2.1.1. */
+/** Octets of one value, so that a line stays far below the 998 of RFC 5322 section 2.1.1. */
 const MAX_VALUE = 300
 
 export function formatAuthenticationResults(found: Authentication, connection: Connection): string {
@@ -49,22 +50,22 @@ function formatProperty(name: string, what: string | null): string {
 }
 
 function formatReason(why: string | null): string {
-  return why === null ? '' : `${FOLD}reason=${quoteString(toPrintable(why))}`
+  return why === null ? '' : `${FOLD}reason=${quoteString(toShortPrintable(why))}`
 }
 
 function formatComment(text: string | null): string {
-  return text === null ? '' : `${FOLD}(${toPrintable(text).replace(/[\\()]/g, (character) => `\\${character}`)})`
+  return text === null ? '' : `${FOLD}(${toShortPrintable(text).replace(/[\\()]/g, (character) => `\\${character}`)})`
 }
 
 /** RFC 8601 section 2.2 `value`: a token of RFC 2045, else a quoted string. */
 function formatValue(what: string): string {
-  const text = toPrintable(what)
+  const text = toShortPrintable(what)
   return /^[!#$%&'*+\-.0-9A-Z^_`a-z{|}~]+$/.test(text) ? text : quoteString(text)
 }
 
 /** RFC 7208 section 9.1: a dot-atom, else a quoted string. */
 function formatKeyValue(what: string): string {
-  const text = toPrintable(what)
+  const text = toShortPrintable(what)
   const atom = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?:\.[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*$/
   return atom.test(text) ? text : quoteString(text)
 }
@@ -73,7 +74,7 @@ function quoteString(text: string): string {
   return `"${text.replace(/["\\]/g, (character) => `\\${character}`)}"`
 }
 
-function toPrintable(text: string): string {
-  const one = text.replace(/[\t\r\n]+/g, ' ').replace(/[^\x20-\x7e]/g, '?')
+function toShortPrintable(text: string): string {
+  const one = toPrintableAscii(text.replace(/[\t\r\n]+/g, ' '))
   return one.length <= MAX_VALUE ? one : `${one.slice(0, MAX_VALUE)}...`
 }

@@ -1,17 +1,14 @@
 /**
- * The DKIM-Signature and ARC fields of a message, before any of them is verified: which are
- * looked at, and under which names their keys are.
+ * Selects the DKIM-Signature and ARC fields of a message that are verified, and names their keys.
  *
- * The first `mostSignatures` from the top count, for those are the last that were made; what
- * is below is named and not verified, so that a message with hundreds costs no more than ten.
- * Nor is a field that is longer, or lists more names, than any signer has use for: mailauth
- * compares each name with each field of the header (26 s of work in a header of 2 MB). An ARC
- * chain with such a field is taken out as a whole, and has failed.
+ * The first `MAX_SIGNATURES` from the top are verified, since those were made last; the ones below are named and
+ * not verified, so a message with hundreds costs no more than ten. A field that is longer, or lists more names,
+ * than any signer needs is not verified either: mailauth compares each name with each field of the header (26 s of
+ * work for a header of 2 MB). An ARC chain with such a field is removed as a whole, and fails.
  *
- * Of a field of n lines mailauth makes n lists of up to n lines (27 s for one of a megabyte), so
- * the fields with the most lines are taken out until the rest is soon read. Last in the header
- * stands another field of the same name for each: so every signature over that name fails, and
- * none passes by what is not there.
+ * Of a field of n lines mailauth makes n lists of up to n lines (27 s for one of a megabyte), so the fields with
+ * the most lines are removed until the rest is cheap. For each of them another field of the same name is appended
+ * to the header, so every signature over that name fails, and none passes because the field is missing.
  */
 import { domainToASCII } from 'node:url'
 import { findFields, type Header, type HeaderField, readFieldValue, spliceHeader } from '../../mail/header-fields.js'
@@ -20,16 +17,16 @@ import { notVerifiedPrefix } from './bounded-verifier.js'
 export const MAX_SIGNATURES = 10
 
 const MAX_FIELD = 16_384
-/** In the `h=` tag, with what other colons there are. */
+/** Names in the `h=` tag; other colons of the field count too. */
 const MAX_NAMES = 200
-/** Of those that are not verified: so many are told of. */
+/** Maximum of unverified signatures that are reported. */
 const MAX_SKIPPED = 10
 const MAX_NAME = 255
-/** Squares of the numbers of lines, of all fields together: a To of 2,000 lines is within. */
+/** Sum of the squared numbers of lines of all fields: a To of 2,000 lines is within it. */
 const MAX_LINE_WORK = 4_000_000
 
 export interface SignatureField {
-  /** `d=` and `s=`; empty: not there. */
+  /** `d=` and `s=`; empty if missing. */
   readonly domain: string
   readonly selector: string
 }
@@ -41,9 +38,9 @@ export interface SkippedSignature extends SignatureField {
 export interface SignatureFields {
   readonly verifiable: readonly SignatureField[]
   readonly skipped: readonly SkippedSignature[]
-  /** An ARC field is too long; there is none in `message` then. */
+  /** An ARC field is too large; `message` has no ARC fields then. */
   readonly oversizedChain: boolean
-  /** The message without what is passed over, its header closed by an empty line. */
+  /** The message without the fields that are not verified, its header closed by an empty line. */
   readonly message: Buffer
   /** Of `message`. */
   readonly bodyStart: number
@@ -56,7 +53,7 @@ export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
   const over = all.filter((field) => !verified.has(field))
   const chain = header.fields.filter(({ name }) => name.startsWith('arc-'))
   const oversizedChain = chain.some((field) => isOversized(raw, field))
-  // mailauth reads a return path from it that nobody asks for: 0.3 s in one of 2 MB.
+  // mailauth reads a return path from it that is not needed: 0.3 s for one of 2 MB.
   const paths = findFields(header, 'return-path').filter((field) => isOversized(raw, field))
   const unread = new Set([...over, ...paths, ...(oversizedChain ? chain : [])])
   const many = findManyLined(
@@ -76,7 +73,7 @@ export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
   }
 }
 
-/** Where the key is (RFC 6376 section 3.6.2.1), in A-labels (RFC 8616 section 3); empty: nowhere. */
+/** The DNS name of the key (RFC 6376 section 3.6.2.1), in A-labels (RFC 8616 section 3); empty if there is none. */
 export function keyNameOf({ domain, selector }: SignatureField): string {
   if (domain === '' || selector === '') return ''
   const name = `${selector}._domainkey.${domain}`
@@ -93,7 +90,7 @@ function toSkipped(raw: Buffer, field: HeaderField): SkippedSignature {
   }
 }
 
-/** Those with the most lines, as many as cost too much. */
+/** The fields with the most lines, as many as exceed the limit. */
 function findManyLined(raw: Buffer, fields: readonly HeaderField[]): readonly HeaderField[] {
   const folded = fields.map((field) => ({ field, work: countLines(raw, field) ** 2 })).filter(({ work }) => work > 1)
   let left = folded.reduce((sum, { work }) => sum + work, 0)
@@ -106,7 +103,7 @@ function findManyLined(raw: Buffer, fields: readonly HeaderField[]): readonly He
   return removed
 }
 
-/** None of signatures, which would be verified. */
+/** None for signatures, since those would be verified. */
 function buildPlaceholders(fields: readonly HeaderField[]): string {
   const names = fields.map(({ name }) => name).filter((name) => name !== 'dkim-signature' && !name.startsWith('arc-'))
   return names.map((name) => `${name}: taken out\r\n`).join('')
@@ -118,7 +115,7 @@ function countLines(raw: Buffer, { start, end }: HeaderField): number {
   return lines
 }
 
-/** An authentication report has colons enough of its own, and nobody looks them up. */
+/** An authentication report contains many colons, and its names are not looked up. */
 function isOversized(raw: Buffer, { name, start, colon, end }: HeaderField): boolean {
   if (end - start > MAX_FIELD) return true
   if (name === 'arc-authentication-results') return false
@@ -127,7 +124,7 @@ function isOversized(raw: Buffer, { name, start, colon, end }: HeaderField): boo
   return names > MAX_NAMES
 }
 
-/** A header that a line which is no field has ended would be read on by mailauth. */
+/** mailauth would read on after a header that was ended by a line that is no field. */
 function isClosed(raw: Buffer, { end, bodyStart }: Header): boolean {
   return bodyStart > end || end === raw.length
 }

@@ -1,11 +1,11 @@
 /**
- * What came to a return path, a feedback address or an unsubscribe address acts: on the
- * recipient and its email, on the log of events, on the suppression list, and on the app that
- * waits for its own report. One commit, in which the report itself leaves: it never is an
- * inbound email. One at a valid token that speaks of others alone stays, unlisted, as long as messages are kept.
+ * Applies a report that came to a return path, a feedback address or an unsubscribe address: to the recipient and
+ * its email, the event log, the suppression list, and the app that expects its own notification. All in one
+ * commit, which also removes the report: it never becomes an inbound email. A report at a valid token that
+ * concerns other recipients alone stays, unlisted, as long as messages are kept.
  *
- * What it may act on is said in `claim`, what becomes of it in `messages/late-outcome`. What
- * changes nothing is counted by its reason and logged.
+ * `claim` decides whom a report may concern, `messages/late-outcome` what it changes. A report without effect is
+ * counted by its reason and logged.
  */
 import type { Address } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
@@ -39,21 +39,21 @@ export interface ReportDeps {
   readonly clock: Clock
   readonly log: Log
   readonly policy: RecipientPolicy
-  /** Null: apps are not told of later bounces. */
+  /** Null if apps are not notified of later bounces. */
   readonly notices: ServiceSender | null
-  /** Hands a notification that is on disk to delivery. */
+  /** Hands a stored notification to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
 }
 
 /**
- * Why a report changed nothing. `gone`: the recipient is not kept any more, or is none of a
- * workspace. `other-recipient`: it names others alone. `state`, `repeated`: see `messages/late-outcome`.
+ * Why a report changed nothing. `gone`: the recipient is no longer stored, or belongs to no workspace.
+ * `other-recipient`: it names other recipients alone. `state`, `repeated`: see `messages/late-outcome`.
  */
 export type IgnoredReason = UnclaimedReason | 'gone' | 'other-recipient' | 'state' | 'repeated'
 
 export interface ReportHandler {
   readonly processReport: ReportProcessor
-  /** How often since the start. */
+  /** Since the start. */
   readonly ignoredCounts: ReadonlyMap<IgnoredReason, number>
 }
 
@@ -65,7 +65,7 @@ interface ReportEffect {
   readonly facts: Readonly<Record<string, unknown>>
 }
 
-/** Whoever holds a token can send any number of them: larger ones are not kept. */
+/** Anyone who holds a token can send any number of reports: larger ones are not kept. */
 const MAX_STORED_REPORT = 262_144
 /** Addresses in a line of the log. */
 const MAX_LOGGED_ADDRESSES = 5
@@ -102,13 +102,13 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
   }
 }
 
-/** Somebody may want to know what it was, since a recipient of ours had caused it. */
+/** Kept for inspection, because mail to a recipient of ours caused it. */
 function shouldKeepReport(findings: readonly ReportEffect[], { size }: Pick<InboundEmail, 'size'>): boolean {
   const idle = findings.every(({ writes }) => writes.length === 0)
   return idle && findings.some(({ ignoredReason }) => ignoredReason === 'other-recipient') && size <= MAX_STORED_REPORT
 }
 
-/** One for each recipient that it speaks of, however many of its addresses lead there. */
+/** One for each recipient that it concerns, however many of its addresses lead there. */
 function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly ReportEffect[] {
   const { report } = mail
   const findings = new Map<string, ReportEffect>()
@@ -123,7 +123,7 @@ function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): 
   return [...findings.values()]
 }
 
-/** A token that is one of ours is kept out of the log: whoever reads it could use it. */
+/** Valid tokens are not logged: a reader of the log could use them. */
 function unclaimedEffect(why: UnclaimedReason, { type }: Report, to: Address): ReportEffect {
   return noEffect(why, why === 'no-token' || why === 'not-ours' ? { type, to } : { type })
 }
@@ -139,20 +139,25 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   if (news === null) return noEffect('other-recipient', { ...facts, named: listNamedRecipients(bounces) })
   const late = resolveLateOutcome(deps.read, subject, news, now)
   const suppressions = buildSuppressions(subject, news, bounce, now)
-  // Not its words: of a bounce in prose those are its body.
-  const told = { ...facts, news: news.kind, reason: bounce?.reason }
+  // Not its text: for a bounce in prose that is the body.
+  const loggedFacts = { ...facts, news: news.kind, reason: bounce?.reason }
   const notice =
     late.kind === 'acts' || isDeliveryConfirmed(subject, news) ? buildNotice(deps, subject, bounce, now) : null
   const noticed = notice?.writes ?? []
   if (late.kind === 'acts') {
-    return { writes: [...late.writes, ...suppressions, ...noticed], notice, ignoredReason: null, facts: told }
+    return { writes: [...late.writes, ...suppressions, ...noticed], notice, ignoredReason: null, facts: loggedFacts }
   }
-  // Who wants to hear no more may have been taken off the list since.
+  // The recipient may have been removed from the suppression list since.
   const again = news.kind === 'unsubscribed' ? suppressions : []
-  return { writes: [...again, ...noticed], notice, ignoredReason: notice === null ? late.why : null, facts: told }
+  return {
+    writes: [...again, ...noticed],
+    notice,
+    ignoredReason: notice === null ? late.why : null,
+    facts: loggedFacts,
+  }
 }
 
-/** Delivered as far as we knew, and now as far as anybody knows: whoever asked for success waits for this. */
+/** The message was taken for delivered and now is: a requested success notification waits for this. */
 function isDeliveryConfirmed({ recipient }: OutcomeSubject, { kind }: LateOutcome): boolean {
   return kind === 'delivered' && recipient.status === 'delivered'
 }
@@ -161,7 +166,7 @@ function noEffect(ignoredReason: IgnoredReason, facts: ReportEffect['facts']): R
   return { writes: [], notice: null, ignoredReason, facts }
 }
 
-/** The service's own mail is nobody's: what comes back for it ends here. */
+/** The service's own mail belongs to no workspace: reports about it end here. */
 function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
   const [recipient] = recipientOfAnyWorkspace(read, { id: recipientId })
   if (recipient === undefined || recipient.workspace_id === SERVICE_WORKSPACE) return null
@@ -169,7 +174,7 @@ function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
   return email === undefined ? null : { recipient, email }
 }
 
-/** Whom the same email went to beside this one: what is said of them is never said of it. */
+/** The other recipients of the same email: a report about them never concerns this one. */
 function otherRecipientsOf(
   read: Read,
   { id, workspace_id: workspaceId, email_id: emailId }: Recipient,
@@ -182,7 +187,7 @@ function listNamedRecipients(bounces: readonly Bounce[]): readonly string[] {
   return bounces.slice(0, MAX_LOGGED_ADDRESSES).flatMap(({ recipient }) => recipient ?? [])
 }
 
-/** Null: a bounce that speaks of others. */
+/** Null for a bounce that concerns others. */
 function outcomeOf(claim: ProvenClaim, bounce: Bounce | null): LateOutcome | null {
   switch (claim.kind) {
     case 'bounce':
@@ -223,14 +228,14 @@ function buildSuppressions(
   return suppress('hard_bounce', { bounce_type: 'hard', bounce_subtype: reason, ...words })
 }
 
-/** One that cannot be built does not hold up the rest. */
+/** A notification that cannot be built does not hold up the rest. */
 function buildNotice(deps: ReportDeps, subject: OutcomeSubject, bounce: Bounce | null, now: number): LateNotice | null {
   const { read, notices, log } = deps
   if (notices === null || bounce === null) return null
   try {
     return buildLateNotice(read, notices, subject, bounce, now)
   } catch (error) {
-    // Then the report waits, and its notification with it.
+    // In that case the report waits, and its notification with it.
     if (error instanceof StorageFault) throw error
     log.error({ err: error, email: subject.email.id }, 'a notification could not be built')
     return null

@@ -1,6 +1,6 @@
 /**
- * Answers of machines that are no bounces: vacation notes and their kin (RFC 3834 section 5),
- * and what programs did before that standard.
+ * Recognizes automatic replies that are no bounces: vacation notes and the like (RFC 3834 section 5), and what
+ * programs sent before that standard.
  */
 import { decodeHeaderText } from '../../mail/header-text.js'
 import type { ReportedHeader } from './report.js'
@@ -19,19 +19,19 @@ const autoReplyFields = [
 const autoReplySubject =
   /^\W{0,40}(auto(matic|mated)?[ -]?(re(ply|sponse|ponse)|answer)|auto(re(ply|sponder))?:|out of (the )?(office|facility)|away from|on vacation|vacation\b|absence|abwesenheit|automatische antwort|réponse automatique|r[eé]ponse d.absence|respuesta autom|risposta automatica|resposta autom|自動(返信|応答)|不在|ooo\b|.{0,80}\b(is|am|i.m) (currently )?out of (the )?office|.{0,80}\bvacation (message|reply|notice))/i
 
-/** Says of itself that a machine answered. Bounces of Exim, Gmail and others say so too. */
+/** The message is marked as automatic. Bounces of Exim, Gmail and others are marked so too. */
 export function isAutomatic(header: ReportedHeader): boolean {
   const submitted = firstValueOf(header, 'auto-submitted')?.toLowerCase() ?? 'no'
   return !submitted.startsWith('no') || isVacation(header)
 }
 
-/** The answer of a machine to a message, not merely a message that a machine wrote (RFC 3834 section 5). */
+/** An automatic reply, not merely a message that a program wrote (RFC 3834 section 5). */
 export function isAutoReply(header: ReportedHeader): boolean {
   const submitted = firstValueOf(header, 'auto-submitted')?.toLowerCase() ?? 'no'
   return submitted.startsWith('auto-replied') || isVacation(header)
 }
 
-/** A vacation note beyond doubt, whatever its text says. */
+/** Certainly a vacation note, whatever its text says. */
 export function isVacation(header: ReportedHeader): boolean {
   if (autoReplyFields.some((name) => firstValueOf(header, name) !== null)) return true
   if (/vacation/i.test(firstValueOf(header, 'auto-submitted') ?? '')) return true

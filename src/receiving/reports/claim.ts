@@ -1,12 +1,12 @@
 /**
- * Of which recipient does a report speak, and may it? Pure.
+ * Decides which recipients a report concerns, and whether it may. Pure.
  *
- * A report is a stranger's claim, and a token is its only proof: that of the return path that
- * it came to; of a complaint also that of the return path or of the reference field in the
- * message that it brings along; of a wish to hear no more that of the address.
+ * A report is an unauthenticated claim, and a token is its only proof: that of the return path that it came to;
+ * for a complaint also that of the return path or of the reference field in the returned message; for an
+ * unsubscribe request that of the address.
  *
- * A machine that answers unsubscribes nobody. That a machine wrote the message is no answer: mail
- * programs mark what they send for their users so.
+ * An automatic reply unsubscribes no recipient. A message that is merely marked as automatic is no such reply,
+ * since mail programs mark what they send for their users so.
  */
 import type { KeyObject } from 'node:crypto'
 import { type Address, localPartOf } from '../../mail/address.js'
@@ -23,9 +23,9 @@ import { parseTypedAddress } from './report-addresses.js'
 import { firstValueOf } from './report-fields.js'
 
 /**
- * Why a report changes nothing. `not-ours`: the address means nothing, or nothing any more.
- * `no-token`: none that we have made. `automatic`: a machine's answer. `unreadable`: nothing
- * that we know. `feedback-type`: no complaint, as a failed authentication.
+ * Why a report changes nothing. `not-ours`: the address has no meaning, or no longer. `no-token`: no valid token.
+ * `automatic`: an automatic reply. `unreadable`: an unknown form. `feedback-type`: not a complaint, such as a
+ * failed authentication.
  */
 export type UnclaimedReason = 'not-ours' | 'no-token' | 'automatic' | 'unreadable' | 'feedback-type'
 
@@ -37,17 +37,17 @@ export type Claim =
 
 export interface ReportMail {
   readonly report: Report
-  /** It comes from nobody (`<>`), or calls itself an answer. */
+  /** Its envelope sender is `<>`, or it is marked as a reply. */
   readonly isAutoReply: boolean
 }
 
 type SystemRecipient = Extract<InboundRecipient, { kind: 'system' }>
 
 const MAX_REFERENCES = 10
-/** What people, or their providers in their name, hold against a message. */
+/** Complaints of recipients, or of their providers for them. */
 const complaintTypes: ReadonlySet<string> = new Set(['abuse', 'fraud'])
 
-/** `address`: one of those that the mail came to. */
+/** `address`: one of the recipients of the report. */
 export function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): Claim {
   const place = classifyRecipient(policy, address)
   switch (place.kind) {
@@ -88,13 +88,13 @@ function claimAtSystemAddress(
 }
 
 function buildComplaintClaim({ feedbackType }: ComplaintReport, recipientId: string | null): Claim {
-  const wish = feedbackType.startsWith('opt-out')
-  if (!wish && !complaintTypes.has(feedbackType)) return noClaim('feedback-type')
+  const isOptOut = feedbackType.startsWith('opt-out')
+  if (!isOptOut && !complaintTypes.has(feedbackType)) return noClaim('feedback-type')
   if (recipientId === null) return noClaim('no-token')
-  return wish ? { kind: 'unsubscribe', recipientId } : { kind: 'complaint', recipientId, feedbackType }
+  return isOptOut ? { kind: 'unsubscribe', recipientId } : { kind: 'complaint', recipientId, feedbackType }
 }
 
-/** By the tokens in what the report brings along. */
+/** By the tokens in the returned message. */
 function findReportedRecipient(secret: KeyObject, { mailFrom, reported }: ComplaintReport): string | null {
   const references = reported.filter(({ name }) => name === REFERENCE_FIELD).slice(0, MAX_REFERENCES)
   for (const { value } of references) {

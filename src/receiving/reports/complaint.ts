@@ -1,10 +1,9 @@
 /**
- * Complaints: abuse reports in ARF (RFC 5965, 6591), and the few shapes beside it.
+ * Parses complaints: abuse reports in ARF (RFC 5965, 6591), and the few other forms.
  *
- * ARF is known by its part message/feedback-report, or by its fields in another part.
- * Without one: Apple Mail's answer to List-Unsubscribe (`opt-out`), and a complaint where the
- * message says of itself that it is one (X-HmXmrOriginalRecipient of Hotmail's programme,
- * "complaint about message from") and brings the message along.
+ * ARF is recognized by its part message/feedback-report, or by its fields in another part. Other forms: Apple
+ * Mail's answer to List-Unsubscribe (`opt-out`), and a message that is marked as a complaint
+ * (X-HmXmrOriginalRecipient of Hotmail's programme, "complaint about message from") and contains the original.
  */
 import type { Address } from '../../mail/address.js'
 import type { ComplaintReport, ReportedHeader } from './report.js'
@@ -40,7 +39,7 @@ function hasFeedbackFields(type: string, text: string): boolean {
   return !type.startsWith('message/rfc822') && /^feedback-type[ \t]{0,8}:/im.test(text.slice(0, 8_192))
 }
 
-/** Reports of Hotmail's junk programme, and of providers that forward under a subject of their own. */
+/** Subjects of Hotmail's junk programme, and of providers that forward with a subject of their own. */
 function isOtherComplaint(header: ReportedHeader, reported: ReportedHeader): boolean {
   if (firstValueOf(reported, 'x-hmxmroriginalrecipient') !== null) return true
   const subject = firstValueOf(header, 'subject') ?? ''
@@ -71,7 +70,7 @@ function fromFeedbackFields(fields: ReportedHeader, reported: ReportedHeader): C
   }
 }
 
-/** Whom the message went to by its own header: AOL and others leave the field out, or strike the address in it. */
+/** The recipients in the original's own header: AOL and others omit the field, or redact its address. */
 function findAddressees(reported: ReportedHeader): readonly Address[] {
   for (const name of ['x-original-to', 'delivered-to', 'x-apparently-to', 'x-rcpt-to', 'to']) {
     const found = findAddresses(firstValueOf(reported, name) ?? '', MAX_RECIPIENTS).filter((one) => !isRedacted(one))

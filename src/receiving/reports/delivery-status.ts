@@ -1,15 +1,13 @@
 /**
- * The part of a bounce that machines read: RFC 3464, RFC 6533, and what passes for it.
+ * Parses delivery status parts: RFC 3464, RFC 6533, and deviating forms.
  *
- * Real reports put it into a text part, leave out required fields, part one recipient's
- * fields by blank lines or run two recipients together: a new recipient begins where a
- * group names one, or where a field comes again.
+ * Real reports put them into a text part, omit required fields, split one recipient's fields by blank lines or run
+ * two recipients together: a new recipient begins where a group names one, or where a field repeats.
  *
- * At most 100 recipients are read.
+ * Limit: 100 recipients.
  */
 
 import type { Address } from '../../mail/address.js'
-import { describeExitCode } from './exit-codes.js'
 import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind, ReportedHeader } from './report.js'
@@ -30,7 +28,7 @@ export interface DeliveryStatusPart {
   readonly envid: string | null
 }
 
-/** Does a part hold such fields? Asked of every part, since their type is often a lie. */
+/** Whether a part contains such fields. Every part is checked, since the declared type is often wrong. */
 export function hasDeliveryStatus(text: string): boolean {
   return (
     /^[ \t]{0,8}(final|original)-recipient[ \t]{0,8}:/im.test(text) &&
@@ -38,10 +36,10 @@ export function hasDeliveryStatus(text: string): boolean {
   )
 }
 
-/** What the report tells people of a recipient, for what its fields leave open. */
+/** The prose about a recipient, for what its fields leave open. */
 export type ProseLookup = (recipient: Address | null) => string
 
-/** `proseOf`: of a report about all of these. */
+/** `proseOf`: creates the lookup for all of these recipients. */
 export function readDeliveryStatus(
   text: string,
   proseOf: (all: readonly Address[]) => ProseLookup,
@@ -58,7 +56,7 @@ export function readDeliveryStatus(
   }
 }
 
-/** A group cut where a field of recipients comes for the second time. */
+/** Splits a group where a field of recipients repeats. */
 function splitByRecipient(group: ReportedHeader): readonly ReportedHeader[] {
   const pieces: ReportedHeader[] = []
   let seen = new Set<string>()
@@ -74,7 +72,7 @@ function splitByRecipient(group: ReportedHeader): readonly ReportedHeader[] {
   return [...pieces, group.slice(from)].filter((piece) => piece.some(({ name }) => statusFieldNames.has(name)))
 }
 
-/** A piece that names nobody and brings nothing twice belongs to the recipient before it. */
+/** A piece that names no recipient and repeats no field belongs to the recipient before it. */
 function addRecord(records: ReportedHeader[], piece: ReportedHeader): void {
   const last = records.at(-1)
   const names = new Set(piece.map(({ name }) => name).filter((name) => statusFieldNames.has(name)))
@@ -104,7 +102,7 @@ function buildBounce(record: ReportedHeader, { final, original }: RecipientNames
   const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(stated)?.[1] ?? null
   const diagnostic = diagnosticOf(record, stated)
   const kind = statedKindOf(firstValueOf(record, 'action'), status, diagnostic)
-  // Where nothing is quoted, the words for people are the only ones there are.
+  // If no reply is quoted, the prose is all there is.
   const meaning = interpretBounce({
     kind,
     status,
@@ -115,7 +113,7 @@ function buildBounce(record: ReportedHeader, { final, original }: RecipientNames
   return { recipient: final ?? original, original, ...meaning, recipientsFault }
 }
 
-/** Some programs have their words in a comment of the status: `5.1.1 (user unknown)`. */
+/** Some programs put the text into a comment of the status: `5.1.1 (user unknown)`. */
 function diagnosticOf(record: ReportedHeader, status: string): string {
   const spoken = firstValueOf(record, 'diagnostic-code') ?? ''
   const exit = describeExitCode(spoken)
@@ -130,4 +128,25 @@ function statedKindOf(action: string | null, status: string | null, diagnostic: 
   if (word === 'delivered' || word === 'relayed' || word === 'expanded') return 'delivered'
   if (word !== 'failed' && status?.startsWith('2') === true) return 'delivered'
   return kindOfReply(status, findReply(diagnostic))
+}
+
+/** Exit codes of local mailers, as `X-Unix; 67` in a Diagnostic-Code, by their meaning in sysexits.h. */
+const exitMeanings: Readonly<Record<string, string>> = {
+  '64': 'command line syntax error',
+  '67': 'user unknown',
+  '68': 'host unknown',
+  '69': 'service unavailable',
+  '70': 'internal software error',
+  '71': 'operating system error',
+  '73': 'cannot create output file',
+  '74': 'input/output error',
+  '75': 'temporary failure, try again later',
+  '77': 'permission denied',
+  '78': 'configuration error',
+}
+
+/** The meaning; null if the field holds no exit code. */
+function describeExitCode(diagnosticCode: string): string | null {
+  const code = /^\s{0,8}x-unix {0,4}; {0,4}(\d{1,3})\s{0,8}$/i.exec(diagnosticCode)?.[1]
+  return code === undefined ? null : (exitMeanings[code] ?? `mailer exited with status ${code}`)
 }

@@ -1,10 +1,10 @@
 /**
- * A bounce that comes to our return path, passed on to the app that submitted the message by
- * SMTP: its own envelope sender never stood on the wire, so nobody else can tell it.
+ * A bounce that comes to our return path, forwarded to the app that submitted the message by SMTP: its own
+ * envelope sender was never used on the wire, so only we can notify it.
  *
- * It is a DSN of our own with what the report says of this one recipient. Where a server
- * further on was to report a success, this is that report: it is made once, and then the wish
- * for it is gone, because a recipient that is delivered already has no other mark of it.
+ * It is a DSN of our own with what the report says about this recipient. If a later server was to report success,
+ * this is that report: it is sent once, and then the request for it is cleared, because nothing else marks a
+ * delivered recipient as notified.
  */
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
 import { describeReason } from '../../mail/reasons.js'
@@ -23,7 +23,7 @@ import type { Bounce, BounceKind } from './report.js'
 interface DsnTerms {
   readonly kind: DsnKind
   readonly action: DsnRecipient['action']
-  /** First digit of its status codes. */
+  /** First digit of the status codes. */
   readonly digit: '2' | '4' | '5'
 }
 
@@ -35,11 +35,11 @@ const dsnTerms: Readonly<Record<BounceKind, DsnTerms>> = {
 }
 
 export interface LateNotice extends ServiceNotice {
-  /** With those of the notification. */
+  /** Including those of the notification. */
   readonly writes: readonly Write[]
 }
 
-/** Null where nobody wants to hear of it. */
+/** Null if no notification is requested. */
 export function buildLateNotice(
   read: Read,
   settings: ServiceSender,
@@ -61,7 +61,7 @@ export function buildLateNotice(
     status: bounce.status?.startsWith(`${digit}.`) === true ? bounce.status : `${digit}.0.0`,
     reason: sentenceOf(bounce),
     diagnostic: bounce.diagnostic || null,
-    // Which server said it, the report may tell, but nobody has proved.
+    // The report may name the server that said it, but that is unproven.
     remoteMta: null,
     lastAttemptAt: null,
     willRetryUntil: null,

@@ -1,9 +1,9 @@
 /**
- * Which of the recipients that a bounce speaks of is the one that its token was made for, and how
- * surely? Pure.
+ * Finds the bounce, among those of a report, that concerns the recipient of its token, and how certain it is.
+ * Pure.
  *
- * A token says to whom the message went, never whose mailbox has failed: forwards and aliases bring
- * reports about others. The rule, the first that holds:
+ * A token proves to whom the message was sent, not whose mailbox has failed: forwards and aliases cause reports
+ * about others. The first rule that matches:
  *
  *   1. the final recipient is ours                  acts, and may suppress
  *   2. the original recipient is ours               acts
@@ -12,7 +12,7 @@
  *      the same domain that the message did not go to
  *   5. anything else                                changes nothing
  *
- * Of several that fit, the mildest news counts: while one member of an alias has the message, it is not lost.
+ * If several match, the mildest counts: while one member of an alias has the message, it is not lost.
  */
 import { type Address, domainOf, tryParseAddress } from '../../mail/address.js'
 import type { Recipient } from '../../messages/recipients.js'
@@ -21,7 +21,7 @@ import { isSameAddress, mailboxPartOf, parseTypedAddress } from './report-addres
 
 const severity: Readonly<Record<BounceKind, number>> = { delivered: 0, delayed: 1, temporary: 2, permanent: 3 }
 
-/** Null: it speaks of others. `fellows`: whom the email went to beside this recipient. */
+/** Null if it concerns others. `fellows`: the other recipients of the email. */
 export function findBounceFor(
   bounces: readonly Bounce[],
   { address, orcpt }: Pick<Recipient, 'address' | 'orcpt'>,
@@ -38,7 +38,7 @@ export function findBounceFor(
   return only !== undefined && more.length === 0 && mayBeOurs(only, own, fellows) ? withoutFault(only) : null
 }
 
-/** With its detail or without (`bob+shop`): servers take it off. */
+/** With or without its detail (`bob+shop`), which servers remove. */
 function isSameMailbox(named: Address, own: Address): boolean {
   return isSameAddress(named, own) || isSameAddress(named, `${mailboxPartOf(own)}@${domainOf(own)}`)
 }
@@ -47,7 +47,7 @@ function isSameKnownAddress(one: Address | null, other: Address | null): boolean
   return one !== null && other !== null && isSameAddress(one, other)
 }
 
-/** An alias within the domain, or nobody named. An original recipient that is not ours says whose report it is. */
+/** An alias within the domain, or no recipient. An original recipient that is not ours shows whose report it is. */
 function mayBeOurs({ recipient, original }: Bounce, own: Address, fellows: readonly string[]): boolean {
   if (recipient === null) return true
   if (original !== null && !isSameAddress(original, recipient)) return false

@@ -1,13 +1,11 @@
 /**
- * Bounces in words for people: how the programs and providers of the world begin them.
+ * Patterns of bounces in prose: how the programs and providers of the world begin them.
  *
- * A row is a family: any of `opens` in the report's own words (before the returned
- * message) makes the message a bounce, with the class of the row where it has one. Rows
- * hold whole phrases of their program, never single words, so that mail of people does
- * not fit. The first row that fits wins: what is only delayed stands first.
+ * Each row is a family: any of `opens` in the report's own text (before the returned message) makes the message a
+ * bounce, with the class of the row if it has one. Rows hold complete phrases of their program, never single
+ * words, so that personal mail does not match. The first matching row wins: delays stand first.
  *
- * Patterns are tried on at most 16 KB of text with its blanks made single, and hold no
- * nested repetition.
+ * Patterns see at most 16 KB of text with single blanks, and contain no nested repetition.
  */
 import type { Reason } from '../../mail/reasons.js'
 
@@ -15,9 +13,9 @@ export interface BounceFamily {
   readonly family: string
   readonly opens: readonly RegExp[]
   readonly kind?: 'permanent' | 'temporary' | 'delayed'
-  /** Other mail says that too: a bounce only from a mail system, or under the subject of one. */
+  /** Other mail contains it too: a bounce only if a mail system sent it, or if its subject is one of a bounce. */
   readonly loose?: true
-  /** Where neither a code nor the words say more. */
+  /** Used if neither a code nor the text says more. */
   readonly reason?: Reason
 }
 
@@ -215,15 +213,15 @@ export const bounceFamilies: readonly BounceFamily[] = [
   },
 ]
 
-/** Who speaks for a mail system. */
+/** Senders that are mail systems. */
 export const daemonSender =
   /\b(mailer-?daemon|post[-_]?master|mail-?daemon|mail delivery (sub)?system|mail administrator|bounces?|mdaemon)\b|<>\s*$/i
 
-/** Subjects of bounces: with a daemon as sender, enough to read the words for what they are. */
+/** Subjects of bounces: enough to read the text as a bounce if a mail system sent it. */
 export const bounceSubject =
   /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w{0,20} (status|fail|problem|err|delay)|fail\w{0,20} (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to) (be )?(deliver|send)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
 
-/** Subjects of reports that all went well: no bounce, unless the words quote a refusal after all. */
+/** Subjects of success reports: no bounce, unless the text quotes a refusal. */
 export const successSubject =
   /\b(success(ful(ly)?)?|relayed|(was|been) (delivered|relayed|received)|delivery receipt)\b/i
 
@@ -236,7 +234,7 @@ export const returnedMessageMarks: readonly RegExp[] = [
   /^(received|return-path|x-received|dkim-signature|arc-seal|x-original-to|delivered-to) ?:/i,
 ]
 
-/** Words that name the reason where `classify-reply` has none: they stand in reports alone. */
+/** Patterns that occur in reports only and name the reason if `classify-reply` has none. */
 export const proseReasons: readonly { readonly reason: Reason; readonly texts: readonly RegExp[] }[] = [
   {
     reason: 'mailbox-full',

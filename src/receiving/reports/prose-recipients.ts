@@ -1,9 +1,9 @@
 /**
- * Which recipients a bounce in words speaks of, each with the lines that stand by it.
+ * Finds the recipients of a bounce in prose, each with the lines about it.
  *
- * Order of trust: a line that begins with the address, or names it after "to" and its
- * like; the header field that lists who failed; any other address; whom the returned
- * message was addressed to. Senders and mail systems count only where nobody else stands.
+ * Order of trust: a line that begins with the address, or names it after "to" and the like; the header field that
+ * lists failed recipients; any other address; the recipients of the returned message. Senders and mail systems
+ * count only if there is no other address.
  */
 import type { Address } from '../../mail/address.js'
 import { sectionsOf } from './recipient-sections.js'
@@ -12,19 +12,19 @@ import { findAddresses, isSameAddress } from './report-addresses.js'
 export interface ProseReport {
   readonly subject: string
   readonly from: string
-  /** X-Failed-Recipients: what Exim, Gmail and others put into the header. */
+  /** X-Failed-Recipients, as written by Exim, Gmail and others. */
   readonly failed: readonly Address[]
   /** Without the returned message. */
   readonly words: string
-  /** Who cannot be the one it failed for: whom the report is sent to, who sent the message. */
+  /** Addresses that cannot be the failed recipient: the report's recipient and the message's sender. */
   readonly senders: readonly Address[]
-  /** Whom the returned message was addressed to. */
+  /** Recipients of the returned message. */
   readonly addressees: readonly Address[]
 }
 
 export interface ProseRecipient {
   readonly recipient: Address
-  /** Before an alias or a forward, where the report names it too. */
+  /** The address before an alias or a forward, if the report names it too. */
   readonly original: Address | null
   readonly section: readonly string[]
 }
@@ -43,7 +43,7 @@ const MAX_SECTION = 20
 const addressLead = /^[\s>*+•·-]{0,20}([45]\d\d )?["']?<?$/
 const recipientLead =
   /(\b(to|for|recipients?|addressee|address(es)?|user(id)?|mailbox|size|account|failed|following|rcpt to)\b[^@]{0,12}[:\s]["'<(\s]{0,4}|宛先\S{0,6}\s?|rcpt to:\s?<)$/i
-/** The line that says that a list comes; what stands before it quotes the message. */
+/** The line that announces a list; what precedes it quotes the message. */
 const listOpening =
   /\b(following|these) (recipient|address|e-?mail|user|mailbox)|(recipient|address)\S{0,8} failed\b|did not reach/i
 const otherContext =
@@ -77,7 +77,7 @@ export function findRecipients(lines: readonly string[], report: ProseReport): r
   return chosen.map((mention) => withSection(mention, lines, sections))
 }
 
-/** Where the text speaks of the address, in whatever case; -1 where it does not. */
+/** Where the text mentions the address, in any case; -1 if it does not. */
 function mentionOf(address: Address, mentions: readonly Mention[]): Mention {
   const line = mentions.find((mention) => isSameAddress(mention.address, address))?.line ?? -1
   return { address, line, strong: true }
@@ -102,7 +102,7 @@ function dedupeMentions(mentions: readonly Mention[]): readonly Mention[] {
   )
 }
 
-/** Of one recipient alone, from its line on; of several, what stands by each. */
+/** For a single recipient, the text from its line on; for several, the lines about each. */
 function withSection({ address, line }: Mention, lines: readonly string[], sections: Sections | null): ProseRecipient {
   if (line === -1) return { recipient: address, original: null, section: [] }
   const about = sections === null ? lines.slice(line) : (sections.get(address.toLowerCase()) ?? [])

@@ -1,9 +1,9 @@
 /**
- * Bounces that only people were meant to read: which recipients, what the server said.
+ * Reads bounces in prose: which recipients, and what the server said.
  *
- * A message is taken for one where a family's phrase (`prose-patterns`) stands in its own
- * words, or where a mail system sends it under the subject of a bounce. Its own words end
- * where the returned message begins; 16 KB of them are read.
+ * A message is taken for a bounce if its own text contains a phrase of a family (`prose-patterns`), or if a mail
+ * system sends it with the subject of a bounce. Its own text ends where the returned message begins; 16 KB of it
+ * are read.
  */
 import type { Address } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
@@ -25,14 +25,14 @@ import { isSameAddress } from './report-addresses.js'
 
 const MAX_WORDS = 16_384
 const MAX_REPLY_LINES = 6
-/** A line that goes on with no reply: a field, a mark, another recipient, or an answer to another. */
+/** A line that does not continue a reply: a field, a mark, another recipient, or another reply. */
 const replyEndPattern =
   /^[\w-]{1,40}:|^--|^\W{0,8}[^\s@<>]{1,64}@[^\s@<>:]{1,255}[>:]|^[<>]{3}|^\s{0,20}[45]\d\d[ -].{0,40}@/
 
 /** The text up to the returned message, and what follows. */
 export function splitReturnedMessage(text: string): { readonly words: string; readonly returned: string } {
   const lines = text.slice(0, MAX_WORDS * 4).split(/\r?\n/)
-  // Field names at the very beginning are no returned message: some reports begin with them.
+  // Field names at the very beginning are no returned message, since some reports begin with them.
   const at = lines.findIndex(
     (line, index) => index > 0 && returnedMessageMarks.some((mark) => mark.test(line.slice(0, 200))),
   )
@@ -45,7 +45,7 @@ export function splitReturnedMessage(text: string): { readonly words: string; re
   }
 }
 
-/** The bounces of a report in words, or null: it is none. */
+/** The bounces of a report in prose, or null if it is none. */
 export function readProseBounces(report: ProseReport): readonly Bounce[] | null {
   const flat = report.words.replace(/\s+/g, ' ')
   const family = bounceFamilies.find(({ opens }) => opens.some((open) => open.test(flat)))
@@ -63,7 +63,7 @@ export function readProseBounces(report: ProseReport): readonly Bounce[] | null 
   })
 }
 
-/** No phrase that we know: a mail system's bounce by its subject, or by the reply in it. */
+/** No known phrase: a mail system's bounce by its subject, or by the reply in it. */
 function isUnknownBounce({ subject, words, failed }: ProseReport, daemon: boolean): boolean {
   if (failed.length > 0) return true
   return daemon && (bounceSubject.test(subject) || findReplyLines(words.split('\n')).length > 0)
@@ -73,7 +73,7 @@ function isSuccess({ subject, failed }: ProseReport, lines: readonly string[]): 
   return failed.length === 0 && successSubject.test(subject) && findReplyLines(lines).length === 0
 }
 
-/** A warning that names a permanent error after all is no warning. */
+/** A warning that names a permanent error is no warning. */
 function kindOfFamily(family: BounceFamily | undefined, flat: string): BounceFamily['kind'] {
   if (family?.kind !== 'delayed') return family?.kind
   return /\b(permanent (error|failure)|giving up|given up|permanently failed)\b/i.test(flat) ? undefined : 'delayed'
@@ -87,8 +87,8 @@ function buildBounce(
   family: BounceFamily | undefined,
   kind: BounceKind | undefined,
 ): Bounce {
-  const told = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
-  const first = interpretBounce({ ...told, kind: kind ?? null })
+  const stated = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
+  const first = interpretBounce({ ...stated, kind: kind ?? null })
   const reason =
     first.reason === 'unclassified' ? (findReason(diagnostic, words) ?? family?.reason ?? 'unclassified') : first.reason
   const passing =
@@ -111,7 +111,7 @@ function buildBounce(
   }
 }
 
-/** Without any code, what was given up for its age or a fault of the way is no verdict on the recipient. */
+/** Without a code, expiry or a routing fault says nothing about the recipient. */
 const transientReasons: ReadonlySet<Reason> = new Set([
   'expired',
   'timeout',
@@ -129,7 +129,7 @@ function findReason(diagnostic: string, words: string): Reason | null {
   return null
 }
 
-/** The reply that names the recipient, else the first beside it, else the first of all, else its words. */
+/** The reply that names the recipient, else the first beside it, else the first of all, else the text. */
 function diagnosticOf(recipient: Address, section: readonly string[], lines: readonly string[], flat: string): string {
   const all = findReplyLines(lines)
   const bare = recipient.toLowerCase()
@@ -139,13 +139,13 @@ function diagnosticOf(recipient: Address, section: readonly string[], lines: rea
   return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toOneLine(flat))
 }
 
-/** One of several: nothing that stands elsewhere counts, since it may be said of another. */
+/** One of several: text elsewhere does not count, since it may concern another. */
 function sectionDiagnosticOf(recipient: Address, section: readonly string[]): string {
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
   return findReplyLines(section)[0] ?? (beside.length > recipient.length + 8 ? beside : '')
 }
 
-/** Quoted refusals, each with the lines that go on with it. */
+/** Quoted refusals, each with its continuation lines. */
 function findReplyLines(lines: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const [index, line] of lines.entries()) {

@@ -1,9 +1,8 @@
 /**
- * The server's answer that a report quotes, and what it means.
+ * The server's reply that a report quotes, and what it means.
  *
- * The class comes from what the report states, then from the answer; the reason always
- * from `classify-reply`, so that a bounce in a report and a refusal in a dialogue have
- * the same words.
+ * The class comes from what the report states, then from the reply; the reason always from `classify-reply`, so
+ * that a bounce in a report and a refusal in a session are classified alike.
  */
 
 import type { Reason } from '../../mail/reasons.js'
@@ -12,13 +11,13 @@ import { classifyReply, type Stage } from '../../messages/replies/classify-reply
 import type { Bounce, BounceKind } from './report.js'
 
 const MAX_DIAGNOSTIC = 1_000
-/** Characters of a line that hold no word: `550 5.1.1 `. */
+/** Length of a line without words: `550 5.1.1 `. */
 const BARE_CODES = 12
 
 const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?/
 const statusPattern = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
 
-/** The reply in `text` (one line); null: it quotes none. */
+/** The reply in `text` (one line); null if it quotes none. */
 export function findReply(text: string): Reply | null {
   const found = replyStart.exec(text)
   if (found === null) return null
@@ -31,21 +30,21 @@ export function findStatus(text: string): string | null {
   return statusPattern.exec(text)?.[1] ?? null
 }
 
-export function toOneLine(text: string, most = MAX_DIAGNOSTIC): string {
-  const cut = text.slice(0, most * 4).replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
+export function toOneLine(text: string, maxLength = MAX_DIAGNOSTIC): string {
+  const cut = text.slice(0, maxLength * 4).replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
   return cut
     .trim()
-    .slice(0, most)
+    .slice(0, maxLength)
     .replace(/[\ud800-\udbff]$/, '')
 }
 
 export interface BounceFacts {
-  /** What the report says of the class; null: nothing. */
+  /** The class that the report states; null if none. */
   readonly kind: BounceKind | null
   readonly status: string | null
-  /** The server's words, or the report's own. */
+  /** The server's text, or the report's own. */
   readonly diagnostic: string
-  /** More words of the report, for the reason where the diagnostic has none. */
+  /** More text of the report, for the reason if the diagnostic has none. */
   readonly prose?: string
 }
 
@@ -60,14 +59,14 @@ export function interpretBounce({ kind, status, diagnostic, prose = '' }: Bounce
   const reply = {
     code: codeOfKind(quoted?.code, failed),
     enhanced: asSpecificStatus(quoted?.enhanced) ?? asSpecificStatus(known) ?? known,
-    // Postfix: refused in the greeting, so its words are about us, whatever they excuse themselves with.
+    // Postfix: refused in the greeting, so the text concerns us, whatever it says.
     text: /refused to talk to me/.test(line) ? line : (quoted?.text ?? line),
   }
   const first = classifyReply(stageOf(line), reply)
   const all = `${line} ${prose}`.trim()
   const isMore = all.length > reply.text.length + BARE_CODES
   const read = first.reason === 'unclassified' && isMore ? classifyReply('rcpt', { ...reply, text: all }) : first
-  // A lookup that is to be repeated says nothing for good, whatever code its reporter gave it.
+  // A lookup to be repeated is never permanent, whatever code its reporter gave it.
   const passing = failed === 'permanent' && read.isTransient && read.reason === 'dns'
   return {
     kind: passing ? 'temporary' : failed,
@@ -79,8 +78,9 @@ export function interpretBounce({ kind, status, diagnostic, prose = '' }: Bounce
 }
 
 /**
- * By the class of the code; the enhanced one first, since relays replace the other. But a 421 speaks of
- * the session, never of the message (RFC 5321 section 3.8): who gave up after it gave up for something that may pass.
+ * By the class of the code; the enhanced one first, since relays replace the other. But a 421 concerns the
+ * session, never the message (RFC 5321 section 3.8): a server that gave up after it gave up for a temporary
+ * reason.
  */
 export function kindOfReply(status: string | null, reply: Reply | null): 'permanent' | 'temporary' | null {
   if (reply?.code === 421) return 'temporary'
@@ -94,7 +94,7 @@ function kindOfDigit(text: string): 'permanent' | 'temporary' | null {
   return text.startsWith('4') ? 'temporary' : null
 }
 
-/** A status that says no more than the class is worth less than words. */
+/** A status that only states the class is worth less than the text. */
 function asSpecificStatus(status: string | null | undefined): string | null {
   return status === null || status === undefined || status.endsWith('.0.0') ? null : status
 }
@@ -108,7 +108,7 @@ function codeOfKind(code: number | undefined, kind: BounceKind): number {
 const expiredPattern =
   /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
 
-/** A report that ends temporary trouble, and names no other: it was given up for its age. */
+/** A report that ends a temporary problem and names no other: the message expired. */
 function refineReason(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {
   if (reason !== 'unclassified') return reason
   return kind !== 'delayed' && expiredPattern.test(`${line} ${prose}`) ? 'expired' : reason

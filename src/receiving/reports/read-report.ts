@@ -1,12 +1,12 @@
 /**
- * What comes back at a return path or a feedback address, read into a value.
+ * Reads what comes to a return path or a feedback address.
  *
- * Looked for in this order: a complaint (ARF), a read receipt (RFC 8098; an automatic
- * answer), a delivery status that machines read, a notification of Amazon SES, a vacation note that
- * says so, a report that another message brings along whole, a bounce in words, any other automatic
- * answer. Pure; never throws, whatever the bytes; its time is that of a few passes over at most a megabyte.
+ * In this order it looks for a complaint (ARF), a read receipt (RFC 8098; an automatic reply), a delivery status
+ * in machine-readable form, a notification of Amazon SES, a vacation note that is marked so, a report attached as
+ * a message, a bounce in prose, any other automatic reply. Pure; never throws, whatever the bytes; its time is
+ * that of a few passes over at most a megabyte.
  *
- * A report is a stranger's claim: whom it may speak of, the return path's token decides.
+ * A report is an unauthenticated claim: the token of the return path decides whom it may concern.
  */
 import type { Address } from '../../mail/address.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
@@ -25,7 +25,7 @@ import { type ParsedReport, parseReport, type ReportPart } from './report-parts.
 import { readSesNotification } from './ses-notification.js'
 
 const MAX_PROSE = 1_500
-/** Reports within a message within a message. */
+/** Depth of reports nested in messages. */
 const MAX_NESTED = 2
 const MAX_ATTACHED = 5
 
@@ -46,31 +46,37 @@ export function readReport(raw: Buffer): Report {
 
 /** `depth`: how many messages this report is nested in. */
 export function readParsedReport({ header, parts }: ParsedReport, depth = 0): Report {
-  const told = parts.filter(({ type }) => !returnedTypes.has(type))
-  const { words, returned } = splitReturnedMessage(textOf(told))
+  const ownParts = parts.filter(({ type }) => !returnedTypes.has(type))
+  const { words, returned } = splitReturnedMessage(textOf(ownParts))
   const attached = parts.find(({ type }) => returnedTypes.has(type))
   const reported = parseHeader((attached?.text ?? returned).trimStart())
   return (
-    readComplaint(header, told, reported) ??
-    (told.some(({ type }) => type === 'message/disposition-notification') ? ({ type: 'auto-reply' } as const) : null) ??
-    readStatusReport(told, words, reported) ??
-    readSesNotification(textOf(told)) ??
+    readComplaint(header, ownParts, reported) ??
+    (ownParts.some(({ type }) => type === 'message/disposition-notification')
+      ? ({ type: 'auto-reply' } as const)
+      : null) ??
+    readStatusReport(ownParts, words, reported) ??
+    readSesNotification(textOf(ownParts)) ??
     (isVacation(header) && !isFromMailSystem(header) ? ({ type: 'auto-reply' } as const) : null) ??
     readNestedReport(parts, depth) ??
     readProseReport(header, words, reported) ?? { type: isAutomatic(header) ? 'auto-reply' : 'other' }
   )
 }
 
-function readStatusReport(told: readonly ReportPart[], words: string, reported: ReportedHeader): BounceReport | null {
+function readStatusReport(
+  ownParts: readonly ReportPart[],
+  words: string,
+  reported: ReportedHeader,
+): BounceReport | null {
   const part =
-    told.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && hasStatusFields(text)) ??
-    told.find(({ text }) => hasDeliveryStatus(text))
+    ownParts.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && hasStatusFields(text)) ??
+    ownParts.find(({ text }) => hasDeliveryStatus(text))
   if (part === undefined) return null
   const { bounces, envid } = readDeliveryStatus(part.text, (all) => createProseLookup(all, words))
   return bounces.length === 0 ? null : { type: 'bounce', bounces, envid, reported }
 }
 
-/** A message that calls itself a report, as gateways and people pass it on. */
+/** A message that declares itself a report, as gateways and people forward it. */
 function readNestedReport(parts: readonly ReportPart[], depth: number): Report | null {
   if (depth === MAX_NESTED) return null
   for (const { text } of parts.filter(({ type }) => nestedTypes.has(type)).slice(0, MAX_ATTACHED)) {
@@ -83,7 +89,10 @@ function readNestedReport(parts: readonly ReportPart[], depth: number): Report |
   return null
 }
 
-/** Of several recipients each one's own; of one, from the line that names it on, or all of them where none does. */
+/**
+ * If there are several recipients, the text about each; if there is one, the text from the line that names it on,
+ * or all text.
+ */
 function createProseLookup(all: readonly Address[], words: string): ProseLookup {
   if (new Set(all.map((name) => name.toLowerCase())).size > 1) {
     const sections = sectionsOf(words.split('\n'), all)
@@ -117,14 +126,16 @@ function isFromMailSystem(header: ReportedHeader): boolean {
   return daemonSender.test(firstValueOf(header, 'from') ?? '') || firstValueOf(header, 'x-failed-recipients') !== null
 }
 
-/** What the report tells people; of HTML alone, its text. */
-function textOf(told: readonly ReportPart[]): string {
-  const plain = told.filter(({ type }) => type.startsWith('text/') && type !== 'text/html')
-  const chosen = plain.some(({ text }) => text.trim() !== '') ? plain : told.filter(({ type }) => type === 'text/html')
+/** The report's prose; of HTML if there is no plain text. */
+function textOf(ownParts: readonly ReportPart[]): string {
+  const plain = ownParts.filter(({ type }) => type.startsWith('text/') && type !== 'text/html')
+  const chosen = plain.some(({ text }) => text.trim() !== '')
+    ? plain
+    : ownParts.filter(({ type }) => type === 'text/html')
   return chosen.map(({ type, text }) => (type === 'text/html' ? textOfReportHtml(text) : text)).join('\n')
 }
 
-/** Words for people. An address in angle brackets that nobody escaped looks like a tag and is kept. */
+/** The text of HTML. An address in angle brackets that is not escaped looks like a tag and is kept. */
 function textOfReportHtml(html: string): string {
   const pieces: string[] = []
   readHtml(html, {

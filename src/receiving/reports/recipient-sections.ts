@@ -1,19 +1,19 @@
 /**
- * Which words of a report belong to which of its recipients.
+ * Assigns the text of a report to its recipients.
  *
- * Where it names several, a stretch belongs to the one that its first line names: to the next line
- * that names another, or to a blank line. What no stretch holds belongs to none of them: words that
- * are attributed wrongly would suppress an address that is well.
+ * If it names several, a section belongs to the recipient in its first line, up to the next line that names
+ * another or to a blank line. Text outside of sections belongs to none: text that is attributed wrongly would
+ * suppress a working address.
  */
 import { type Address, localPartOf } from '../../mail/address.js'
 import { findAddresses, mailboxPartOf } from './report-addresses.js'
 
 const MAX_LINE = 2_000
-/** Of those who help, not of those who failed. */
+/** Introduces addresses for help, not failed ones. */
 const supportMailboxes =
   /^(mailer-daemon|postmaster|hostmaster|abuse|support|help|helpdesk|admin\w{0,10}|no-?reply|root|security)$/
 
-/** Which lines speak of which of `all` the report's recipients; both in lower case. One pass. */
+/** The lines about each of `all`, the report's recipients; both in lower case. One pass. */
 export function sectionsOf(lines: readonly string[], all: readonly Address[]): ReadonlyMap<string, readonly string[]> {
   const sections = new Map<string, string[]>(all.map((name) => [name.toLowerCase(), []]))
   let current: string[] | undefined
@@ -33,14 +33,14 @@ function findNamedRecipients(line: string, sections: ReadonlyMap<string, unknown
     .filter((name) => sections.has(name))
 }
 
-/** The server's words name addresses, and none is any of these: they speak of another mailbox. */
+/** The server's text names addresses, and none is any of these: it concerns another mailbox. */
 export function namesOnlyOthers(words: string, own: readonly (Address | null)[]): boolean {
   const named = findAddresses(words, 10).filter((name) => !supportMailboxes.test(localPartOf(name).toLowerCase()))
   const mailboxes = own.flatMap((address) => (address === null ? [] : [mailboxOf(address)]))
   return mailboxes.length > 0 && named.length > 0 && !named.some((name) => mailboxes.includes(mailboxOf(name)))
 }
 
-/** Without its case, its detail (`bob+shop`), and its domain, which servers further on replace by their own. */
+/** Ignoring case, detail (`bob+shop`) and domain, which later servers replace by their own. */
 function mailboxOf(address: Address): string {
   return mailboxPartOf(address).toLowerCase()
 }

@@ -1,4 +1,4 @@
-/** Addresses out of strangers' text: fields of reports, and words for people. Linear, never throws. */
+/** Finds addresses in untrusted text: fields of reports, and prose. Linear, never throws. */
 import { type Address, domainOf, localPartOf, tryParseAddress } from '../../mail/address.js'
 
 /** An address in running text has no quoted local part. */
@@ -7,9 +7,9 @@ const domainCharacter = /[^\s<>()[\]:;,"'`@|?/\\]/
 const MAX_LOCAL = 64
 const MAX_DOMAIN = 255
 
-export function findAddresses(text: string, most = 50): readonly Address[] {
+export function findAddresses(text: string, maxAddresses = 50): readonly Address[] {
   const found: Address[] = []
-  for (let at = text.indexOf('@'); at !== -1 && found.length < most; at = text.indexOf('@', at + 1)) {
+  for (let at = text.indexOf('@'); at !== -1 && found.length < maxAddresses; at = text.indexOf('@', at + 1)) {
     const match = `${readLocalPart(text, at)}@${readDomain(text, at)}`
     const address = tryParseAddress(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
     if (address === null || !domainOf(address).includes('.')) continue
@@ -18,7 +18,7 @@ export function findAddresses(text: string, most = 50): readonly Address[] {
   return found
 }
 
-/** The characters up to the `@` at `at`; an `=` is one of them, but begins none. */
+/** The characters up to the `@` at `at`; an `=` is one of them, but not the first. */
 function readLocalPart(text: string, at: number): string {
   let start = at
   while (start > 0 && at - start <= MAX_LOCAL && localCharacter.test(text.charAt(start - 1))) start--
@@ -32,7 +32,7 @@ function readDomain(text: string, at: number): string {
   return text.slice(at + 1, end)
 }
 
-/** Also where servers on the way have changed the case of the local part. */
+/** Also if servers on the way changed the case of the local part. */
 export function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
@@ -44,7 +44,10 @@ export function mailboxPartOf(address: Address): string {
   return at > 0 ? local.slice(0, at) : local
 }
 
-/** Of Final-Recipient and its like: `rfc822; user@host`, brackets or not; utf-8 and xtext undone (RFC 3464, 6533). */
+/**
+ * The address in Final-Recipient and the like: `rfc822; user@host`, with or without brackets; utf-8 and xtext
+ * decoded (RFC 3464, 6533).
+ */
 export function parseTypedAddress(value: string | null): Address | null {
   if (value === null) return null
   const text = value.slice(0, 1_000)

@@ -1,8 +1,8 @@
 /**
- * Groups of header-like fields in text from strangers: headers, delivery status, feedback reports.
+ * Groups of header-like fields in untrusted text: headers, delivery status, feedback reports.
  *
- * More tolerant than `mail/header-fields`: a line that is no field is passed over, and
- * nothing is refused. Blank lines part the groups. One pass; the first 5,000 lines count.
+ * More tolerant than `mail/header-fields`: a line that is no field is skipped, and nothing is refused. Blank lines
+ * separate the groups. One pass; the first 5,000 lines are read.
  */
 import type { ReportedField, ReportedHeader } from './report.js'
 

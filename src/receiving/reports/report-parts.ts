@@ -1,12 +1,13 @@
 /**
- * A report taken apart: its parts in their order, decoded, as flat text (RFC 2045, 2046, 6522).
+ * Takes a report apart: its parts in their order, decoded, as flat text (RFC 2045, 2046, 6522).
  *
- * What it is about (message/rfc822 and its like) is not gone into: a report that stands in
- * the returned message is none of ours.
+ * Why not by `messages/mime`: that parser joins all text parts to one body and hides their types, on which reading
+ * a report depends, and a hostile returned message can make it exceed its limits. Here the returned message
+ * (message/rfc822 and the like) is not parsed: a report in it is not about our mail.
  *
- * Never throws and never waits: the first megabyte is read, of each part the first 128 KB,
- * at most 50 parts in four levels, each level one pass. A boundary that never comes leaves
- * the body as one part. Charsets are those of `mail/charset.ts`.
+ * Never throws and never waits. Limits: the first megabyte, the first 128 KB of each part, 50 parts in four
+ * levels, each level one pass. If a boundary never comes, the body is one part. Charsets are those of
+ * `mail/charset.ts`.
  */
 import { decodeCharset } from '../../mail/charset.js'
 import type { ReportedHeader } from './report.js'
@@ -55,14 +56,14 @@ function collectParts(source: string, depth: number, parts: ReportPart[]): void 
   parts.push({ type, text: decodeText(bytes, readParameter(declared, 'charset') ?? 'utf-8') })
 }
 
-/** Where the body begins: after the first empty line, or at once where none comes. */
+/** Where the body begins: after the first empty line, or after the header limit if there is none. */
 function findBodyStart(source: string): number {
   if (/^\r?\n/.test(source)) return source.indexOf('\n') + 1
   const end = /\n\r?\n/.exec(source.slice(0, MAX_HEADER))
   return end === null ? Math.min(source.length, MAX_HEADER) : end.index + end[0].length
 }
 
-/** Between the lines that begin with the boundary; what stands before the first and after the last is dropped. */
+/** The pieces between boundary lines; preamble and epilogue are dropped. */
 function splitAtBoundary(source: string, body: number, boundary: string): readonly string[] {
   const mark = `\n--${boundary}`
   const pieces: string[] = []
@@ -82,7 +83,7 @@ function readParameter(value: string, name: string): string | null {
   return found?.[1] ?? found?.[2] ?? null
 }
 
-/** Bytes as characters of the same number. */
+/** In Latin-1: each character stands for one byte. */
 function decodeTransfer(text: string, encoding: string): string {
   const word = encoding.trim().toLowerCase()
   if (word === 'base64') return Buffer.from(text, 'base64').toString('latin1')

@@ -1,23 +1,23 @@
-/** What a message at a return path or a feedback address says about mail of ours. */
+/** What a report says about mail of ours. */
 import type { Address } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
 
-/** `temporary`: given up, for something that may pass. `delayed`: it is still being tried. */
+/** `temporary`: given up for a temporary reason. `delayed`: delivery is still being tried. */
 export type BounceKind = 'permanent' | 'temporary' | 'delayed' | 'delivered'
 
 export interface Bounce {
-  /** Whom it failed for at the end, aliases and forwards followed; null: the report does not say. */
+  /** The final recipient, after aliases and forwards; null if the report does not name it. */
   readonly recipient: Address | null
-  /** Whom it was sent to at first, where the report names that as well. */
+  /** The original recipient, if the report names it too. */
   readonly original: Address | null
   readonly kind: BounceKind
-  /** Enhanced status code, as `5.1.1`; null: none was given. */
+  /** Enhanced status code, as `5.1.1`; null if none was given. */
   readonly status: string | null
-  /** Null of what was delivered. */
+  /** Null for a delivery. */
   readonly reason: Reason | null
   /** The mailbox itself is dead: suppresses the address. Only with `permanent`. */
   readonly recipientsFault: boolean
-  /** The server's words, or what the report tells people. One line, at most 1,000 characters. */
+  /** The server's text, or the report's prose. One line, at most 1,000 characters. */
   readonly diagnostic: string
 }
 
@@ -28,7 +28,7 @@ export interface ReportedField {
   readonly value: string
 }
 
-/** Header fields of the message that the report is about, as far as it brings them. */
+/** Header fields of the message that the report is about, as far as it contains them. */
 export type ReportedHeader = readonly ReportedField[]
 
 export interface BounceReport {
@@ -43,12 +43,12 @@ export interface ComplaintReport {
   readonly type: 'complaint'
   /** Lower case, as `abuse`, `not-spam`, `auth-failure`, `opt-out`. */
   readonly feedbackType: string
-  /** Whom the message had been sent to, where the report says so. */
+  /** Recipients of the message, if the report names them. */
   readonly recipients: readonly Address[]
-  /** Our return path, as the report names it. */
+  /** Our return path, as named in the report. */
   readonly mailFrom: Address | null
   readonly reported: ReportedHeader
 }
 
-/** `auto-reply`: a machine's answer that tells nothing of delivery (RFC 3834). */
+/** `auto-reply`: an automatic reply that says nothing about delivery (RFC 3834). */
 export type Report = BounceReport | ComplaintReport | { readonly type: 'auto-reply' } | { readonly type: 'other' }

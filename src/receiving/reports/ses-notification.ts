@@ -1,9 +1,8 @@
 /**
- * Notifications of Amazon SES that come by mail, as SNS sends them: one JSON object, bare or in the
- * `Message` of an envelope, then a few lines for people.
+ * Parses notifications of Amazon SES that come by mail, as SNS sends them: one JSON object, bare or in the
+ * `Message` of an envelope, followed by a few lines for people.
  *
- * Bounces, delays, deliveries and complaints; a notification of anything else is none. The part is at most
- * 128 KB; 100 recipients count. Never throws.
+ * Bounces, delays, deliveries and complaints are read. Limits: 128 KB, 100 recipients. Never throws.
  */
 import type { Address } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
@@ -17,7 +16,7 @@ const MAX_FIELDS = 200
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Subtypes that SES documents, for what the server's own words leave open. */
+/** Subtypes that SES documents, used if the server's text does not name a reason. */
 const reasonsBySubtype: Readonly<Record<string, Reason>> = {
   noemail: 'bad-mailbox',
   mailboxfull: 'mailbox-full',
@@ -33,7 +32,7 @@ const bounceTypes: Readonly<Record<string, BounceKind>> = {
   undetermined: 'temporary',
 }
 
-/** Null: the words are no such notification. */
+/** Null if the text is no such notification. */
 export function readSesNotification(words: string): Report | null {
   const found = findNotification(words)
   if (found === null) return null
@@ -60,7 +59,7 @@ function findNotification(words: string): Json | null {
   return inner === '' ? object : parseJson(inner)
 }
 
-/** Lines that a relay has broken are joined: between tokens a line's end means nothing, and strings hold none. */
+/** Line breaks inserted by relays are removed: between tokens they have no meaning, and strings contain none. */
 function parseJson(text: string): Json | null {
   for (const candidate of [text, text.replace(/!?\r?\n[ \t]?/g, '')]) {
     try {
@@ -129,7 +128,7 @@ function addressOf(recipient: Json): Address | null {
   return findAddresses(readText(recipient, 'emailAddress'), 1)[0] ?? null
 }
 
-/** The header fields of the message, as far as SES passes them on. */
+/** The header fields of the message, as far as SES includes them. */
 function reportedHeaderOf(mail: Json): ReportedHeader {
   return readList(mail, 'headers')
     .filter(isObject)

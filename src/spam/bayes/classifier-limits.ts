@@ -1,13 +1,13 @@
 /**
- * How far the classifier is trusted: what bounds the points of its probability. Pure.
+ * Limits on the points that the classifier's probability may give. Pure.
  *
- * - Words of old mail say little about the mail of today. Trained on mail of twenty years ago it takes
- *   a quarter of all modern transactional mail for spam, whose words it knows from spam alone. Until it has
- *   learned 200 messages of spam and 200 of ham of the last 180 days it moves a score by at most
- *   2 points, up or down: below the 4 of `suspicious`. Where a message pretends to be of another, it takes off
- *   no more than rules gave for its words: fraud copies the words of honest mail.
- * - Against a DMARC pass it gives a point less than `suspicious`: alone it flags no message whose author's
- *   domain vouches for it, also where the client costs that message a little.
+ * - Words of old mail say little about current mail. A classifier trained on mail that is twenty years old takes a
+ *   quarter of all modern transactional mail for spam, because it knows those words from spam alone. Until it
+ *   has learned 200 messages of spam and 200 of ham from the last 180 days, it moves a score by at most 2 points
+ *   up or down, which is below the 4 of `suspicious`. If a message impersonates a brand or a person, the classifier
+ *   subtracts no more than the rules added for its wording: fraud copies the words of honest mail.
+ * - Against a DMARC pass it adds at most one point less than `suspicious`: alone it flags no message whose author's
+ *   domain vouches for it, even if the client costs that message some points.
  */
 
 import type { SpamContribution } from '../../storage/tables/inbound-tables.js'
@@ -17,20 +17,20 @@ import type { TokenCount } from './score.js'
 
 const MIN_RECENT_MESSAGES = 200
 const MAX_UNSEASONED_SCORE = 2
-/** Below the bound of `suspicious`, against a DMARC pass. */
+/** Subtracted from the `suspicious` threshold to get the limit against a DMARC pass. */
 const DMARC_MARGIN = 1
 
 export interface TrustInput {
-  /** Messages learned whose mail is of the last 180 days. */
+  /** Learned messages that were received in the last 180 days. */
   readonly recent: TokenCount
   readonly dmarcPass: boolean
-  /** What rules gave for its words. */
+  /** Score of the rules on wording. */
   readonly contentScore: number
-  /** What rules gave for what it pretends to be. */
+  /** Score of the rules on impersonation. */
   readonly impersonationScore: number
 }
 
-/** Lines that take points off what the classifier gives, or add to what it takes. */
+/** Contributions that reduce the classifier's points, in either direction. */
 export function limitClassifier(
   { score }: BayesContribution,
   { recent, dmarcPass, contentScore, impersonationScore }: TrustInput,

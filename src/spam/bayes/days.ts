@@ -1,12 +1,11 @@
 /**
  * How many messages of recent mail a workspace has taught the classifier: one row for each day of mail.
  *
- * A message counts on the day that it came, not on the day that it was taught: a folder of old mail
- * teaches words, and nothing about the mail of today. What is dated after the moment of learning
- * has no date that can be believed, and counts as the oldest.
+ * A message counts on the day that it was received, not on the day that it was learned: a folder of old mail
+ * teaches words, and nothing about current mail. A date after the moment of learning is not believed, and counts
+ * as the oldest.
  *
- * Limits: days older than 180 are removed with the next message that is learned, so that a workspace
- * has some 181 rows.
+ * Limit: days older than 180 are removed when the next message is learned, so a workspace has about 181 rows.
  */
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
@@ -16,14 +15,14 @@ const RECENT_DAYS = 180
 
 const DAY = 86_400_000
 
-/** Of 1970: what has no date. */
+/** 1 January 1970: the day of messages without a date. */
 const UNDATED = 0
 
 export function dayOf(moment: number): number {
   return Math.floor(moment / DAY)
 }
 
-/** The day that a message counts on; `dated`: when it came, as far as is known; `at`: when it is learned. */
+/** The day that a message counts on. `dated`: when it was received, as far as is known. `at`: when it is learned. */
 export function learningDayOf(dated: number, at: number): number {
   const day = dayOf(dated)
   return day < UNDATED || day > dayOf(at) + 1 ? UNDATED : day
@@ -37,7 +36,7 @@ const selectSums = prepareRead<{ workspaceId: string; from: number }>()(({ db, s
     .where('day', '>=', slot('from')),
 )
 
-/** Messages learned whose mail is at most 180 days older than `now`. */
+/** Learned messages that were received at most 180 days before `now`. */
 export function countRecentlyLearned(read: Read, workspaceId: string, now: number): TokenCount {
   const [row] = selectSums(read, { workspaceId, from: dayOf(now) - RECENT_DAYS })
   return { spam: row?.spam ?? 0, ham: row?.ham ?? 0 }
@@ -75,7 +74,7 @@ export function buildDayCount(count: DayCount, today: number): readonly Write[] 
   ]
 }
 
-/** The row may be gone with its age. */
+/** The row may have been removed because of its age. */
 export const subtractDayCount = prepareWrite<DayCount>(({ db, slot }) =>
   db
     .updateTable('bayes_days')

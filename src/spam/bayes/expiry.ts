@@ -1,12 +1,12 @@
 /**
- * The classifier's memory has a bound: 200,000 tokens a workspace, and the last 10,000 messages.
+ * Bounds the classifier's memory: 200,000 tokens of a workspace, and its last 10,000 messages.
  *
- * Over the bound, rare and old tokens go first: each time that a token was learned is worth 30
- * days, so that one seen once goes before one seen often, and yet a new one is not forgotten
- * before it can come again. Learning itself forgets in its own commit, so a workspace is never
- * more than one message above its bound; housekeeping does the same where a bound was lowered.
+ * Over the bound, rare and old tokens are removed first. Each time that a token was learned is worth 30 days, so a
+ * token seen once is removed before one seen often, but a new one stays long enough to come again. Learning
+ * removes in its own commit, so a workspace never exceeds its bound by more than one message; housekeeping does
+ * the same after a bound was lowered.
  *
- * Of a message that is forgotten the counts stay, and learned again it would count again.
+ * The counts of a forgotten message stay, and if it is learned again it counts again.
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
@@ -19,25 +19,25 @@ export interface BayesLimits {
 
 const defaultLimits: BayesLimits = { tokens: 200_000, messages: 10_000 }
 
-/** Rows of a kind that one step removes: at least what one message can bring. */
+/** Rows of one kind that a step removes: at least as many as one message can add. */
 const BATCH_SIZE = 1000
 
 const selectTokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** The newest message over the bound. */
-const selectFirstExcess = prepareRead<{ workspaceId: string; kept: number }>()(({ db, slot }) =>
+/** The newest message that exceeds the bound. */
+const selectFirstExcess = prepareRead<{ workspaceId: string; maxMessages: number }>()(({ db, slot }) =>
   db
     .selectFrom('bayes_learned')
     .select('seq')
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('seq', 'desc')
     .limit(1)
-    .offset(slot('kept')),
+    .offset(slot('maxMessages')),
 )
 
-/** The order is that of an index, as the migration words it. */
+/** In the order of the index, worded as in its migration. */
 const removeTokens = prepareWrite<{ workspaceId: string; rows: number }>(({ db, slot }) =>
   db
     .deleteFrom('bayes_tokens')
@@ -67,14 +67,14 @@ const removeMessages = prepareWrite<{ workspaceId: string; upTo: number; rows: n
     ),
 )
 
-/** What a workspace has too much of, at most a step of it; none: it is within its bounds. */
+/** Removals for what exceeds the workspace's bounds, at most one step of them; empty if nothing does. */
 export function expireBayesData(
   read: Read,
   workspaceId: string,
   limits: BayesLimits = defaultLimits,
 ): readonly Write[] {
   const tooMany = (selectTokenCount(read, { workspaceId })[0]?.tokens ?? 0) - limits.tokens
-  const old = selectFirstExcess(read, { workspaceId, kept: limits.messages })[0]
+  const old = selectFirstExcess(read, { workspaceId, maxMessages: limits.messages })[0]
   return [
     ...(tooMany > 0 ? [removeTokens({ workspaceId, rows: Math.min(tooMany, BATCH_SIZE) })] : []),
     ...(old === undefined ? [] : [removeMessages({ workspaceId, upTo: old.seq, rows: BATCH_SIZE })]),

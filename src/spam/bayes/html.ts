@@ -1,14 +1,13 @@
 /**
- * What a reader of an HTML part sees, and where its links lead, as the classifier wants it.
+ * The text that a person sees in an HTML part, and the addresses of its links, for the classifier.
  *
- * One pass of a tokenizer, no tree: linear in its input, however deep or broken that is. Tags
- * inside a word vanish with the comments, so that a word cut by them is whole again; tags that
- * begin a line or a cell part words. What a style hides is left out, since it is there for
- * filters and not for readers. Where it is not plain how far the hiding goes, it ends: words
- * too many do less harm than a message whose words are all overlooked.
+ * Inline tags and comments vanish, so a word that they split is complete again; block and cell tags separate
+ * words. Text that a style hides is left out, since it is there for filters and not for people. Where the end of a
+ * hidden element is unclear, hiding ends early: a few words too many do less harm than a message whose words are
+ * all missed.
  *
- * Limits: the first 256 KB of HTML, 64 KB of visible text, 200 addresses of 1,000 characters.
- * Knows styles in the `style` attribute only; colour on its own colour counts as visible.
+ * Limits: those of `mail/html/read-html`, 64 KB of visible text, 200 addresses of 1,000 characters. Styles are
+ * read from the `style` attribute only; text in the colour of its background counts as visible.
  */
 import { inlineElements, unrenderedElements, voidElements } from '../../mail/html/elements.js'
 import { type HtmlAttribute, type HtmlHandler, type HtmlTag, readHtml } from '../../mail/html/read-html.js'
@@ -19,18 +18,18 @@ const MAX_VALUE = 1000
 
 export interface VisibleHtml {
   readonly text: string
-  /** Values of href, src, action and background, in their order. */
+  /** Values of href, src, action and background, in document order. */
   readonly urls: readonly string[]
 }
 
-/** End where the next of their kind begins; a paragraph, where anything but words begins. */
+/** Elements that end where the next of their kind begins; a paragraph ends where any block element begins. */
 const optionalEndTags = new Set(['p', 'li', 'td', 'th', 'tr', 'dt', 'dd', 'option'])
 const urlAttributes = new Set(['href', 'src', 'action', 'background'])
-/** Also letters of a pixel or a point: nobody reads those. */
+/** Matches text of a pixel or a point too: it is unreadable. */
 const hidingStyle =
   /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*(?:0(?:\.0+)?[a-z%]{0,4}|1(?:px|pt|%))\s*(?:[;!]|$)/i
 
-/** The element whose content nobody sees, and how many of each name are open in it. */
+/** The hidden element, and how many elements of each name are open in it. */
 interface HiddenElement {
   readonly tag: string
   readonly openTags: Map<string, number>
@@ -53,11 +52,11 @@ class VisibleTextReader implements HtmlHandler {
     if (unrenderedElements.has(name)) this.beginHidden(name)
     this.separateWords(name)
     for (const attribute of attributes) this.readAttribute(name, attribute)
-    // Only void elements end so, but a stray one must not hide all that follows.
+    // Only void elements may be self-closing, but a stray `<tag/>` must not hide everything after it.
     if (selfClosing && this.hidden?.tag === name) this.hidden = null
   }
 
-  /** What was not opened inside is the hidden element itself, or one around it. */
+  /** An end tag of an element that was not opened inside ends the hidden element, or one around it. */
   onCloseTag(name: string): void {
     const open = this.hidden?.openTags.get(name) ?? 0
     if (open > 0) this.hidden?.openTags.set(name, open - 1)

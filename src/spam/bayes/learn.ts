@@ -1,8 +1,9 @@
 /**
- * Learning one message as spam or ham: once, however often it is said, and the last word counts.
+ * Learns one message as spam or ham. A message counts once, however often it is learned, and the last verdict
+ * counts.
  *
- * The verdict before, if another one, is unlearned in the same commit. What others commit in
- * between makes the commit miss, and it is tried again on what is there then.
+ * An earlier, opposite verdict is unlearned in the same commit. If other commits come in between, the commit
+ * misses and is tried again on the new state.
  */
 import { createHash } from 'node:crypto'
 import type { Store } from '../../storage/database.js'
@@ -14,23 +15,23 @@ import { buildLearnWrites, buildUnlearnWrites, findLearned, type MessageRef } fr
 import { tokenizeMessage } from './tokens.js'
 
 export interface BayesDeps extends Store {
-  /** Absent: the usual ones. */
+  /** Default: those of `expiry.ts`. */
   readonly limits?: BayesLimits
 }
 
 export interface LearnRequest extends MessageRef {
   readonly verdict: BayesVerdict
-  /** Counts as recent mail by the moment that it came. */
+  /** Its `receivedAt` decides whether it counts as recent mail. */
   readonly message: SpamMessage
   readonly at: number
 }
 
-/** Of the bytes as they are filed: the same message is the same whether it comes from there or from a file. */
+/** Of the bytes as stored, so a message has one fingerprint whether it comes from the database or from a file. */
 export function messageFingerprintOf(raw: Uint8Array): string {
   return createHash('sha256').update(raw).digest('hex')
 }
 
-/** Resolves to whether anything changed: false when it was learned so before. */
+/** Resolves to false if the message was already learned with this verdict. */
 export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: LearnRequest): Promise<boolean> {
   const { message, ...rest } = lesson
   const writes = buildLearnWrites({ ...rest, tokens: tokenizeMessage(message), dated: message.receivedAt })
@@ -43,14 +44,5 @@ export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: 
       ...writes,
     ])
     if (await tryCommit(made)) return true
-  }
-}
-
-/** Takes back what was learned of a message; resolves to whether there was anything. */
-export async function unlearnMessage({ read, commit }: BayesDeps, message: MessageRef): Promise<boolean> {
-  for (;;) {
-    const before = findLearned(read, message)
-    if (before === null) return false
-    if (await tryCommit(commit(buildUnlearnWrites(before)))) return true
   }
 }

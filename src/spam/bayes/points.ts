@@ -1,12 +1,12 @@
 /**
- * What the classifier's probability adds to the spam score: the table of points.
+ * The points that the classifier's probability adds to the spam score.
  *
- * Certain spam alone reaches the 8 points of `spam`, likely spam alone the 4 of `suspicious`;
- * between the two there is a zone where it has no opinion and adds nothing. Ham takes away less
- * than spam adds: whoever fills a message with good words must not buy off every rule.
+ * Certain spam alone reaches the 8 points of `spam`, likely spam alone the 4 of `suspicious`; between spam and ham
+ * the classifier has no opinion and adds nothing. Ham subtracts less than spam adds: filling a message with good
+ * words must not outweigh every rule.
  *
- * The bounds are measured (scripts/bayes-eval): of the test mail, learned half by half, 97 % of spam
- * is at 0.7 or above and 0.4 % of ham; at 0.9999 it is 64 % of spam and no ham.
+ * The bounds are measured (scripts/bayes-eval). When one half of the test mail is learned and the other judged, 97
+ * % of spam and 0.4 % of ham are at 0.7 or above; at 0.9999 it is 64 % of spam and no ham.
  */
 
 export interface BayesContribution {
@@ -16,7 +16,7 @@ export interface BayesContribution {
 }
 
 interface ScoreStep extends BayesContribution {
-  /** The least probability of this step. */
+  /** The lowest probability of this step. */
   readonly minProbability: number
 }
 
@@ -27,7 +27,7 @@ const unsure: ScoreStep = {
   description: 'Its words are unknown, or those of spam and of ham',
 }
 
-/** The highest first; the last one takes every probability that is left. */
+/** Highest first; the last one takes every remaining probability. */
 const scoreSteps: readonly ScoreStep[] = [
   {
     minProbability: 0.9999,

@@ -1,12 +1,12 @@
 /**
  * The rows of the classifier: reads of counts, and the writes of learning and unlearning.
  *
- * - A message is in the counts exactly when it is in `bayes_learned`, which is unique by its
- *   fingerprint: learning it twice misses. (The oldest are forgotten there, and stay counted.)
- * - The tokens that were counted are kept with it. Taken again from the message they need not be
- *   the same: a later version may find others, and the message may be deleted by then.
- * - A token that was forgotten and came again counts only what was learned since (`since`), so
- *   unlearning an older message leaves it alone: counts never speak for messages not in them.
+ * - A message is in the counts exactly if it is in `bayes_learned`, which is unique by fingerprint: learning it
+ *   twice misses. The oldest messages are forgotten there and stay counted.
+ * - The counted tokens are stored with the message. Tokenizing it again might give others: a later version may
+ *   find different tokens, and the message may be deleted.
+ * - A token that was forgotten and came again counts only what was learned since (`since`), so unlearning an older
+ *   message leaves it alone: counts never include messages that are not in them.
  *
  * Every statement takes the workspace's id.
  */
@@ -28,7 +28,7 @@ export interface MessageRef {
 interface LearnInput extends MessageRef {
   readonly verdict: BayesVerdict
   readonly tokens: readonly string[]
-  /** When it came, as far as is known. */
+  /** When it was received, as far as is known. */
   readonly dated: number
   readonly at: number
 }
@@ -37,11 +37,11 @@ export interface LearnedMessage extends MessageRef {
   readonly seq: number
   readonly verdict: BayesVerdict
   readonly keys: readonly number[]
-  /** That it counts on. */
+  /** The day that it counts on. */
   readonly day: number
 }
 
-/** Keys that one statement asks for. */
+/** Keys in one statement. */
 const KEYS_PER_READ = 128
 type KeyQuery = { workspaceId: string } & Record<`key${number}`, number>
 const keySlots = Array.from({ length: KEYS_PER_READ }, (_, at): `key${number}` => `key${at}`)
@@ -63,13 +63,13 @@ export function countLearnedMessages(read: Read, workspaceId: string): TokenCoun
   return { spam: counts.get('spam') ?? 0, ham: counts.get('ham') ?? 0 }
 }
 
-/** What a workspace knows of these tokens, in one read for each 128. */
+/** The workspace's counts of these tokens, in one read for each 128. */
 export function readBayesCounts(read: Read, workspaceId: string, tokens: readonly string[]): BayesCounts {
   const names = new Map(tokens.map((token) => [hashToken(token), token]))
   const keys = [...names.keys()]
   const counts = new Map<string, TokenCount>()
   for (let from = 0; from < keys.length; from += KEYS_PER_READ) {
-    // The last key stands in all places that are left over.
+    // The last key fills the remaining slots.
     const asked = keySlots.map((place, at) => [place, keys[Math.min(from + at, keys.length - 1)]])
     for (const { token, spam, ham } of selectTokenCounts(read, { workspaceId, ...Object.fromEntries(asked) })) {
       const name = names.get(token)
@@ -154,7 +154,7 @@ const countToken = prepareWrite<LearnedToken>(({ db, slot }) =>
     ),
 )
 
-/** Counts a message; misses when it is learned already. */
+/** Counts a message; misses if it is already learned. */
 export function buildLearnWrites({
   workspaceId,
   fingerprint,
@@ -221,7 +221,7 @@ const removeToken = prepareWrite<{ workspaceId: string; key: number }>(({ db, sl
     .where(sql<boolean>`spam + ham = 0`),
 )
 
-/** Takes a message out of the counts; misses when it was unlearned, or learned anew, meanwhile. */
+/** Takes a message out of the counts; misses if it was unlearned, or learned anew, in the meantime. */
 export function buildUnlearnWrites({ workspaceId, seq, verdict, keys, day }: LearnedMessage): readonly Write[] {
   const counted = { workspaceId, ...toUnitCount(verdict) }
   return [

@@ -1,20 +1,20 @@
 /**
- * How likely a message is spam, from how often its tokens were seen in spam and in ham.
+ * The probability that a message is spam, from how often its tokens were seen in spam and in ham.
  *
- * Gary Robinson's method with Fisher's combination, as SpamBayes and bogofilter use it. A token's
- * probability leans towards one half the less it was seen: f = (s·x + n·p) / (s + n). Here n
- * counts with the larger kind scaled down to the smaller, so that f rises with every spam and
- * falls with every ham however unlike the totals are. The tokens that say most are combined twice,
- * against "all of this is chance" from either side: both high or both low means: unsure.
+ * Gary Robinson's method with Fisher's combination, as in SpamBayes and bogofilter. The less often a token was
+ * seen, the nearer its probability is to one half: f = (s·x + n·p) / (s + n). The counts of the larger kind are
+ * scaled down to the smaller, so f rises with every spam and falls with every ham, however different the totals
+ * are. The tokens that deviate most are combined twice, against "all of this is chance" from either side; if both
+ * results are high or both low, the message is unsure.
  *
- * Pure. Silent (null) until there are 50 messages of each kind.
+ * Pure. Null until there are 50 messages of each kind.
  */
 
 export const MIN_MESSAGES = 50
-/** Strength and value of what is assumed of a token never seen. */
+/** Strength and value of the prior, for a token never seen. */
 const PRIOR_STRENGTH = 0.45
 const PRIOR_PROBABILITY = 0.5
-/** Tokens nearer to one half than this say nothing. */
+/** Tokens nearer to one half than this are ignored. */
 const MIN_DEVIATION = 0.1
 const MAX_TOKENS = 150
 
@@ -24,9 +24,9 @@ export interface TokenCount {
 }
 
 export interface BayesCounts {
-  /** Messages learned of each kind. */
+  /** Learned messages of each kind. */
   readonly messages: TokenCount
-  /** In how many of them each token was; absent: in none. */
+  /** The number of them that contain each token; a missing token is in none. */
   readonly tokens: ReadonlyMap<string, TokenCount>
 }
 
@@ -34,7 +34,7 @@ export function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
   return spam >= MIN_MESSAGES && ham >= MIN_MESSAGES
 }
 
-/** 0: ham, 1: spam; null: too little was learned. Tokens are distinct. */
+/** From 0 (ham) to 1 (spam); null if too little was learned. Tokens are distinct. */
 export function computeSpamProbability(
   tokens: readonly string[],
   { messages, tokens: counts }: BayesCounts,
@@ -62,7 +62,7 @@ function selectStrongest(probabilities: readonly number[]): readonly number[] {
     .slice(0, MAX_TOKENS)
 }
 
-/** Fisher's method from both sides; one half where there is nothing to combine. */
+/** Fisher's method from both sides; one half if there are no probabilities. */
 export function combineProbabilities(probabilities: readonly number[]): number {
   const sum = (of: (probability: number) => number): number =>
     probabilities.reduce((total, probability) => total + Math.log(of(probability)), 0)
@@ -73,9 +73,8 @@ export function combineProbabilities(probabilities: readonly number[]): number {
 }
 
 /**
- * The chance that a chi-square variable of an even number of degrees is at least `value`:
- * e^-m · Σ m^i / i! for i below degrees / 2, with m = value / 2. Summed in logarithms where
- * e^-m alone would be zero.
+ * The probability that a chi-square variable with an even number of degrees is at least `value`: e^-m · Σ m^i / i!
+ * for i below degrees / 2, with m = value / 2. Summed in logarithms, since e^-m alone may be zero.
  */
 export function chiSquareTail(value: number, degrees: number): number {
   const half = value / 2

@@ -1,17 +1,16 @@
 /**
- * Tokens as the database keeps them: numbers of 48 bits.
+ * Tokens as the database stores them: numbers of 48 bits.
  *
- * A hash and not the word, so that rows are small and of one size, and so that nobody reads
- * words of a deleted message in the table of tokens. It is no secret, and it is not cryptographic:
- * who could make two words collide could as well write the other word.
+ * Hashes are stored instead of words, so that rows are small and of one size, and so that words of a deleted
+ * message cannot be read from the table. The hash is neither secret nor cryptographic: a sender who can make two
+ * words collide could as well write the other word.
  *
- * Among 200,000 tokens, the most that a workspace keeps, two of the same number are to be
- * expected in one of 14,000 workspaces.
+ * Among 200,000 tokens, the maximum of a workspace, two equal numbers are expected in one of 14,000 workspaces.
  */
 
 const KEY_BYTES = 6
 
-/** Two FNV-1a of 32 bits that begin and multiply differently, each stirred at the end. */
+/** Two 32-bit FNV-1a hashes with different offsets and primes, each mixed at the end. */
 export function hashToken(token: string): number {
   let high = 0x811c9dc5
   let low = 0x2f0b4c47
@@ -29,7 +28,7 @@ function mixBits(word: number): number {
   return twice ^ (twice >>> 16)
 }
 
-/** Not out of the pool: it goes to the writer's thread as it is. */
+/** Not from Buffer's pool, because it is moved to the writer's thread. */
 export function packKeys(keys: readonly number[]): Buffer {
   const packed = Buffer.alloc(keys.length * KEY_BYTES)
   keys.forEach((key, at) => {

@@ -1,13 +1,13 @@
 /**
- * What the classifier counts of a message: distinct tokens, at most 1,000 of at most 64 characters.
+ * The tokens that the classifier counts of a message: distinct, at most 1,000, of at most 64 characters.
  *
- * Words of the visible text stand for themselves; everything else bears a mark of where it was
- * found, so that a word of the subject is another token than the same word of the text. What
- * comes first has its place first: header, subject, addresses of links, then the text.
+ * Words of the visible text stand as they are; every other token has a prefix for its origin, so a word in the
+ * subject is a different token from the same word in the text. Earlier groups have priority: header, subject,
+ * addresses of links, then the text.
  *
- * Left out on purpose: fields of the way (Received, Delivered-To, …) and other filters' verdicts,
- * which tell who received a message and not what it is; and origin and authentication, which a
- * message learned from a file does not have, so that having them would mean something.
+ * Left out on purpose are trace fields (Received, Delivered-To, …) and verdicts of other filters, which describe
+ * the recipient and not the message; and origin and authentication, which a message learned from a file lacks, so
+ * that their presence alone would be a signal.
  */
 
 import type { SpamMessage } from '../spam-message.js'
@@ -47,17 +47,17 @@ function prefixWords(mark: string, words: readonly string[]): string[] {
   return words.map((word) => `${mark}:${word}`)
 }
 
-/** Written by those who carried or judged the message, or by the reader's own program. */
+/** Fields added in transit, by filters, or by the recipient's mail program. */
 const transitFields =
   /^(?:received|return-path|delivered-to|envelope-to|x-original-to|x-envelope-.*|x-spam.*|x-bogosity|x-rspam.*|authentication-results|received-spf|arc-.*|status|x-status|x-keywords|x-uid.*|x-pyzor|x-virus.*|x-amavis.*|content-length|lines)$/
 
 /**
- * Programs of mailing lists write ten of these at once. Counted as one: each alone would say "ham"
- * again, and spam that came over a list would be lost among them.
+ * Mailing list programs write about ten of these at once. They count as one token: otherwise each would say "ham"
+ * again, and spam sent through a list would be lost among them.
  */
 const listFields = /^(?:list-.*|x-mailman.*|x-been-?there|x-list.*|x-loop|errors-to|precedence|sender|mailing-list)$/
 
-/** Fields whose values are alike in what one sender, or one program, writes. */
+/** Fields whose values are alike in all mail of one sender or one program. */
 const valueFields: Readonly<Record<string, string>> = {
   'x-mailer': 'mailer',
   'user-agent': 'mailer',
@@ -78,7 +78,7 @@ function tokenizeFields({ fields }: SpamMessage): string[] {
 }
 
 function splitValue(name: string, value: string): string[] {
-  // A boundary is another in every message; its words would be noise.
+  // Boundaries differ in every message; their words would be noise.
   const plain = name === 'content-type' ? value.replace(/boundary\s*=\s*(?:"[^"]*"|\S+)/i, ' ') : value
   return (
     plain
@@ -114,7 +114,7 @@ function hostOf(address: string): string {
   return /@([^@<>\s]+)/.exec(address)?.[1]?.toLowerCase() ?? ''
 }
 
-/** A name and its parents, down to the two labels that somebody registered. */
+/** A host name and its parents, down to the two labels of a registered domain. */
 function tokenizeHost(mark: string, host: string): string[] {
   if (host === '') return [`${mark}:none`]
   const labels = host.slice(-MAX_TOKEN_LENGTH).split('.').slice(-4)

@@ -1,18 +1,18 @@
 /**
  * Words of a text, as the classifier counts them.
  *
- * In lower case, of 3 to 24 characters; letters of scripts that do not part words are counted
- * in twos. Of longer runs only the first letter and the length to tens are kept: that is what
- * base64 and other noise have in common. One pass, linear; gives at most `limit` words.
+ * In lower case, of 3 to 24 characters; scripts without spaces between words are counted in pairs of letters. Of
+ * longer runs only the first letter and the length in tens are kept, which is what base64 and other noise have in
+ * common. One pass, linear; returns at most `limit` words.
  */
 
 const MIN_WORD_LENGTH = 3
 const MAX_WORD_LENGTH = 24
 
-/** Marks of money, haste and percent belong to words: they are what selling looks like. */
+/** Signs of money, haste and percent belong to words: they are typical of advertising. */
 const runPattern = /[\p{L}\p{N}\p{M}$€£¥%!'’_.-]+/gu
 const unsegmentedScripts = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
-/** Punctuation at either end, save for what ends a shout or begins a price. */
+/** Punctuation at either end, except what ends an exclamation or begins a price. */
 const edgePunctuation = /^['’_.!-]+|(?<!['’_.-])['’_.-]+$/g
 
 export function splitWords(text: string, limit: number): string[] {

@@ -1,11 +1,11 @@
 /**
- * Which brands a name or a subject speaks of, which domains are theirs, and which are made to look so.
+ * Finds the brands that a name or a subject mentions, the domains that belong to them, and lookalike domains.
  *
- * Everything is compared by its skeleton (as Unicode TS 39 has it, and what fraud does besides): letters
- * of other alphabets as what they look like, without accents, 0 as o, 1, i and | as l, `rn` as m.
+ * Comparisons use skeletons (Unicode TS 39, and what fraud does besides): letters of other alphabets become the
+ * letters that they look like, accents go, 0 becomes o, 1, i and | become l, `rn` becomes m.
  *
- * Limits: the first 200 characters of a name, hosts of 253; a name is looked up, never searched for
- * brand by brand, save among those that begin alike.
+ * Limits: the first 200 characters of a name, hosts of 253. Brands are looked up in tables; only those with the
+ * same first letter are compared one by one.
  */
 import { domainToUnicode } from 'node:url'
 import { type Brand, brands, sharedBankNames } from './brands.js'
@@ -15,9 +15,9 @@ import { foldConfusables } from './script-facts.js'
 const MAX_NAME = 200
 const MAX_HOST = 253
 const MAX_WORDS = 4
-/** A name of fewer letters begins too many words. */
+/** Shorter names are the beginning of too many words. */
 const MIN_PREFIX_LENGTH = 6
-/** In shorter words one letter makes another word. */
+/** In shorter words, changing one letter makes another word. */
 const MIN_TYPO_LENGTH = 7
 
 const lookalikeDigits: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ const joinWords = (text: string): string => splitWords(text).join('')
 
 interface BrandEntry {
   readonly brand: Brand
-  /** As it is written, without blanks. */
+  /** As written, without blanks. */
   readonly plain: string
 }
 
@@ -56,7 +56,7 @@ const brandsByName = new Map<string, BrandEntry>(
   ),
 )
 const maxBrandLength = Math.max(...[...brandsByName.keys()].map((name) => name.length))
-/** Whose names may be misspelt: by their first letter. */
+/** Brands whose misspellings are searched, by their first letter. */
 const namesByFirstLetter: ReadonlyMap<string, readonly string[]> = groupByFirstLetter(
   [...brandsByName].flatMap(([name, { brand }]) => (brand.common || name.length < MIN_TYPO_LENGTH ? [] : [name])),
 )
@@ -68,11 +68,11 @@ function groupByFirstLetter(names: readonly string[]): ReadonlyMap<string, reado
 
 export interface BrandMatch {
   readonly brand: Brand
-  /** Written with other letters than its own. */
+  /** It is written with lookalike letters. */
   readonly disguised: boolean
 }
 
-/** Words beside which a common word is the name of a company that writes. */
+/** Beside these words a common word is the name of a company. */
 const serviceWords =
   /\b(?:support|security|secure|accounts?|billing|team|services?|alerts?|notifications?|notice|customers?|help|helpdesk|care|cent(?:er|re)|bank(?:ing)?|updates?|verification|verify|no-?reply|rewards?|gift|survey|store|id|payments?|invoice|delivery|shipping|parcel|package|tracking|online|login|admin(?:istrator)?|kundenservice|sicherheit|seguridad|soporte|suporte|atendimento|servi[zc]io|assistenza|s[ée]curit[ée]|clients?|klantenservice|wallet|card|prime|membership|subscription)\b/i
 
@@ -102,7 +102,7 @@ function isDisguised({ brand, plain }: BrandEntry, shown: string): boolean {
   )
 }
 
-/** Free mailboxes of a brand's domain are anybody's. */
+/** Mailboxes at a brand's free mail domain belong to anyone. */
 export function isOwnDomain(brand: Brand, host: string): boolean {
   if (isFreeMail(host)) return false
   return hasGuardedSuffix(host) && brand.labels.has(registeredLabelOf(host))
@@ -110,7 +110,7 @@ export function isOwnDomain(brand: Brand, host: string): boolean {
 
 const hasGuardedSuffix = (host: string): boolean => isGuardedSuffix(host) || isCompanySuffix(host)
 
-/** The brand whose domain it is; null: it is none's. */
+/** The brand that owns the domain, or null. */
 export function findBrandOfHost(host: string): Brand | null {
   const owner = brandsByLabel.get(registeredLabelOf(host))
   return owner !== undefined && isOwnDomain(owner, host) ? owner : null
@@ -120,7 +120,7 @@ const brandsByLabel: ReadonlyMap<string, Brand> = new Map(
   brands.flatMap((brand) => [...brand.labels].map((label) => [label, brand] as const)),
 )
 
-/** A bank's name that many houses bear, in a name, without it in the domain. */
+/** The name contains a bank name that many independent banks share, and the domain does not. */
 export function isSharedNameMisused(name: string, host: string): boolean {
   const shown = name.slice(0, MAX_NAME).toLowerCase()
   return [...sharedBankNames].some(
@@ -128,7 +128,7 @@ export function isSharedNameMisused(name: string, host: string): boolean {
   )
 }
 
-/** Whether a host bears a brand's name, or nearly, and is not that brand's. */
+/** Whether a host contains a brand's name, or nearly, and does not belong to that brand. */
 export function isBrandLookalike(host: string): boolean {
   const name = host.slice(0, MAX_HOST)
   const written = /(?:^|\.)xn--/.test(name) ? domainToUnicode(name) : name
@@ -137,7 +137,7 @@ export function isBrandLookalike(host: string): boolean {
   return isLookalikeLabel(label) || hasNestedBrand(written, label)
 }
 
-/** `paypal.com.example.net`: a brand's whole name as a label further down. */
+/** `paypal.com.example.net`: a brand's complete name is a label further down. */
 function hasNestedBrand(host: string, label: string): boolean {
   const at = host.lastIndexOf(`${label}.`)
   return host
@@ -159,7 +159,7 @@ function isLookalikeLabel(label: string): boolean {
   return isDistinctBrand(whole) || isBrandWithSuffix(whole) || isTyposquat(whole)
 }
 
-/** `paypal-login`: a part is the name; of a common word, beside a word of service. */
+/** `paypal-login`: one part is the name; for a common word, beside a service word. */
 function hasLookalikePart(parts: readonly string[], label: string): boolean {
   return parts.some((part) => {
     const entry = brandsByName.get(part)
@@ -178,7 +178,7 @@ const serviceSuffixes = (
 
 const startsWithService = (rest: string): boolean => serviceSuffixes.some((word) => rest.startsWith(word))
 
-/** `paypalsecure`, but not `amazonia`: what follows is a word of service. */
+/** `paypalsecure`, but not `amazonia`: a service word follows. */
 function isBrandWithSuffix(name: string): boolean {
   for (let length = MIN_PREFIX_LENGTH; length <= Math.min(maxBrandLength, name.length - 2); length += 1) {
     if (isDistinctBrand(name.slice(0, length)) && startsWithService(name.slice(length))) return true
@@ -191,7 +191,7 @@ function isTyposquat(name: string): boolean {
   return (namesByFirstLetter.get(name.slice(0, 1)) ?? []).some((known) => isOneEditApart(known, name))
 }
 
-/** One letter more, less, other, or two that changed places. */
+/** One letter added, removed or replaced, or two adjacent ones swapped. */
 export function isOneEditApart(one: string, other: string): boolean {
   if (one === other || Math.abs(one.length - other.length) > 1) return false
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]

@@ -1,15 +1,15 @@
 /**
- * Names that fraud borrows, and the domains that their owners send from. Data alone.
+ * Names that fraud imitates, and the domains that their owners send from. Data only.
  *
- * A line: names as readers know them, then labels of own domains (`paypal` stands for paypal.com,
- * paypal.co.uk and so on; see `isOwnDomain`). Names whose joined form is a label need not repeat it.
- * `common`: names that are also words, or names of people: they count beside a word of service alone.
+ * Each row: names as people know them, then labels of own domains (`paypal` stands for paypal.com, paypal.co.uk
+ * and so on; see `isOwnDomain`). Names whose joined form is a label need not repeat it. `common` marks names that
+ * are also words or names of people: they count only beside a service word.
  */
 
 export interface Brand {
   /** In lower case; words with blanks between them. */
   readonly names: readonly string[]
-  /** What stands before the public suffix of domains of its own. */
+  /** The label before the public suffix, of its own domains. */
   readonly labels: ReadonlySet<string>
   readonly common: boolean
 }
@@ -231,8 +231,8 @@ function parseBrands(lines: string, common: boolean): readonly Brand[] {
 }
 
 /**
- * Names of kinds of banks that many independent houses bear, each with a domain of its own that
- * holds the name: a domain with it in a label is one of theirs.
+ * Names that many independent banks share. Each of these banks has its own domain with the name in it, so a domain
+ * with the name in a label is taken for one of theirs.
  */
 export const sharedBankNames: ReadonlySet<string> = new Set(['sparkasse', 'volksbank', 'raiffeisenbank', 'vr bank'])
 

@@ -1,13 +1,13 @@
 /**
- * How an element looks, of what its attributes say: whether it shows at all, how large, in which
- * colours. Only inline styles and the old attributes; style sheets are not read.
+ * The look of an element as far as its attributes define it: visible or not, size, colours. Only inline styles and
+ * presentational attributes; style sheets are not read.
  */
 
 export interface ComputedStyle {
   readonly hidden: boolean
-  /** Too small to be read. */
+  /** Too small to read. */
   readonly tiny: boolean
-  /** 0xrrggbb; null: not known. */
+  /** 0xrrggbb; null if unknown. */
   readonly color: number | null
   readonly background: number | null
 }
@@ -21,7 +21,7 @@ const fontSizePattern = /(?:^|[;\s])font-size\s*:\s*([\d.]{1,8})\s*(px|pt|em|rem
 const colorPattern = /(?:^|[;\s])color\s*:\s*([^;!]{1,60})/
 const backgroundPattern = /(?:^|[;\s])background(?:-color)?\s*:\s*([^;!]{1,60})/
 
-/** The look of an element inside of one that looks like `outer`. */
+/** The style of an element inside an element with the style `outer`. */
 export function computeStyle(outer: ComputedStyle, attributes: ReadonlyMap<string, string>): ComputedStyle {
   if (attributes.size === 0) return outer
   const style = (attributes.get('style') ?? '').toLowerCase()
@@ -31,14 +31,14 @@ export function computeStyle(outer: ComputedStyle, attributes: ReadonlyMap<strin
     tiny: isTiny(outer.tiny, style),
     color:
       parseColor(colorPattern.exec(style)?.[1] ?? attributes.get('color') ?? attributes.get('text')) ?? outer.color,
-    // Behind a picture every colour may be readable.
+    // On a background picture every colour may be readable.
     background: image
       ? null
       : (parseColor(backgroundPattern.exec(style)?.[1] ?? attributes.get('bgcolor')) ?? outer.background),
   }
 }
 
-/** Text that has nearly the colour of what it stands on. */
+/** The text has nearly the colour of its background. */
 export function isCamouflaged({ color, background }: ComputedStyle): boolean {
   if (color === null || background === null) return false
   const channelDistance = (shift: number): number => Math.abs(((color >> shift) & 255) - ((background >> shift) & 255))

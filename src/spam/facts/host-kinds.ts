@@ -1,7 +1,7 @@
 /**
- * Kinds of hosts and mailboxes that anybody can have within minutes, mostly for free: data for rules.
+ * Kinds of hosts and mailboxes that anyone can get within minutes, mostly for free: data for rules.
  *
- * None of them is bad: each has honest users. What weighs is what is asked for there.
+ * None is bad in itself, each has honest users. The rules weigh what is asked for there.
  */
 import { getDomain, getPublicSuffix } from 'tldts'
 
@@ -11,7 +11,7 @@ export const freeMailDomains: ReadonlySet<string> = new Set([
   ...['email.com', 'usa.net', 'icloud.com', 'proton.me', 'protonmail.com', 'qq.com', '163.com', '126.com', 'web.de'],
 ])
 
-/** Beside `freeMail`, whose weight was fitted without these. */
+/** Apart from `freeMail`, whose rule's weight was fitted without these. */
 const moreFreeMailDomains: ReadonlySet<string> = new Set([
   ...['googlemail.com', 'me.com', 'mac.com', 'yandex.com', 'ya.ru', 'bk.ru', 'inbox.ru', 'list.ru', 'rambler.ru'],
   ...['hotmail.co.uk', 'hotmail.fr', 'hotmail.de', 'hotmail.it', 'hotmail.es', 'live.co.uk', 'live.nl', 'outlook.de'],
@@ -29,7 +29,7 @@ export function isFreeMail(domain: string): boolean {
   return freeMailDomains.has(domain) || moreFreeMailDomains.has(domain)
 }
 
-/** Where questions are put to people: for fraud, and for honest surveys with a prize. */
+/** Survey and form services: used by fraud, and by honest surveys with a prize. */
 const formHosts: ReadonlySet<string> = new Set([
   ...['forms.gle', 'forms.office.com', 'forms.zohopublic.com', 'typeform.com', 'jotform.com', 'jotform.me'],
   ...['formstack.com', 'wufoo.com', 'cognitoforms.com', 'formsite.com', '123formbuilder.com', 'paperform.co'],
@@ -40,9 +40,9 @@ export function isFormHost(host: string): boolean {
   return listSuffixes(host).some((suffix) => formHosts.has(suffix))
 }
 
-/** Where a page, a form or a file is put without a domain of one's own. A host under one of them counts. */
+/** Hosts for pages, forms or files without a domain of one's own. A host below one of them counts. */
 const freeHosts: ReadonlySet<string> = new Set([
-  // Sites that are clicked together.
+  // Website builders.
   ...['weebly.com', 'weeblysite.com', 'wixsite.com', 'wixstudio.io', 'editorx.io', 'webflow.io', 'square.site'],
   ...['godaddysites.com', 'mystrikingly.com', 'strikingly.com', 'carrd.co', 'framer.app', 'framer.website'],
   ...['framer.ai', 'notion.site', 'canva.site', 'my.canva.site', 'blogspot.com', 'wordpress.com', 'jimdosite.com'],
@@ -53,7 +53,7 @@ const freeHosts: ReadonlySet<string> = new Set([
   ...['000webhostapp.com', 'infinityfreeapp.com', 'epizy.com', 'rf.gd', 'byethost.com', 'wuaze.com', 'atwebpages.com'],
   ...['justns.ru', 'beget.tech', 'hostingersite.com', 'mybluehost.me', 'cprapid.com', 'plesk.page', 'temp.site'],
   ...['linktr.ee', 'tripod.com', 'angelfire.com', 'geocities.ws', 'myportfolio.com', 'creatorlink.net', 'telegra.ph'],
-  // Programs that are run for anybody.
+  // Application platforms.
   ...['web.app', 'firebaseapp.com', 'pages.dev', 'workers.dev', 'r2.dev', 'trycloudflare.com', 'vercel.app'],
   ...['netlify.app', 'github.io', 'gitlab.io', 'glitch.me', 'replit.app', 'repl.co', 'replit.dev', 'onrender.com'],
   ...['herokuapp.com', 'fly.dev', 'surge.sh', 'deno.dev', 'railway.app', 'up.railway.app', 'azurewebsites.net'],
@@ -61,7 +61,7 @@ const freeHosts: ReadonlySet<string> = new Set([
   ...['amplifyapp.com', 'elasticbeanstalk.com', 'appdomain.cloud', 'ngrok.io', 'ngrok.app', 'ngrok-free.app'],
   ...['loca.lt', 'codesandbox.io', 'csb.app', 'stackblitz.io', 'lovable.app', 'bubbleapps.io', 'streamlit.app'],
   ...['translate.goog', 'powerappsportals.com', 'dynamics.com', 'mendixcloud.com', 'zapier.app', 'retool.com'],
-  // Files and objects.
+  // Storage for files and objects.
   ...['storage.googleapis.com', 'firebasestorage.googleapis.com', 's3.amazonaws.com', 'blob.core.windows.net'],
   ...['web.core.windows.net', 'digitaloceanspaces.com', 'backblazeb2.com', 'linodeobjects.com', 'wasabisys.com'],
   ...[
@@ -77,13 +77,13 @@ const freeHosts: ReadonlySet<string> = new Set([
   ...['4everland.io', 'pinata.cloud', 'mypinata.cloud', 'infura-ipfs.io', 'gateway.pinata.cloud', 'arweave.net'],
   ...['fleek.cool', 'on-fleek.app', 'web3.storage', 'skynetlabs.com', 'hardbin.com'],
   ...formHosts,
-  // Names for changing addresses.
+  // Dynamic DNS.
   ...['duckdns.org', 'ddns.net', 'no-ip.org', 'no-ip.biz', 'hopto.org', 'zapto.org', 'sytes.net', 'myftp.org'],
   ...['servehttp.com', 'serveftp.com', 'dynu.net', 'ddnsfree.com', 'dynv6.net', 'freedns.afraid.org', 'mooo.com'],
   ...['chickenkiller.com', 'us.to', 'dyndns.org', 'ddns.me', 'webhop.me', 'camdvr.org', 'kozow.com', 'giize.com'],
 ])
 
-/** Paths of hosts that hold much else. */
+/** Paths on hosts that also serve other content. */
 const freePaths: readonly RegExp[] = [
   /^docs\.google\.com\/(?:forms|presentation|drawings)\//,
   /^(?:www\.)?canva\.com\/design\//,
@@ -125,13 +125,13 @@ export function isFreeHost(host: string, path: string): boolean {
   return freePaths.some((one) => one.test(whole))
 }
 
-/** The host and what it is under, down to two labels. */
+/** The host and its parents, down to two labels. */
 function listSuffixes(host: string): readonly string[] {
   const labels = host.slice(-253).split('.').slice(-6)
   return labels.slice(0, -1).map((_, at) => labels.slice(at).join('.'))
 }
 
-/** Top-level domains that cost next to nothing, and whose names are mostly registered to be thrown away. */
+/** Top-level domains that cost almost nothing and whose names are mostly throwaway registrations. */
 const throwawayTlds: ReadonlySet<string> = new Set(
   (
     'top xyz click icu buzz cfd sbs rest cyou bond quest lol monster hair skin makeup beauty autos boats homes ' +
@@ -144,7 +144,7 @@ export function isThrowawayDomain(host: string): boolean {
   return throwawayTlds.has(host.slice(host.lastIndexOf('.') + 1))
 }
 
-/** Given out by the companies themselves. */
+/** Assigned by the companies themselves. */
 const companyTlds: ReadonlySet<string> = new Set(
   'google youtube apple amazon microsoft office azure xbox dhl fedex hsbc barclays chase visa netflix walmart lidl'.split(
     ' ',
@@ -155,13 +155,13 @@ export function isCompanySuffix(host: string): boolean {
   return companyTlds.has(host.slice(host.lastIndexOf('.') + 1))
 }
 
-/** What stands before the public suffix of what is registered; empty: nothing does. */
+/** The label before the public suffix; empty if there is none. */
 export function registeredLabelOf(host: string): string {
   const domain = getDomain(host, { allowPrivateDomains: true })
   return domain === null ? '' : domain.slice(0, domain.indexOf('.'))
 }
 
-/** A suffix under which names are guarded or watched: com, net, org, or of a country. */
+/** A suffix with controlled registration: com, net, org, or one of a country. */
 export function isGuardedSuffix(host: string): boolean {
   const suffix = getPublicSuffix(host) ?? ''
   const last = suffix.slice(suffix.lastIndexOf('.') + 1)

@@ -1,12 +1,12 @@
 /**
- * What rules want to know of a message's HTML, gathered in one pass: the text that people see,
- * the text that they do not, links with their words, and counts.
+ * Facts about a message's HTML for the rules, gathered in one pass: visible text, hidden text, links with their
+ * words, and counts.
  *
- * A style holds until its element ends. Only elements that change the look are kept, and an end
- * tag is held against the innermost of them alone: a page that closes in the wrong order is read
- * a little wrong, and none is read slowly.
+ * A style applies until its element ends. Only elements that change the style are stored, and an end tag is
+ * compared with the innermost of them alone: a page with wrong nesting is read slightly wrong, and no page is read
+ * slowly.
  *
- * Limits: those of `mail/html/read-html`; 64,000 characters of visible text, 500 links, 200 kept elements.
+ * Limits: those of `mail/html/read-html`; 64,000 characters of visible text, 500 links, 200 stored elements.
  */
 import { blockElements, cellElements, unrenderedElements, voidElements } from '../../mail/html/elements.js'
 import { type HtmlAttribute, type HtmlHandler, type HtmlTag, readHtml } from '../../mail/html/read-html.js'
@@ -19,36 +19,36 @@ const MAX_FRAMES = 200
 
 export interface HtmlLink {
   readonly href: string
-  /** What is shown as the link. */
+  /** The text shown as the link. */
   readonly text: string
 }
 
 export interface HtmlFacts {
   readonly visibleText: string
-  /** Characters that nobody sees: hidden, tiny, or in the colour of the ground. */
+  /** Invisible characters: hidden, tiny, or in the colour of their background. */
   readonly hiddenCharacters: number
   readonly tinyCharacters: number
   readonly camouflagedCharacters: number
   readonly links: readonly HtmlLink[]
-  /** Addresses of pictures. */
+  /** Addresses of pictures, in document order. */
   readonly images: readonly string[]
-  /** Pictures, also those that the message brings. */
+  /** All pictures, including attached ones. */
   readonly imageCount: number
-  /** Where forms send what is filled in. */
+  /** Targets of forms. */
   readonly actions: readonly string[]
   /** How often each tag opens. */
   readonly tags: ReadonlyMap<string, number>
-  /** Comments that stand between two letters. */
+  /** Comments between two letters. */
   readonly brokenWords: number
   /** ASCII letters and digits written as character references. */
   readonly encodedLetters: number
-  /** Attributes that run code. */
+  /** Event handler attributes. */
   readonly eventHandlers: number
-  /** Fields that ask for a password. */
+  /** Password fields. */
   readonly passwordInputs: number
-  /** It sends its reader elsewhere by itself. */
+  /** It redirects by itself. */
   readonly hasRefresh: boolean
-  /** Coloured or oversized type: elements that ask for it. */
+  /** Elements that ask for coloured or oversized type. */
   readonly loudElements: number
 }
 
@@ -98,7 +98,7 @@ class HtmlFactsCollector implements HtmlHandler {
   private readonly frames: Frame[] = []
   private link: { href: string; text: string } | null = null
   private lastIsLetter = false
-  /** A letter, then something that shows nothing. */
+  /** A letter was followed by something invisible. */
   private isWordInterrupted = false
   /** The unrendered element that is open; empty: none. */
   private unrendered = ''
@@ -135,13 +135,13 @@ class HtmlFactsCollector implements HtmlHandler {
     this.isWordInterrupted = this.lastIsLetter
   }
 
-  /** A link ends where the next begins, and with the page. */
+  /** A link ends where the next begins, and at the end of the page. */
   endLink(): void {
     if (this.link !== null && this.facts.links.length < MAX_LINKS) this.facts.links.push(this.link)
     this.link = null
   }
 
-  /** A place of a picture that is a link. */
+  /** A clickable area of a picture. */
   private addArea(href: string | undefined): void {
     if (href !== undefined && this.facts.links.length < MAX_LINKS) this.facts.links.push({ href, text: '' })
   }

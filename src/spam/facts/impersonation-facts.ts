@@ -1,5 +1,5 @@
 /**
- * For whom a message gives itself out, held against where it comes from and where its links lead.
+ * Whom a message claims to come from, compared with its author's domain and the targets of its links.
  *
  * Limits: the first three authors, the first 100 distinct hosts of links.
  */
@@ -19,19 +19,19 @@ const MAX_AUTHORS = 3
 const MAX_HOSTS = 100
 
 export interface ImpersonationFacts {
-  /** Brands that names of authors speak of, and that the author's domain does not belong to. */
+  /** Brands that the authors' names mention and that do not own the author's domain. */
   readonly impersonatedBrands: readonly BrandMatch[]
-  /** The same of the subject. */
+  /** The same for the subject. */
   readonly subjectBrands: readonly BrandMatch[]
-  /** The author's domain is made to look like a brand's. */
+  /** The author's domain looks like a brand's. */
   readonly hasLookalikeDomain: boolean
-  /** A link leads to a name that is made to look like a brand's. */
+  /** A link leads to a host that looks like a brand's. */
   readonly hasLookalikeLink: boolean
-  /** It names a brand, has links, and none of them leads to that brand. */
+  /** It mentions a brand and has links, and none of them leads to that brand. */
   readonly noLinkToNamedBrand: boolean
-  /** The author's domain is a brand's, and none of its links leads to that brand. */
+  /** The author's domain belongs to a brand, and none of the links leads to that brand. */
   readonly noLinkToAuthorBrand: boolean
-  /** What it asks for that fraud asks for. */
+  /** What it asks for, of the things that fraud asks for. */
   readonly phishingTopics: ReadonlySet<PhishingTopic>
   readonly isUrgent: boolean
 }
@@ -39,7 +39,7 @@ export interface ImpersonationFacts {
 interface ImpersonationInput {
   readonly from: readonly Mailbox[]
   readonly subject: string
-  /** Domain of the author; null: there is none. */
+  /** The author's domain; null if there is none. */
   readonly domain: string | null
   /** The beginning and the end of all words, in lower case. */
   readonly lowerText: string
@@ -83,7 +83,7 @@ function hasNoLinkToBrand(domain: string, hosts: readonly string[]): boolean {
 
 const sharedNameMatch: BrandMatch = { brand: { names: [], labels: new Set(), common: true }, disguised: false }
 
-/** Where forms of HTML send what is filled in. */
+/** Targets of the HTML's forms. */
 export function parseFormUrls(actions: readonly string[]): readonly SpamUrl[] {
   return actions.flatMap((action) => parseSpamUrl(action, null) ?? [])
 }

@@ -1,13 +1,14 @@
 /**
- * What each part of a message declares itself to be: type, charset, transfer encoding, whether it is
- * attached. Of attached web pages the content, too, since a page asks for what its message does not say.
+ * What each part of a message declares: type, charset, transfer encoding, whether it is attached; and the content
+ * of attached web pages, because a page asks for what its message does not say.
  *
- * Nothing is nested: every line that begins with `--` and is followed by a header (RFC 2046 section
- * 5.1.1) begins a part, whichever multipart it belongs to; its content ends with the next line that
- * begins so.
+ * Why not from `messages/mime`: the mail parser hides declarations that it corrects, and sees no parts in a
+ * message whose boundaries are wrong, which is what these rules look for. So nesting is ignored: every line that
+ * begins with `--` and is followed by a header (RFC 2046 section 5.1.1) begins a part, whichever multipart it
+ * belongs to, and its content ends at the next such line.
  *
- * Limits: the first 100 parts within the first megabyte, 8 KB of header each; three pages, the first
- * 96 KB of each as written.
+ * Limits: the first 100 parts within the first megabyte, 8 KB of header each; three pages, the first 96 KB of each
+ * as written.
  */
 import { type Header, readFieldValue, scanHeader } from '../../mail/header-fields.js'
 import type { SpamPart } from '../spam-message.js'
@@ -21,7 +22,7 @@ const MAX_PAGES = 3
 const MAX_PAGE = 98_304
 
 export interface MimeOutline {
-  /** The message itself first, then what is inside of it, in their order. */
+  /** The message itself first, then the parts in it, in their order. */
   readonly parts: readonly SpamPart[]
   readonly pages: readonly string[]
 }
@@ -76,7 +77,7 @@ function readDeclaredPart(raw: Buffer, header: Header): DeclaredPart {
   }
 }
 
-/** Of a parameter `name` or `filename`, also continued or encoded (RFC 2231); empty: there is none. */
+/** The value of a parameter `name` or `filename`, also continued or encoded (RFC 2231); empty if there is none. */
 function fileNameOf(value: string): string {
   return /;\s{0,80}(?:file)?name(?:\*\d?\*?)?\s{0,9}=\s{0,9}"?([^";\r\n]{1,300})/.exec(value)?.[1]?.trim() ?? ''
 }

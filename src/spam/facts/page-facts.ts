@@ -1,5 +1,5 @@
 /**
- * What an attached web page does once it is opened in a browser, where no filter looks any more.
+ * What an attached web page does once it is opened in a browser, beyond the reach of filters.
  *
  * Limits: the first three pages, 64 KB of each.
  */
@@ -9,9 +9,9 @@ const MAX_PAGES = 3
 const MAX_PAGE = 65_536
 
 export interface PageFacts {
-  /** It asks for a password, or for anything that a form sends away. */
+  /** It has a password field, or a form that is sent to another site. */
   readonly asksForInput: boolean
-  /** It leads elsewhere by itself, or is written by its own script. */
+  /** It redirects by itself, or its own script writes it. */
   readonly unpacksItself: boolean
 }
 

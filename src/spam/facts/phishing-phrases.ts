@@ -1,11 +1,11 @@
 /**
- * Words by which fraud asks for something, in the languages that it is mostly written in: patterns over the
- * beginning and the end of a message in lower case (`SpamFacts.lower`, 8,000 characters).
+ * Phrases by which fraud asks for something, in the languages that it is mostly written in: patterns over the
+ * beginning and the end of a message in lower case (`SpamFacts.lowerText`, 8,000 characters).
  *
- * Honest services use many of them, since fraud imitates those: alone they say little.
+ * Honest services use many of them too, since fraud imitates those: alone they say little.
  */
 
-/** Between words that belong together: up to so many others. */
+/** Other words that may stand between words that belong together. */
 const upToWords = (count: number): string => `(?:[\\wà-ÿ'-]{1,20} ){0,${count}}`
 const wordPattern = (...all: readonly string[]): RegExp => new RegExp(`(?<![\\wà-ÿ])(?:${all.join('|')})(?![\\wà-ÿ])`)
 
@@ -93,7 +93,7 @@ const paymentPhrases = wordPattern(
   `(?:remittance|swift copy|wire transfer|proof of payment|payment advice)`,
 )
 
-/** Haste: what happens unless something is done soon. */
+/** Urgency: what happens unless something is done soon. */
 export const urgencyPhrases = wordPattern(
   `within (?:the next )?(?:12|24|36|48|72) ?(?:hours|hrs|h)`,
   `(?:final|last|urgent) (?:notice|warning|reminder|chance|alert)`,
@@ -104,11 +104,11 @@ export const urgencyPhrases = wordPattern(
   `(?:[úu]ltimo aviso|dernier (?:rappel|avis)|letzte (?:mahnung|erinnerung|warnung)|ultimo avviso|laatste (?:herinnering|waarschuwing))`,
 )
 
-/** To point a camera at a picture. */
+/** Requests to scan a code. */
 export const qrCodePhrases =
   /\bqr[ -]?codes?\b|\bscan (?:[\w'-]{1,12} ){0,6}(?:code|camera|phone)\b|\bc[óo]digo qr\b|\bcode scannen\b|\bqrコード/
 
-/** What the code is to be scanned for, where it is fraud: to log in, not to board. */
+/** Reasons for scanning that are typical of fraud: to log in, not to board. */
 export const loginPhrases =
   /\b(?:2fa|mfa|two[- ]factor|multi[- ]factor|authenticat\w{1,8}|password|credentials?|log ?in|sign ?in|verify|security (?:update|verification|policy)|payroll|salary|benefits?|review (?:the |your )?document|docusign|passwort|contrase[ñn]a|senha|mot de passe)\b/
 

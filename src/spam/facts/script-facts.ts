@@ -1,9 +1,9 @@
 /**
- * Games with letters: words that mix alphabets so as to look like others (Unicode TS 39),
- * letters of odd alphabets that stand for ASCII ones, characters that show nothing.
+ * Tricks with letters: words that mix alphabets to look like other words (Unicode TS 39), unusual letters in place
+ * of ASCII ones, invisible characters.
  */
 
-/** Letters that look like an ASCII letter, the most used ones; a pair of each: what is written, what is read. */
+/** The most used letters that look like an ASCII letter, in pairs: the letter, and what it looks like. */
 const confusablePairs =
   'аaеeоoрpсcуyхxіiѕsјjԁdһhԛqԝwѵvɡgοoαaνvρpτtκkΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXАAВBЕEКKМMНHОOРPСCТTХXІIЅSЈJıi'
 const confusables = new Map(
@@ -18,14 +18,17 @@ const wordPattern = /[\p{L}\p{M}\p{N}]{2,40}/gu
 const latinLetter = /\p{Script=Latin}/u
 const confusableLetter = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
 
-/** As a reader takes it: letters that look like ASCII ones are those, what shows nothing is gone. */
+/** As a person reads it: lookalikes of ASCII letters become those, invisible characters go. */
 export function foldMixedWords(text: string): string {
   const plain = text.normalize('NFKC').replace(invisibleCharacters, '')
   if (!confusableLetter.test(plain)) return plain
   return plain.replace(wordPattern, (one) => (isMixedScript(one) ? foldLetters(one) : one))
 }
 
-/** As `asRead`, and words wholly of another alphabet too, where each of their letters looks like an ASCII one. */
+/**
+ * As `foldMixedWords`, and also words entirely of another alphabet if each of their letters looks like an ASCII
+ * one.
+ */
 export function foldConfusables(text: string): string {
   const plain = text.normalize('NFKC').replace(invisibleCharacters, '')
   if (!confusableLetter.test(plain)) return plain
@@ -36,7 +39,7 @@ function foldLetters(text: string): string {
   return text.replace(/./gu, (letter) => confusables.get(letter) ?? letter)
 }
 
-/** Words of Latin letters and of letters that look like them. */
+/** Words that mix Latin letters and letters that look like them. */
 export function countMixedWords(text: string): number {
   if (!confusableLetter.test(text)) return 0
   return (text.match(wordPattern) ?? []).filter(isMixedScript).length
@@ -46,12 +49,12 @@ export function isMixedScript(one: string): boolean {
   return latinLetter.test(one) && confusableLetter.test(one)
 }
 
-/** A name wholly of another alphabet that reads as an ASCII name. */
+/** A name entirely of another alphabet that reads as an ASCII name. */
 export function isHomograph(name: string): boolean {
   return confusableLetter.test(name) && /^[\x20-\x7e]*$/.test(foldLetters(name))
 }
 
-/** Characters that show nothing and stand between letters of ASCII: there they join nothing. */
+/** Invisible characters between ASCII letters, where they join nothing. */
 export function countInvisibleInWords(text: string): number {
   return (text.match(/[a-z][\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{1,20}(?=[a-z])/gi) ?? []).length
 }

@@ -1,9 +1,9 @@
 /**
- * What several rules need of a message, found out once. Pure; every part of it is bounded.
+ * Facts about a message that several rules need, computed once. Pure; every part is bounded.
  *
- * Limits: of each body the first 40,000 characters. Rules on wording see 6,000 from the beginning, where
- * a message says what it wants, and 2,000 from the end, where it says how to be left alone: a
- * long letter holds every word once.
+ * Limits: the first 40,000 characters of each body. Rules on wording see 6,000 from the beginning, where a message
+ * says what it wants, and 2,000 from the end, where it says how to unsubscribe: a long letter contains every word
+ * once.
  */
 import { type Address, domainOf, localPartOf } from '../../mail/address.js'
 import type { SpamField, SpamMessage } from '../spam-message.js'
@@ -23,23 +23,23 @@ export interface SpamFacts {
   /** By name, in their order. */
   readonly fields: ReadonlyMap<string, readonly string[]>
   readonly html: HtmlFacts
-  /** Of the subject and both bodies as people see them; blanks are single. */
+  /** Of the subject and both bodies as people see them; runs of blanks are one blank. */
   readonly words: string
   /** The beginning and the end of `words`, in lower case. */
   readonly lowerText: string
-  /** The text part, or what the HTML shows where there is none. */
+  /** The text part; without one, the visible text of the HTML. */
   readonly body: string
-  /** Links of the HTML, and what stands in the text. */
+  /** Links of the HTML and web addresses in the text. */
   readonly urls: readonly SpamUrl[]
   readonly images: readonly SpamUrl[]
-  /** Where forms send what is filled in. */
+  /** Targets of forms. */
   readonly forms: readonly SpamUrl[]
-  /** The author or a link is of a top-level domain where names are bought to be thrown away. */
+  /** The author or a link has a top-level domain with mostly throwaway registrations. */
   readonly hasThrowawayDomain: boolean
   readonly impersonation: ImpersonationFacts
-  /** Of web pages that are attached. */
+  /** Of attached web pages. */
   readonly attachedPages: PageFacts
-  /** Of the only or first author. */
+  /** The first author. */
   readonly author: Author | null
 }
 
@@ -48,7 +48,7 @@ export interface Author {
   readonly name: string
   readonly local: string
   readonly domain: string
-  /** Domain that is registered. */
+  /** The registered domain. */
   readonly organization: string
 }
 
@@ -77,7 +77,7 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
   }
 }
 
-/** Values of the field's first; empty where it is missing. */
+/** Value of the first field of that name; empty if there is none. */
 export function firstValueOf(facts: SpamFacts, name: string): string {
   return facts.fields.get(name)?.[0] ?? ''
 }

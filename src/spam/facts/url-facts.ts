@@ -1,5 +1,5 @@
 /**
- * The web addresses of a message, of its links, pictures and plain text, taken apart.
+ * The web addresses of a message's links, pictures and plain text, parsed.
  *
  * Limits: 500 of each kind, 2,000 characters each, the first 256 KB of text.
  */
@@ -15,22 +15,22 @@ export interface SpamUrl {
   /** As written. */
   readonly href: string
   readonly scheme: string
-  /** Before `@` in the authority; empty where there is none. */
+  /** The part of the authority before `@`; empty if there is none. */
   readonly user: string
-  /** As written, in lower case, without port. */
+  /** As written, in lower case, without the port. */
   readonly host: string
   readonly port: string
   readonly path: string
-  /** Domain that is registered; the host where none is known, as for an IP address. */
+  /** The registered domain; the host if there is none, as for an IP address. */
   readonly organization: string
-  /** What is shown in its place; null: it stands for itself. */
+  /** The text shown in its place; null if the address itself is shown. */
   readonly text: string | null
 }
 
 const urlPattern =
   /^([a-z][a-z0-9+.-]{0,20}):\/{0,4}(?:([^/?#@]{0,500})@)?([^/?#:@]{0,300})(?::(\d{0,6}))?([/?#].*)?$/is
 
-/** Null: no address of the web. */
+/** Null if it is not a web address. */
 export function parseSpamUrl(href: string, text: string | null): SpamUrl | null {
   const written = href
     .slice(0, MAX_URL)
@@ -71,7 +71,10 @@ export function findTextUrls(text: string): readonly SpamUrl[] {
   return found
 }
 
-/** The domain that words name, as a reader takes them: an address, or a bare `www.` name; null: they name none. */
+/**
+ * The domain that a link's text names, as a person reads it: an address or a bare `www.` name; null if it names
+ * none.
+ */
 export function findShownDomain(words: string): string | null {
   const found = /^(?:https?:\/\/|www\.)((?:[\p{L}\p{N}_-]{1,63}\.){1,8}[\p{L}]{2,24})(?=[/:?#\s]|$)/iu.exec(
     words.slice(0, 300),

@@ -1,10 +1,10 @@
 /**
- * What rspamd answers to `/checkv2`, read into what we use of it. Pure.
+ * Parses rspamd's answer to `/checkv2`. Pure.
  *
- * Nothing of it is trusted to have its form: what has no score is no answer, whatever else is
- * missing or odd has its usual value. Options of symbols are left out: they are pieces of the message.
+ * Its form is not trusted: an answer without a score is no answer, and anything else that is missing or malformed
+ * gets its default. Options of symbols are left out, because they are pieces of the message.
  *
- * Limits: the first 1,000 symbols are looked at; scores are cut to 1,000 either way.
+ * Limits: the first 1,000 symbols are read; scores are limited to ±1,000.
  */
 import { decodeHeaderText } from '../../mail/header-text.js'
 import { isRecord } from '../../platform/records.js'
@@ -15,12 +15,12 @@ export interface RspamdSymbol {
   readonly description: string
 }
 
-/** In the order of what they do to a message. `soft reject` and `greylist` speak of now, not of the message. */
+/** By increasing severity. `soft reject` and `greylist` concern the moment, not the message. */
 export type RspamdAction = 'none' | 'add header' | 'reject'
 
 export interface RspamdVerdict {
   readonly score: number
-  /** From where rspamd refuses a message. */
+  /** The score from which rspamd refuses a message. */
   readonly requiredScore: number
   readonly action: RspamdAction
   readonly symbols: readonly RspamdSymbol[]
@@ -28,7 +28,7 @@ export interface RspamdVerdict {
 
 const MAX_SYMBOLS = 1_000
 const MAX_SCORE = 1_000
-/** Of rspamd's own configuration; it says null where its actions are not configured. */
+/** From rspamd's configuration; null in the answer if its actions are not configured. */
 const DEFAULT_REQUIRED_SCORE = 15
 
 const actionNames: Readonly<Record<string, RspamdAction>> = {
@@ -39,7 +39,7 @@ const actionNames: Readonly<Record<string, RspamdAction>> = {
   reject: 'reject',
 }
 
-/** Null: it is no answer of rspamd. */
+/** Null if it is not an answer of rspamd. */
 export function parseRspamdVerdict(text: string): RspamdVerdict | null {
   const answer = asRecord(parseJson(text))
   const score = asBoundedNumber(answer?.['score'])

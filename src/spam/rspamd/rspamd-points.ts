@@ -1,20 +1,19 @@
 /**
- * What rspamd's verdict adds to our own score. Pure.
+ * Contributions of rspamd's verdict to our score. Pure.
  *
- * Scale: the score from which rspamd refuses (15 as it is shipped) becomes our least score of
- * spam, and everything below in proportion. What rspamd would mark has at least our least
- * score of `suspicious`, what it would refuse at least that of `spam`: rules of its operator and
- * virus scanners decide there without a score.
+ * Scale: the score from which rspamd refuses (15 by default) becomes our spam threshold, and lower scores are
+ * scaled in proportion. A message that rspamd would mark gets at least our `suspicious` threshold, one that it
+ * would refuse at least our `spam` threshold: its operator's rules and virus scanners decide there without a
+ * score.
  *
- * Merging: both look at the same header, words, addresses and results, so a sum would count each
- * trick twice, and two doubts about an honest newsletter would make it spam. Nor is the one's
- * silence evidence against what the other found, as an average would have it. So where both speak
- * against a message the lower one is taken off again, and the higher one counts. A score below
- * zero speaks for the message, which we hardly ever do ourselves: it counts in full, down to
- * what our own classifier may take away.
+ * Merging: both filters look at the same header, words, addresses and results. A sum would count each trick twice,
+ * and two doubts about an honest newsletter would make it spam; an average would take the silence of one as
+ * evidence against the findings of the other. So if both speak against a message, the lower score is subtracted
+ * again and the higher one counts. A score below zero speaks for the message, which our rules hardly ever do: it
+ * counts in full, down to what our classifier may subtract.
  *
- * The symbols are shown with what they weigh here; the line `RSPAMD` takes up what is left, so
- * that the report adds up. Limit: the 40 heaviest symbols.
+ * Symbols are shown with their scaled weight; the line `RSPAMD` holds the rest, so that the report adds up. Limit:
+ * the 40 heaviest symbols.
  */
 
 import type { SpamContribution } from '../../storage/tables/inbound-tables.js'
@@ -60,7 +59,7 @@ function minScoreOf(action: RspamdAction, { suspicious, spam }: SpamThresholds):
   }
 }
 
-/** Those that weigh something; of a verdict without any, those that are there. */
+/** Symbols with a weight; all of them if none has one. */
 function selectShownSymbols(symbols: readonly RspamdSymbol[]): readonly RspamdSymbol[] {
   const weighty = symbols.filter(({ score }) => score !== 0)
   return (weighty.length > 0 ? weighty : symbols)

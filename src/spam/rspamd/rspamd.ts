@@ -1,12 +1,12 @@
 /**
  * Asks rspamd about a message (`POST /checkv2`).
  *
- * Fails open: whatever goes wrong, the answer is null within five seconds and our own score stands
- * alone. After three failures in a row nobody is asked for ten seconds, then one message tries: a
- * filter that hangs must not hold up all mail. What is wrong is said in the log once a minute.
+ * Fails open: on any failure the result is null within five seconds, and our own score stands alone. After three
+ * failures in a row no request is made for ten seconds, then one message tries: a filter that hangs must not hold
+ * up all mail. Failures are logged once a minute.
  *
- * Bounded: 20 questions at a time, 64 MB of messages that are asked about or wait for it, a
- * megabyte of answer. Header values hold what strangers said: no control character gets into them.
+ * Limits: 20 requests at a time, 64 MB of messages in requests or waiting for one, 1 MB of answer. Header values
+ * come from untrusted input, so control characters are removed.
  */
 import type { Clock } from '../../platform/clock.js'
 import { createHttpPost, type HttpPost } from '../../platform/http-post.js'
@@ -16,14 +16,14 @@ import type { SpamOrigin } from '../spam-message.js'
 import { parseRspamdVerdict, type RspamdVerdict } from './rspamd-answer.js'
 
 export interface RspamdRequest {
-  /** Of the record: rspamd's log names it. */
+  /** Of the record; it appears in rspamd's log. */
   readonly id: string
   readonly raw: Buffer
   readonly origin: SpamOrigin
   readonly recipients: readonly string[]
 }
 
-/** Never rejects; null: rspamd gives no verdict. */
+/** Never rejects; null if there is no verdict. */
 export type CheckWithRspamd = (question: RspamdRequest) => Promise<RspamdVerdict | null>
 
 export interface RspamdLimits {
@@ -43,7 +43,7 @@ export const defaultRspamdLimits: RspamdLimits = {
 }
 
 export interface RspamdDeps {
-  /** Of a worker of rspamd, with or without `/checkv2` at its end. */
+  /** Of an rspamd worker, with or without `/checkv2` at its end. */
   readonly url: URL
   readonly clock: Clock
   readonly log: Log
@@ -77,7 +77,7 @@ export function createRspamdClient({ url, clock, log, limits = defaultRspamdLimi
       const verdict = await checkMessage(post, question)
       return verdict === null ? breaker.recordFailure('its answer is none of rspamd') : breaker.recordSuccess(verdict)
     } catch (error) {
-      // Our own mistakes as well: no message is lost for a filter that is asked by the way.
+      // Errors of our own too: an optional filter must not cost a message.
       return breaker.recordFailure(error instanceof Error ? error.message : String(error))
     } finally {
       memory.release(length)
@@ -111,17 +111,17 @@ export function buildHeaders({ id, origin, recipients }: RspamdRequest): Record<
   }
 }
 
-/** As latin1, so that its bytes are those of UTF-8. */
+/** As Latin-1, so that the octets sent are those of the UTF-8 text. */
 function sanitizeValue(value: string): string {
   return Buffer.from(value.slice(0, MAX_VALUE).replace(/\p{Cc}+/gu, ' ')).toString('latin1')
 }
 
 interface CircuitBreaker {
-  /** False where it may be asked: always while it answers, once after each rest. */
+  /** True while requests are paused: after repeated failures, until a pause ends and one request may try. */
   readonly isOpen: () => boolean
   readonly recordSuccess: <T>(verdict: T) => T
   readonly recordFailure: (reason: string) => null
-  /** Nobody was asked; by default for the last failure. */
+  /** No request was made; by default because of the last failure. */
   readonly recordSkip: (reason?: string) => null
 }
 

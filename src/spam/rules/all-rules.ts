@@ -1,4 +1,4 @@
-/** Every rule of spam scoring, by subject. */
+/** All rules of spam scoring, by subject. */
 import type { SpamRule } from '../spam-rule.js'
 import { attachmentRules } from './attachments.js'
 import { authenticationRules } from './authentication.js'

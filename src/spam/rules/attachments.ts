@@ -1,4 +1,4 @@
-/** What is attached, by its name and its declared type. */
+/** Rules on attachments, by name and declared type. */
 import { hasDirectionOverride } from '../facts/script-facts.js'
 import type { SpamAttachment } from '../spam-message.js'
 import type { SpamRule } from '../spam-rule.js'
@@ -31,13 +31,13 @@ export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_DOUBLE_EXTENSION',
     weight: 4,
-    description: 'an attachment that feigns another type',
+    description: 'an attachment that pretends to be of another type',
     test: hasAttachment((name) => doubleExtension.test(name)),
   },
   {
     name: 'ATTACHED_HIDDEN_EXTENSION',
     weight: 4,
-    description: 'the type of an attachment is far behind its name, or turned around',
+    description: "an attachment's extension is hidden behind many blanks or reversed letters",
     test: hasAttachment((name) => hasDirectionOverride(name) || /\s{8}\.\w{1,5}$/.test(name)),
   },
   {
@@ -51,7 +51,7 @@ export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_MACROS',
     weight: 2,
-    description: 'a document made to hold macros',
+    description: 'a document of a type for macros',
     test: hasAttachment((name) => /\.(?:docm|dotm|xlsm|xltm|xlam|pptm|potm|ppam|xll)$/i.test(name)),
   },
   {
@@ -63,13 +63,13 @@ export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_PAGE_ASKS',
     weight: 2.5,
-    description: 'an attached web page that asks for a password or sends a form away',
+    description: 'an attached web page that asks for a password or submits a form',
     test: ({ attachedPages }) => attachedPages.asksForInput,
   },
   {
     name: 'ATTACHED_PAGE_UNFOLDS',
     weight: 2,
-    description: 'an attached web page that leads elsewhere or is written by its own script',
+    description: 'an attached web page that redirects or is written by its own script',
     test: ({ attachedPages }) => attachedPages.unpacksItself,
   },
   {

@@ -1,8 +1,8 @@
 /**
- * Who it came from, as far as that could be proved, and how the client presents itself. A
- * message of which nothing is known, as one out of a file, gets no word of these rules.
+ * Rules on authentication results and on the client's names. For a message without known origin, such as one from
+ * a file, they do not match.
  *
- * A pass speaks for the name, not for who bears it: so it weighs little.
+ * A pass speaks for the name, not for its owner, so it weighs little.
  */
 
 import { registeredDomainOf } from '../facts/url-facts.js'
@@ -32,7 +32,7 @@ function clientRule(
   return { name, weight, description, test: ({ message }) => message.origin !== null && test(message.origin) }
 }
 
-/** A reverse name that is made of the address: what providers give to homes. */
+/** A reverse name derived from the address, as providers assign to home connections. */
 function hasGenericName({ reverseName, clientAddress }: SpamOrigin): boolean {
   const octets = clientAddress.split('.')
   if (reverseName === null || octets.length !== 4) return false

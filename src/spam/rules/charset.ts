@@ -1,4 +1,4 @@
-/** Games with letters and charsets. */
+/** Rules on tricks with letters and charsets. */
 import { countInvisibleInWords, countMixedWords, hasDirectionOverride } from '../facts/script-facts.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
@@ -14,25 +14,25 @@ export const charsetRules: readonly SpamRule[] = [
   {
     name: 'MIXED_ALPHABETS',
     weight: 2.6,
-    description: 'words whose letters are of several alphabets',
+    description: 'words that mix several alphabets',
     test: (facts) => countMixedWords(allTextOf(facts)) > 1,
   },
   {
     name: 'AUTHOR_MIXED_ALPHABETS',
     weight: 2.5,
-    description: 'a name of the author in letters of several alphabets',
+    description: "an author's name that mixes several alphabets",
     test: ({ message }) => message.from.some(({ name }) => countMixedWords(name) > 0),
   },
   {
     name: 'UNSEEN_CHARACTERS',
     weight: 2,
-    description: 'words split by characters that show nothing',
+    description: 'words split by invisible characters',
     test: (facts) => countInvisibleInWords(allTextOf(facts)) > 2,
   },
   {
     name: 'HEADER_UNSEEN_CHARACTERS',
     weight: 2,
-    description: 'a subject or author with words split by characters that show nothing',
+    description: 'a subject or author with words split by invisible characters',
     test: ({ message }) =>
       countInvisibleInWords(message.subject) > 0 ||
       message.from.slice(0, 5).some(({ name }) => countInvisibleInWords(name) > 0),
@@ -40,13 +40,13 @@ export const charsetRules: readonly SpamRule[] = [
   {
     name: 'SUBJECT_MIXED_ALPHABETS',
     weight: 1.5,
-    description: 'a word of the subject in letters of several alphabets',
+    description: 'a word of the subject mixes several alphabets',
     test: ({ message }) => countMixedWords(message.subject.slice(0, 1_000)) > 0,
   },
   {
     name: 'STYLED_LETTERS',
     weight: 1.8,
-    description: 'a subject or author in letters of mathematics that only look like plain ones',
+    description: 'a subject or author in mathematical letters',
     test: ({ message }) =>
       [message.subject, ...message.from.slice(0, 5).map(({ name }) => name)].some((shown) =>
         /[\u{1d400}-\u{1d7ff}\u{1f130}-\u{1f169}\u24b6-\u24e9]{3}/u.test(shown.slice(0, 1_000)),
@@ -55,20 +55,20 @@ export const charsetRules: readonly SpamRule[] = [
   {
     name: 'TEXT_REVERSED',
     weight: 2,
-    description: 'characters that turn the direction of reading',
+    description: 'characters that change the reading direction',
     test: ({ message }) =>
       hasDirectionOverride(message.subject) || message.from.some(({ name }) => hasDirectionOverride(name)),
   },
   {
     name: 'HEADER_RAW_8BIT',
     weight: 1,
-    description: 'a subject or author in letters that were not encoded',
+    description: 'a subject or author with unencoded non-ASCII letters',
     test: (facts) => nonAscii.test(firstValueOf(facts, 'subject')) || nonAscii.test(firstValueOf(facts, 'from')),
   },
   {
     name: 'CHARSET_MISSING',
     weight: 1.6,
-    description: 'letters beyond ASCII, and no charset',
+    description: 'non-ASCII letters without a charset',
     test: (facts) =>
       /[\u0080-\uffff]{3}/.test(facts.words) &&
       facts.message.parts.every(({ charset }) => charset === '' || charset === 'us-ascii'),
@@ -76,7 +76,7 @@ export const charsetRules: readonly SpamRule[] = [
   {
     name: 'CHARSET_UNKNOWN',
     weight: 1.5,
-    description: 'a charset that nobody knows',
+    description: 'an unknown charset',
     test: ({ message }) =>
       message.parts.some(({ charset }) => charset !== '' && !/^[\w.:+-]{2,40}$/.test(charset.replace(/'/g, ''))) ||
       message.parts.some(({ charset }) => /^(?:default|unknown|x-unknown|none|charset|%.*)$/.test(charset)),
@@ -100,13 +100,13 @@ export const charsetRules: readonly SpamRule[] = [
   {
     name: 'MANY_EXCLAMATIONS',
     weight: 1.3,
-    description: 'exclamation marks in rows',
+    description: 'runs of exclamation marks',
     test: ({ words }) => /!{3}|(?:![^!]{1,80}){5}!/.test(words.slice(0, 10_000)),
   },
   {
     name: 'GAPPED_WORDS',
     weight: 0.3,
-    description: 'words with their letters set apart',
+    description: 'words with spaced letters',
     test: ({ words }) => /\b(?:[A-Z] ){4}[A-Z]\b|\b(?:[a-z][*_.]){4}[a-z]\b/.test(words),
   },
 ]

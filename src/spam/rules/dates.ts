@@ -1,16 +1,16 @@
 /**
- * The Date field against the moment of receiving, never against the clock: an old message that
- * is read again scores as it did.
+ * Rules on the Date field. It is compared with the time of receipt, never with the clock, so an old message keeps
+ * its score when it is scored again.
  */
-import { parseFieldDate } from '../facts/field-date.js'
+import { parseMessageDate } from '../../mail/message-date.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
 const HOUR = 3_600_000
 
-/** Hours that the message says to be written after it came. */
+/** Hours between the Date field and the time of receipt. */
 function hoursAhead(facts: SpamFacts): number {
-  const written = parseFieldDate(firstValueOf(facts, 'date'))
+  const written = parseMessageDate(firstValueOf(facts, 'date'))
   return written === null ? 0 : (written - facts.message.receivedAt) / HOUR
 }
 
@@ -19,13 +19,13 @@ export const dateRules: readonly SpamRule[] = [
   {
     name: 'DATE_UNREADABLE',
     weight: 2.3,
-    description: 'a Date that is none',
-    test: (facts) => firstValueOf(facts, 'date') !== '' && parseFieldDate(firstValueOf(facts, 'date')) === null,
+    description: 'an invalid Date',
+    test: (facts) => firstValueOf(facts, 'date') !== '' && parseMessageDate(firstValueOf(facts, 'date')) === null,
   },
   {
     name: 'DATE_ODD_ZONE',
     weight: 1.6,
-    description: 'a Date in a zone that no place has',
+    description: 'a Date in a time zone that does not exist',
     test: (facts) => {
       const zone = /\d\d:\d\d(?::\d\d)?\s+([+-]?)(\d{2,4})\b/.exec(firstValueOf(facts, 'date'))
       if (zone === null) return false
@@ -35,25 +35,25 @@ export const dateRules: readonly SpamRule[] = [
   {
     name: 'DATE_AHEAD',
     weight: 1.9,
-    description: 'written hours after it came',
+    description: 'dated hours after its receipt',
     test: (facts) => hoursAhead(facts) > 3 && hoursAhead(facts) <= 48,
   },
   {
     name: 'DATE_FAR_AHEAD',
     weight: 2.5,
-    description: 'written days after it came',
+    description: 'dated days after its receipt',
     test: (facts) => hoursAhead(facts) > 48,
   },
   {
     name: 'DATE_LATE',
     weight: 0.5,
-    description: 'written half a day before it came',
+    description: 'dated half a day before its receipt',
     test: (facts) => hoursAhead(facts) < -12 && hoursAhead(facts) >= -96,
   },
   {
     name: 'DATE_FAR_LATE',
     weight: 1.4,
-    description: 'written days before it came',
+    description: 'dated days before its receipt',
     test: (facts) => hoursAhead(facts) < -96,
   },
 ]

@@ -1,4 +1,4 @@
-/** What the header fields say, and what is missing of them. */
+/** Rules on header fields: their values, and those that are missing. */
 import { freeMailDomains } from '../facts/host-kinds.js'
 import { countFields, firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import { registeredDomainOf } from '../facts/url-facts.js'
@@ -16,7 +16,7 @@ function replyOrganizationOf({ message }: SpamFacts): string | null {
     : registeredDomainOf(address.slice(address.lastIndexOf('@') + 1))
 }
 
-/** Names a recipient by the local part of the address: what a program fills in. */
+/** The display name of a recipient is its local part, as programs fill it in. */
 function hasRecipientInSubject({ message }: SpamFacts): boolean {
   const subject = message.subject.toLowerCase()
   return message.to.slice(0, 20).some(({ address }) => {
@@ -76,7 +76,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'REPEATED_FIELDS',
     weight: 1,
-    description: 'a header field twice that must be there once',
+    description: 'a repeated header field that must be unique',
     test: (facts) => singleFields.some((name) => countFields(facts, name) > 1),
   },
   {
@@ -109,25 +109,25 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'SUBJECT_PERCENT',
     weight: 0.7,
-    description: 'percents in the subject',
+    description: 'percentages in the subject',
     test: ({ message }) => /\d\s?%/.test(message.subject),
   },
   {
     name: 'SUBJECT_TAIL',
     weight: 1.9,
-    description: 'a mark far behind the words of the subject',
+    description: 'text after many blanks in the subject',
     test: ({ message }) => /\S\s{5,}\S{1,30}$/.test(message.subject),
   },
   {
     name: 'SUBJECT_SPACED',
     weight: 1,
-    description: 'letters of the subject set apart',
+    description: 'spaced letters in the subject',
     test: ({ message }) => /(?:^|\s)(?:[a-z][\s._*-]){4,}[a-z](?:\s|$)/i.test(message.subject),
   },
   {
     name: 'SUBJECT_NAMES_RECIPIENT',
     weight: 1.5,
-    description: 'the subject calls the recipient by the address',
+    description: "the recipient's address in the subject",
     test: hasRecipientInSubject,
   },
   {
@@ -139,7 +139,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'SUBJECT_OFFER',
     weight: 1.6,
-    description: 'the subject offers, saves or urges',
+    description: 'offers, savings or urgency in the subject',
     test: ({ message }) =>
       /\b(?:free|save|offer|cheap|lowest|discount|guarantee\w*|winner|win|earn|income|cash|credit|debt|mortgage|loans?|rates|limited|urgent\w*|act now|congratulations?|prize|lose weight|singles|hot|sexy?|viagra|casino|insurance|approved|opportunity|business|investment|proposal|fortune|millions?|degrees?|diploma|inkjet|toner|refinanc\w+|prescription|pharmacy|weight|herbal|wealth|profits?|money)\b/i.test(
         message.subject,
@@ -164,14 +164,14 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'AUTHOR_RANDOM',
     weight: 1.3,
-    description: 'digits within or an unreadable row of letters as the address of the author',
+    description: "digits within, or unpronounceable letters as, the author's address",
     test: ({ author }) =>
       author !== null && author.local.length < 24 && /[a-z]\d+[a-z]+\d|[bcdfghjklmnpqrstvwxz]{6}/i.test(author.local),
   },
   {
     name: 'AUTHOR_NAME_IS_OTHER_ADDRESS',
     weight: 2,
-    description: 'the name of the author is the address of somebody else',
+    description: 'the name of the author is the address of another person',
     test: ({ author }) => {
       const named = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
       return (
@@ -184,7 +184,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'AUTHOR_NAME_SHOUTS',
     weight: 0.6,
-    description: 'the name of the author exclaims or offers',
+    description: "exclamations or offers in the author's name",
     test: ({ author }) =>
       /[!$]|\b(?:free|offers?|deals?|save|savings|loans?|mortgage|rewards?|promotions?|specials|winner)\b/i.test(
         author?.name ?? '',
@@ -199,13 +199,13 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'FREE_MAIL_AUTHOR',
     weight: 0.6,
-    description: 'from an address that anybody may have',
+    description: 'from a mailbox that anyone can get',
     test: ({ author }) => author !== null && freeMailDomains.has(author.domain),
   },
   {
     name: 'REPLY_TO_FREE_MAIL',
     weight: 1.2,
-    description: 'answers go to a free mailbox elsewhere',
+    description: 'replies go to a free mailbox elsewhere',
     test: (facts) => {
       const reply = replyOrganizationOf(facts)
       return reply !== null && freeMailDomains.has(reply) && reply !== facts.author?.organization
@@ -214,7 +214,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'REPLY_TO_ELSEWHERE',
     weight: 0.3,
-    description: 'answers go to another organization',
+    description: 'replies go to another organization',
     test: (facts) => {
       const reply = replyOrganizationOf(facts)
       return (
@@ -234,14 +234,14 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'HIGH_PRIORITY',
     weight: 1,
-    description: 'says itself that it is urgent',
+    description: 'is marked as urgent',
     test: (facts) =>
       /^\s*1/.test(firstValueOf(facts, 'x-priority')) || /^\s*high/i.test(firstValueOf(facts, 'importance')),
   },
   {
     name: 'NO_MIME_VERSION',
     weight: 1.1,
-    description: 'typed content without MIME-Version',
+    description: 'a Content-Type without MIME-Version',
     test: (facts) =>
       firstValueOf(facts, 'content-type') !== '' &&
       firstValueOf(facts, 'mime-version') === '' &&

@@ -1,10 +1,13 @@
-/** Where pages of its links are kept, and links that are made for one recipient or lead through another site. */
+/**
+ * Rules on where linked pages are hosted, on links made for one recipient, and on links that lead through another
+ * site.
+ */
 import { isFreeHost, isThrowawayDomain, registeredLabelOf } from '../facts/host-kinds.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamUrl } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-/** Links that are looked at; a message has not more that differ. */
+/** Maximum of links checked; no message has more distinct ones. */
 const MAX_LINKS = 200
 const MAX_PATH = 1_000
 const MAX_LABEL = 63
@@ -17,7 +20,7 @@ const hasForeignUrl =
   (facts: SpamFacts): boolean =>
     foreignUrlsOf(facts).some(test)
 
-/** Pages of large sites that send whoever comes on to anywhere. */
+/** Open redirects of large sites. */
 const redirectors: readonly RegExp[] = [
   /^(?:www\.)?google\.[a-z.]{2,10}\/(?:url\?|amp\/s\/|travel\/clk)/,
   /^(?:www\.)?bing\.com\/ck\//,
@@ -28,7 +31,7 @@ const redirectors: readonly RegExp[] = [
   /^(?:t|go|r|click|lnk|track)\.(?:ly|co|me|sa)\/.{0,100}https?/,
 ]
 
-/** A recipient's address behind `#`, plain or in base64: for a page that fills in who is to log in. */
+/** A recipient's address after `#`, plain or in base64: for a page that fills in the login. */
 function hasRecipientInFragment({ path }: SpamUrl, { message }: SpamFacts): boolean {
   const at = path.indexOf('#')
   if (at === -1) return false
@@ -48,7 +51,7 @@ export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_FREE_HOST',
     weight: 0.3,
-    description: 'a link to a page that anybody may have put there',
+    description: 'a link to a page on a host where anyone can publish',
     test: hasForeignUrl(({ host, path }) => isFreeHost(host, path)),
   },
   {
@@ -63,19 +66,19 @@ export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_THROWAWAY_DOMAIN',
     weight: 0.8,
-    description: 'a link to a top-level domain where names are bought to be thrown away',
+    description: 'a link to a top-level domain of throwaway names',
     test: hasForeignUrl(({ host }) => isThrowawayDomain(host)),
   },
   {
     name: 'AUTHOR_THROWAWAY_DOMAIN',
     weight: 1,
-    description: 'from a top-level domain where names are bought to be thrown away',
+    description: 'from a top-level domain of throwaway names',
     test: ({ author }) => author !== null && isThrowawayDomain(author.domain),
   },
   {
     name: 'URL_INSIDE_WORDPRESS',
     weight: 2,
-    description: 'a link into the inside of a site, where intruders put pages',
+    description: 'a link into the internals of a site, where intruders put pages',
     test: ({ urls }) =>
       urls
         .slice(0, MAX_LINKS)

@@ -1,4 +1,4 @@
-/** Tricks of HTML: what is hidden from people or from filters, and what a mail need not do. */
+/** Rules on HTML: content hidden from people or from filters, and features that mail does not need. */
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
@@ -7,7 +7,7 @@ const hasTag =
   ({ html }: SpamFacts): boolean =>
     names.some((name) => html.tags.has(name))
 
-/** Newsletters hide a line of preview: that much is no trick. */
+/** Newsletters hide a line of preview text: that much is allowed. */
 const MAX_PREVIEW_LENGTH = 400
 
 const countTags = (facts: SpamFacts, name: string): number => facts.html.tags.get(name) ?? 0
@@ -29,27 +29,32 @@ export const htmlRules: readonly SpamRule[] = [
   {
     name: 'HTML_CAMOUFLAGED_TEXT',
     weight: 0.8,
-    description: 'text in the colour of its ground',
+    description: 'text in the colour of its background',
     test: ({ html }) => html.camouflagedCharacters > 8,
   },
   {
     name: 'HTML_BROKEN_WORDS',
     weight: 2,
-    description: 'words broken by what nobody sees',
+    description: 'words broken by invisible markup',
     test: ({ html }) => html.brokenWords > 1,
   },
   {
     name: 'HTML_ENCODED_LETTERS',
     weight: 0.9,
-    description: 'plain letters written as codes',
+    description: 'plain letters written as character references',
     test: ({ html }) => html.encodedLetters > 5,
   },
   { name: 'HTML_SCRIPT', weight: 0.2, description: 'a script', test: hasTag('script') },
-  { name: 'HTML_HANDLERS', weight: 1.1, description: 'code in attributes', test: ({ html }) => html.eventHandlers > 0 },
+  {
+    name: 'HTML_HANDLERS',
+    weight: 1.1,
+    description: 'scripts in attributes',
+    test: ({ html }) => html.eventHandlers > 0,
+  },
   {
     name: 'HTML_FRAMES',
     weight: 0.4,
-    description: 'foreign pages or objects within',
+    description: 'embedded pages or objects',
     test: hasTag('iframe', 'frame', 'frameset', 'object', 'embed', 'applet'),
   },
   { name: 'HTML_FORM', weight: 0.2, description: 'a form to fill in', test: hasTag('form') },
@@ -62,7 +67,7 @@ export const htmlRules: readonly SpamRule[] = [
   {
     name: 'HTML_REFRESH',
     weight: 2,
-    description: 'sends its reader elsewhere by itself',
+    description: 'redirects by itself',
     test: ({ html }) => html.hasRefresh,
   },
   {
@@ -80,7 +85,7 @@ export const htmlRules: readonly SpamRule[] = [
   {
     name: 'HTML_FRAGMENT',
     weight: 1,
-    description: 'HTML that lacks its frame',
+    description: 'HTML without its outer elements',
     test: ({ message, html }) => message.html !== null && !(html.tags.has('html') && html.tags.has('body')),
   },
   {

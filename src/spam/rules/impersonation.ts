@@ -1,9 +1,9 @@
 /**
- * Who a message says it is from, against what it is: brands in the names of foreign senders, names that are
- * made to look like theirs, links that say one thing and lead elsewhere.
+ * Rules on impersonation: brand names of unrelated senders, lookalike names, links whose text names one site and
+ * whose address another.
  *
- * The classifier sees words one by one and none of these relations, so they are evidence beside
- * its own (`own-points.ts`).
+ * The classifier sees single words and none of these relations, so they are independent evidence
+ * (`own-points.ts`).
  */
 import { hasServiceWord } from '../facts/brand-match.js'
 import { isFormHost, isFreeHost, isFreeMail, isShortener } from '../facts/host-kinds.js'
@@ -12,15 +12,15 @@ import type { SpamFacts } from '../facts/spam-facts.js'
 import { findShownDomain, registeredDomainOf, type SpamUrl } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-/** Recipients that are looked at. */
+/** Maximum of recipients checked. */
 const MAX_RECIPIENTS = 20
-/** Shorter names of organizations are words. */
+/** Shorter organization names are ordinary words. */
 const MIN_ORGANIZATION_LENGTH = 5
 
 const organizationOf = (address: string): string =>
   registeredDomainOf(address.slice(address.lastIndexOf('@') + 1).toLowerCase())
 
-/** `Orchard Support` or `orchard.example`, to somebody at orchard.example, from elsewhere. */
+/** `Orchard Support` or `orchard.example`, sent to a mailbox at orchard.example from elsewhere. */
 function isPosingAsRecipient({ message, author }: SpamFacts): boolean {
   const name = (author?.name ?? '').slice(0, 200).toLowerCase()
   if (author === null || name === '') return false
@@ -39,7 +39,7 @@ function isPosingAsRecipient({ message, author }: SpamFacts): boolean {
   })
 }
 
-/** A company's office that is answered at a mailbox anybody may have. */
+/** A company's department that answers from a free mailbox. */
 function isOfficeAtFreeMail({ message, author }: SpamFacts): boolean {
   if (author === null || !officeWords.test(author.name.slice(0, 200))) return false
   const reply = message.replyTo.find(({ address }) => address !== null)?.address
@@ -47,7 +47,7 @@ function isOfficeAtFreeMail({ message, author }: SpamFacts): boolean {
   return isFreeMail(domain.toLowerCase())
 }
 
-/** `IT Helpdesk`, `Mail Server`: whoever writes so is of one's own house, or of none. */
+/** `IT Helpdesk`, `Mail Server`: an honest one writes from the recipient's own organization. */
 function isExternalOffice({ message, author, impersonation }: SpamFacts): boolean {
   if (author === null || !genericOfficeName.test(author.name.slice(0, 200))) return false
   if (message.to.some(({ address }) => address !== null && organizationOf(address) === author.organization))
@@ -62,8 +62,8 @@ const officeWords =
   /\b(?:support|security|accounts?|billing|department|dept|helpdesk|help desk|notifications?|customer (?:service|care)|administrator|admin|it desk|human resources|bank|inc|ltd|llc|gmbh|corp(?:oration)?|logistics|compliance|refund|claims?|foundation|organi[sz]ation|united nations|ministry|kundenservice|suporte|atendimento|soporte|servizio)\b/i
 
 /**
- * A link shows a name that is neither where it leads nor the author's own: links of one's own may be counted
- * by a service. The name of a brand is the author's own by a pass of DMARC alone.
+ * A link's text names a domain that is neither the link's nor the author's own: services may count clicks on an
+ * author's links. The name of a brand is the author's own only by a DMARC pass.
  */
 function hasFeignedTarget({ urls, author, message, impersonation }: SpamFacts): boolean {
   const proved = message.authentication?.dmarc === 'pass' || !impersonation.noLinkToAuthorBrand
@@ -81,7 +81,7 @@ const findFreeHostLinks = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
         organization !== author?.organization && (isFreeHost(host, path) || isShortener(host)),
     )
 
-/** A prize for answers to a form is what honest surveys offer too. */
+/** Honest surveys offer a prize for answers to a form too. */
 function isPhishingAtFreeHost(facts: SpamFacts): boolean {
   const links = findFreeHostLinks(facts)
   if (links.length === 0) return false
@@ -91,14 +91,14 @@ function isPhishingAtFreeHost(facts: SpamFacts): boolean {
   return hasForeignBrand(facts) || (phishingTopics.size > 0 && !isSurvey)
 }
 
-/** Three links to the author's own organization: who writes of others has pages of one's own. */
+/** Three links to the author's own organization: an author who writes about others has pages of their own. */
 const hasOwnLinks = ({ urls, author }: SpamFacts): boolean =>
   urls.filter(({ organization }) => organization === author?.organization).length > 2
 
 const hasForeignBrand = ({ impersonation }: SpamFacts): boolean =>
   impersonation.impersonatedBrands.length + impersonation.subjectBrands.length > 0
 
-/** A code to scan instead of a link: a picture, words of scanning, and what to log in to. */
+/** A code to scan instead of a link: a picture, words of scanning, and something to log in to. */
 function hasLoginQrCode({ message, html, lowerText }: SpamFacts): boolean {
   const pictures =
     html.imageCount > 0 ||
@@ -122,7 +122,7 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'BRAND_DISGUISED',
     weight: 2,
-    description: 'the name of a company in letters that only look like its own',
+    description: "a company's name in lookalike letters",
     test: ({ impersonation }) =>
       [...impersonation.impersonatedBrands, ...impersonation.subjectBrands].some(({ disguised }) => disguised),
   },
@@ -155,7 +155,7 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'LURE_AT_FREE_HOST',
     weight: 2,
-    description: 'asks for something at a page that anybody may have put there',
+    description: 'asks for something on a page at a host where anyone can publish',
     test: isPhishingAtFreeHost,
   },
   {
@@ -167,7 +167,7 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'LURE_IN_HASTE',
     weight: 0.8,
-    description: 'asks for something in the name of another, and soon',
+    description: 'asks for something urgently in the name of another',
     test: (facts) =>
       facts.impersonation.phishingTopics.size > 0 &&
       facts.impersonation.isUrgent &&
@@ -194,13 +194,13 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'OFFICE_AT_FREE_MAIL',
     weight: 1.3,
-    description: 'an office of a company that is written to at a free mailbox',
+    description: "a company's department with a free mailbox",
     test: isOfficeAtFreeMail,
   },
   {
     name: 'QR_TO_LOG_IN',
     weight: 2.8,
-    description: 'a picture to be scanned in order to log in',
+    description: 'a code to scan in order to log in',
     test: hasLoginQrCode,
   },
   {

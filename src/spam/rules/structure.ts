@@ -1,17 +1,17 @@
-/** How a message is built: which bodies it has, and how they are written. */
+/** Rules on the structure of a message: which bodies it has and how they are written. */
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
 const longWordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []
 
-/** Of the first words of the one, how many are in the other. */
+/** The share of the first text's first words that the other text contains. */
 function sharedWordRatio(one: string, other: string): number {
   const all = new Set(longWordsOf(other))
   const some = longWordsOf(one).slice(0, 200)
   return some.length === 0 ? 1 : some.filter((word) => all.has(word)).length / some.length
 }
 
-/** A short notice under a picture of its sender's name: some words, and a link to the author's own organization. */
+/** A short notice below a picture of its sender's name: some words, and a link to the author's own organization. */
 function isShortNotice({ html, urls, author, hasThrowawayDomain, impersonation }: SpamFacts): boolean {
   if (hasThrowawayDomain || impersonation.impersonatedBrands.length > 0 || visibleLengthOf(html) < MIN_NOTICE_LENGTH)
     return false
@@ -49,7 +49,7 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'PICTURE_IS_LINK',
     weight: 1.6,
-    description: 'hardly any words, and a picture that it brings itself as its link',
+    description: 'hardly any words, and an attached picture as its link',
     test: ({ html, images, urls, message }) =>
       message.html !== null &&
       images.length === 0 &&
@@ -66,7 +66,7 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'BASE64_PLAIN_TEXT',
     weight: 1.5,
-    description: 'text of one-byte letters hidden in base64',
+    description: 'single-byte text hidden in base64',
     test: ({ message }) =>
       message.parts.some(
         ({ contentType, charset, encoding, attached }) =>

@@ -1,4 +1,4 @@
-/** Where its links lead, and how they are written. */
+/** Rules on where links lead and how they are written. */
 
 import { domainToUnicode } from 'node:url'
 import { shorteners } from '../facts/host-kinds.js'
@@ -7,7 +7,7 @@ import type { SpamFacts } from '../facts/spam-facts.js'
 import { findShownDomain, type SpamUrl } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-/** Of the recipients, so many are looked for. */
+/** Maximum of recipients searched for. */
 const MAX_ADDRESSES = 20
 
 const hasUrl =
@@ -20,7 +20,10 @@ const hasUrlOrImage =
   ({ urls, images }: SpamFacts): boolean =>
     urls.some(test) || images.some(test)
 
-/** A name of the author's own that leads to a service which counts clicks is no lie, where it is proved to be the author's. */
+/**
+ * A link text that names the author's own domain is honest even if the address is that of a click-counting
+ * service, provided that DMARC proves the domain.
+ */
 function hasMisleadingText({ urls, author, message }: SpamFacts): boolean {
   const own = message.authentication?.dmarc === 'pass' ? author?.organization : undefined
   return urls.some(({ text, organization }) => {
@@ -31,7 +34,7 @@ function hasMisleadingText({ urls, author, message }: SpamFacts): boolean {
 
 function isLookalikeHost({ host }: SpamUrl): boolean {
   const name = /xn--/.test(host) ? domainToUnicode(host) : host
-  // Under a top-level domain of its own alphabet a name is what it says.
+  // A name below a top-level domain of its own alphabet is no disguise.
   const ascii = /\.[a-z]{2,24}$/.test(name)
   return name.split('.').some((label) => isMixedScript(label) || (ascii && isHomograph(label)))
 }
@@ -133,7 +136,7 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_REMOVAL',
     weight: 0.9,
-    description: 'a link by which to be removed',
+    description: 'a link for removal from a list',
     test: hasUrl(
       ({ path, host }) =>
         /\b(?:remove|removal|opt-?out|unsub\w*|optout|nomore|takemeoff)/i.test(path.slice(0, 500)) ||
@@ -155,7 +158,7 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_AFFILIATE',
     weight: 0.2,
-    description: 'a link that counts for whom it is clicked',
+    description: 'a link that identifies who clicks it',
     test: hasUrl(({ path }) =>
       /[?&/](?:aff?(?:iliate)?_?(?:id)?|affid|refid|partner|sid|pid|campaign)=\w/i.test(path.slice(0, 500)),
     ),

@@ -1,4 +1,4 @@
-/** Words of fraud: money from afar, threats, gift cards, chain letters. */
+/** Rules on the wording of fraud: money from afar, threats, gift cards, chain letters. */
 import { type SpamRule, wordingRule } from '../spam-rule.js'
 
 export const fraudWording: readonly SpamRule[] = [

@@ -1,6 +1,6 @@
 /**
- * Words of present-day fraud: what it promises or threatens so that a link is followed. Where the account
- * itself is said to be in danger (`FRAUD_ACCOUNT`), these say it once more and count nothing.
+ * Rules on the wording of phishing: what it promises or threatens so that a link is followed. If the account
+ * itself is said to be in danger (`FRAUD_ACCOUNT`), these would repeat it and do not count.
  */
 import type { PhishingTopic } from '../facts/phishing-phrases.js'
 import type { SpamRule } from '../spam-rule.js'
@@ -31,7 +31,7 @@ export const phishingWording: readonly SpamRule[] = [
   {
     name: 'GREETS_ADDRESS',
     weight: 1,
-    description: 'greets its reader by an address instead of a name',
+    description: 'greets the recipient by address instead of name',
     test: ({ lowerText }) =>
       /\b(?:dear|hello|hi|attention|greetings|hey|hallo|ol[áa]|hola|bonjour|ciao)[ ,:]{1,3}(?:user )?[\w.+-]{1,64}@[\w-]{1,63}\./.test(
         lowerText,
@@ -40,7 +40,7 @@ export const phishingWording: readonly SpamRule[] = [
   {
     name: 'SAYS_DEAR_ABROAD',
     weight: 0.7,
-    description: 'calls its reader by no name, in another language than English',
+    description: 'addresses the recipient without a name, in a language other than English',
     test: ({ lowerText }) =>
       /(?<![a-zà-ÿ])(?:sehr geehrter? (?:kunde|nutzer|benutzer|inhaber|mitglied)|lieber? (?:kunde|nutzer)|estimado(?:\(a\)|\/a)? (?:cliente|usuario)|prezado(?:\(a\))? (?:cliente|usu[áa]rio)|caro cliente|ch[eè]re? (?:client|utilisateur|abonn[ée])|gentile (?:cliente|utente)|geachte (?:klant|gebruiker))/.test(
         lowerText,

@@ -1,4 +1,4 @@
-/** Wares that strangers are offered again and again. */
+/** Rules on products that are typically offered in unsolicited mail. */
 import { type SpamRule, wordingRule } from '../spam-rule.js'
 
 export const productWording: readonly SpamRule[] = [

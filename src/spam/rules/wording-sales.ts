@@ -1,4 +1,4 @@
-/** Words of those who sell to strangers. All are common words: only together do they weigh. */
+/** Rules on the wording of unsolicited sales. All are common words: they weigh only together. */
 import { type SpamRule, wordingRule } from '../spam-rule.js'
 
 export const salesWording: readonly SpamRule[] = [
@@ -23,7 +23,7 @@ export const salesWording: readonly SpamRule[] = [
   wordingRule(
     'SAYS_OPTED_IN',
     0.8,
-    'claims that it was asked for',
+    'claims that it was requested',
     /\b(?:opt(?:ed)?[ -]?in\b|you (?:are|were) receiving this|you received this|because you (?:have )?(?:signed|subscribed|registered|opted|requested|expressed)|you (?:have )?(?:requested|expressed) (?:an )?interest|partner (?:web ?)?sites?|permission[- ]based)/,
   ),
   wordingRule(
@@ -53,7 +53,7 @@ export const salesWording: readonly SpamRule[] = [
   wordingRule(
     'SAYS_ACT_NOW',
     0.2,
-    'to be quick',
+    'urgency',
     /\bact (?:now|fast|today|quickly|immediately)|\b(?:limited|special)[- ](?:time|offer)|\border (?:now|today|yours)|\b(?:call|apply|join|buy|sign up|enroll|start|visit|subscribe) (?:us )?(?:now|today)\b|\bdon'?t (?:miss|wait|delay|hesitate)|\boffer (?:expires|ends|is limited)|\bwhile supplies|\bhurry\b|\bright now\b.{0,40}\bcall\b/,
   ),
   wordingRule(
@@ -83,7 +83,7 @@ export const salesWording: readonly SpamRule[] = [
   wordingRule(
     'SAYS_BULK_MAIL',
     0.8,
-    'sells mail to strangers',
+    'sells bulk mail',
     /\b(?:bulk e?-?mail|e?-?mail (?:marketing|addresses on|blast|list|lists|leads)|million (?:fresh |e-?mail )?(?:e-?mail )?addresses|mass (?:e-?)?mail|targeted (?:e-?mail|leads|traffic)|bullet[- ]?proof|search engines? (?:submission|placement|ranking|optimi\w+))/,
   ),
   wordingRule(
@@ -95,13 +95,13 @@ export const salesWording: readonly SpamRule[] = [
   wordingRule(
     'SAYS_AMAZING',
     1,
-    'wonders',
+    'miracle claims',
     /\b(?:amazing|incredibl[ey]|miracle|revolutionary|breakthrough|unbelievable|once[- ]in[- ]a[- ]life ?time|secrets? (?:of|to|revealed)|you won'?t believe|what are you waiting|change your life)\b/,
   ),
   wordingRule(
     'SAYS_DEAR',
     1.5,
-    'calls its reader by no name',
+    'addresses the recipient without a name',
     /(?:^|\s)(?:dear|hello|attention|attn|greetings)[ ,:]{1,3}(?:sir|madam|friend|customer|client|subscriber|member|user|homeowner|home owner|web ?master|investor|candidate|beneficiary|business|reader|sirs|valued|account|email|fellow|internet|consumer|partner|ceo|president|opt)/,
   ),
   wordingRule(
@@ -113,7 +113,7 @@ export const salesWording: readonly SpamRule[] = [
   wordingRule(
     'SAYS_TELLS_FRIENDS',
     0.1,
-    'to be passed on',
+    'asks to be passed on',
     /\b(?:forward this|tell (?:a|your) friends?|pass (?:this|it) (?:on|along))\b/,
   ),
   wordingRule(

@@ -118,7 +118,7 @@ t.test('due entries of a lane are postponed, no later than their maximum age, an
   const wanted = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
   const due = { at: 101_000 }
   const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
-  const postpone = (most = 500) => database.commit([postponeLane({ ...wanted, ...limits, most })])
+  const postpone = (maxEntries = 500) => database.commit([postponeLane({ ...wanted, ...limits, maxEntries })])
   const fresh = await entryOf(database, 'fresh@b.test', due)
   const noticed = await entryOf(database, 'noticed@b.test', due)
   const overdue = await entryOf(database, 'overdue@b.test', { at: 85_000 })

@@ -12,7 +12,7 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../../src/messages/queue/settle.js'
-import { rollUp } from '../../../src/messages/states.js'
+import { rollUp } from '../../../src/messages/roll-up.js'
 import type { Database } from '../../../src/storage/database.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import type { RecipientStatus } from '../../../src/storage/tables/email-tables.js'

@@ -1,4 +1,4 @@
-/** The message itself: size, form, dangerous parts. */
+/** Replies about the message itself: size, form, dangerous parts. */
 import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfContent: readonly ReplyPattern[] = [

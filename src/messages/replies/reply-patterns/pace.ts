@@ -1,13 +1,13 @@
-/** Come back later, or more slowly. */
+/** Replies that ask us to come back later, or to slow down. */
 import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfPace: readonly ReplyPattern[] = [
-  // Greylisting passes by definition, also where it comes as 550 or 554.
+  // Greylisting is temporary by definition, even as 550 or 554.
   { reason: 'greylisted', texts: [/gr[ae]y-? ?list/i], temporary: true },
   {
     reason: 'greylisted',
     texts: [
-      // Mimecast, Yandex, and home-made ones.
+      // Mimecast, Yandex, and others.
       /internal resources? (is|are) temporarily unavailable/i,
       /please come back later/i,
       /(new|unknown|first[- ]time) sender.{0,40}\b(again|later|retry)/i,
@@ -15,7 +15,7 @@ export const patternsOfPace: readonly ReplyPattern[] = [
     when: { codes: [421, 450, 451, 452] },
   },
   {
-    // Slowed down because of what they think of us, not because of the pace.
+    // Slowed down because of our reputation, not because of the pace.
     reason: 'spam-block',
     texts: [
       /(rate.?limited|deferred|delayed|throttled).{0,80}(reputation|complaint|unsolicited)/i,
@@ -29,7 +29,7 @@ export const patternsOfPace: readonly ReplyPattern[] = [
     temporary: true,
   },
   {
-    // RFC 5321 section 4.5.3.1.10: 552 for too many recipients is to be taken as 452.
+    // RFC 5321 section 4.5.3.1.10: 552 for too many recipients is to be treated as 452.
     reason: 'rate-limited',
     texts: [/too many recipients/i],
     when: { codes: [552] },

@@ -1,6 +1,6 @@
 /**
- * Codes that providers and programs put between their words, with the meaning that their makers
- * publish. Before all words: `AUP#CDRBL` explains a "sender rejected" beside it.
+ * Codes that providers and programs put into their text, with the published meaning. They precede all phrases:
+ * `AUP#CDRBL` explains a "sender rejected" beside it.
  */
 import type { ReplyPattern } from './pattern.js'
 

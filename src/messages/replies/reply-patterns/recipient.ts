@@ -1,4 +1,4 @@
-/** The mailbox and its domain. Only here can a reply suppress an address: keep these narrow. */
+/** Replies about the mailbox and its domain. Only these suppress an address: keep them narrow. */
 import type { ReplyPattern } from './pattern.js'
 import {
   absentWords,
@@ -14,7 +14,7 @@ import {
 
 const spareWords = '(?:more |free |disk |storage |mail ?box |enough )?'
 
-/** What a full mailbox says of itself in the words of pace: to be read before those. */
+/** Full mailboxes in words that also mean pace: to be matched before those. */
 export const patternsOfFullMailbox: readonly ReplyPattern[] = [
   {
     reason: 'mailbox-full',
@@ -143,7 +143,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     ],
   },
   {
-    // Hotmail, GMX and the text that RFC 5321 itself gives 550.
+    // Hotmail, GMX, and the example text of RFC 5321 for 550.
     reason: 'bad-mailbox',
     texts: [
       /(mailbox|account|user|recipient) (is )?(unavailable|not available)(?!.{0,40}(access denied|try|temporar|busy|lock|block))/i,
@@ -151,7 +151,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     when: { codes: [550, 551, 553, 554] },
   },
   {
-    // Exchange Online's edge blocking says only this of an unknown recipient.
+    // Exchange Online's edge blocking sends only this for an unknown recipient.
     reason: 'bad-mailbox',
     texts: [/recipient address(es)? rejected ?: access denied/i],
     when: { status: '4.1' },
@@ -163,7 +163,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     when: { status: '1.', stages: ['rcpt'], codes: [550] },
   },
   {
-    // Of their own lookup, and to be repeated: no verdict on the domain, whatever the code.
+    // A failed lookup on their side, to be repeated: no verdict on the domain, whatever the code.
     reason: 'dns',
     texts: [
       /host not found,? (please )?try again|\bservfail\b|(temporary|transient) .{0,30}\b(dns|name server|look-?up|resol)/i,

@@ -1,8 +1,8 @@
-/** What they think of our address, our domain or this message: blocklists, reputation, spam. */
+/** Replies about our address, our domain or this message: blocklists, reputation, spam. */
 import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfReputation: readonly ReplyPattern[] = [
-  // A list of links is about the message, though it is a blocklist too.
+  // A block list of links concerns the message.
   { reason: 'spam-content', texts: [/black-?list\w{0,20} (url|link)|\bs?ur(i?)bl\b|listed (url|link)/i] },
   {
     reason: 'spam-block',
@@ -24,7 +24,7 @@ export const patternsOfReputation: readonly ReplyPattern[] = [
       /\((BL|NOWL)\)|\bHL:(REP|IPB|ISB)\b|\((RTR|DYN|CON|RLY|SCBL)\S{0,4}:|service refused?\b/i,
     ],
   },
-  // Gmail excuses its care for form with spam.
+  // Gmail refuses messages of wrong form with a text about spam.
   { reason: 'content', texts: [/not rfc ?\d{1,9} compliant/i] },
   {
     reason: 'spam-content',

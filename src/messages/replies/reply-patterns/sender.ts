@@ -1,16 +1,16 @@
-/** Who we say we are: authentication, reverse DNS, the sender address, the right to relay. */
+/** Replies about the sender: authentication, reverse DNS, the sender address, relaying. */
 import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfSender: readonly ReplyPattern[] = [
   {
-    // RFC 3463 X.1.7 and X.1.8, RFC 7505 X.7.27: whatever does not exist, it is the sender's.
+    // RFC 3463 X.1.7 and X.1.8, RFC 7505 X.7.27: whatever does not exist belongs to the sender.
     reason: 'sender-rejected',
     texts: [/^(?!.{0,200}\b(recipient|rcpt|user unknown|mailbox))/i],
     when: { statuses: ['1.7', '1.8'] },
   },
   { reason: 'sender-rejected', texts: [/\b(sender|mail from|return path)\b.{0,40}null ?mx/i] },
   {
-    // Before all about mailboxes: Exim quotes "No Such User Here" of the *sender's* server.
+    // Before all rows about mailboxes: Exim quotes "No Such User Here" of the *sender's* server.
     reason: 'sender-rejected',
     texts: [
       /sender verif|verif\w{1,30} failed for/i,

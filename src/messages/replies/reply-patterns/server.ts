@@ -1,4 +1,4 @@
-/** The other side's rules and troubles: last, since these words also garnish every other refusal. */
+/** Replies about the server's own rules and problems: last, since these phrases also accompany every other refusal. */
 import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfServer: readonly ReplyPattern[] = [
@@ -17,7 +17,7 @@ export const patternsOfServer: readonly ReplyPattern[] = [
       /(must|require)\w{0,20} .{0,40}\b(tls|encrypt)|encryption (is )?(requir|need)/i,
     ],
   },
-  // Exchange: a group or person that takes mail from its own organisation alone.
+  // Exchange: a group or person that accepts mail only from its own organization.
   { reason: 'policy', texts: [/\b(AuthRequired|NotAuthorized)\b/] },
   {
     reason: 'credentials',

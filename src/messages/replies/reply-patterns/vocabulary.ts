@@ -1,10 +1,10 @@
 /**
- * The words out of which sentences about mailboxes are made: what it is called, what is said of it.
+ * The vocabulary of sentences about mailboxes: names of a mailbox, and what is said of it.
  *
  * Parts of patterns, joined by `sentence`. Every repetition has a bound.
  */
 
-/** Before a noun: then it is ours, or our sender's or host's, that is spoken of. */
+/** Before a noun: it then names our mailbox, our sender or our host. */
 const notOurs =
   "(?<!\\b(?:(?:for|of) (?:this|the|that|your)|your|our|sender|sender's|senders|sending|source|from|client|ip|host|hostname|server|remote|network|return|mx|dns|smtp|login|reply|reply[ -]to|web)[ -](?:e-?mail |mail )?)"
 
@@ -17,7 +17,7 @@ export const mailbox = `${notOurs}\\b(?:${nouns})\\S{0,3}`
 /** The same after an adjective. */
 export const mailboxNoun = `(?:${nouns}|local[ -]part)`
 
-/** Up to five words between what is spoken of and what is said, none of which changes the subject. */
+/** Up to five words between subject and predicate, none of which changes the subject. */
 export const gap =
   '(?: (?!domain|host|mx\\b|server|relay|sender|client|dns|ip\\b|command|message|polic|password|credential|auth|login|access|from\\b|by\\b|but\\b|\\W?\\d{1,3}\\.\\d)\\S{1,80}){0,5}'
 
@@ -27,19 +27,19 @@ export const linkingVerb =
 export const negation =
   '(?:does|do|did|is|was|are|has) ?(?:not|n.t|no)|do[se]{1,2}n.?t|dose not|don.t|didn.t|isn.t|wasn.t'
 
-/** Of a mailbox that is none. */
+/** The mailbox does not exist. */
 export const absentWords =
   '(?:unknown|undefined|non-?exist\\w{1,4}|inexist\\w{1,4}|unrouteable|un-?recogni[sz]ed|invalid|illegal|incorrect|not (?:an? )?(?:known|found|listed|recogni[sz]ed|exist\\w{0,3}|be found|defined|registered|valid|in (?:our|the|this|my)|here\\b|on this|local\\b|hosted|deliverable))'
 
-/** Of a mailbox that was one. */
+/** The mailbox no longer exists. */
 export const goneWords =
   '(?:deleted|removed|moved|renamed|retired|no longer (?:on|valid|available|exists?|in use|here|with|used|active|monitored|registered|work\\w{0,3}|employed|known))'
 
-/** Of a mailbox that is not used. */
+/** The mailbox is not in use. */
 export const inactiveWords =
   '(?:disabled|suspended|de-?activated|inactive|frozen|locked|discontinued|closed|expired|terminated|not (?:yet )?activ(?:e|ated)\\b|dormant|abandoned|on hold|(?:temporarily )?limited)'
 
-/** One part after another, in whichever case. */
+/** One part after another, in any case. */
 export function phrasePattern(...parts: readonly string[]): RegExp {
   return new RegExp(parts.join(''), 'i')
 }

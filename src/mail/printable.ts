@@ -1,0 +1,11 @@
+/** Untrusted text made fit for headers, logs, pages and SMTP replies: what may not be shown becomes a question mark. */
+
+/** Printable ASCII alone. */
+export function toPrintableAscii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/gu, '?')
+}
+
+/** Without control and format characters, line and paragraph separators, and halves of surrogate pairs. */
+export function toPrintableText(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
+}

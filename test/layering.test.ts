@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ruleOffences } from './helpers/code-rules.js'
-import { layeringOffences, type Source } from './helpers/layering.js'
+import { ruleOffences } from './helpers/code/code-rules.js'
+import { layeringOffences, type Source } from './helpers/code/layering.js'
 
 const source = (path: string, ...lines: readonly string[]): Source => ({
   path,

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type BoundedExpression, boundedExpressions } from './fixtures/bounded-expressions.js'
-import { type Expression, expressionsBelow, expressionsOf } from './helpers/expressions.js'
-import { createGrowthJudge, type Growth, readRecord, recheckVersion } from './helpers/judge-expression.js'
+import { type Expression, expressionsBelow, expressionsOf } from './helpers/code/expressions.js'
+import { createGrowthJudge, type Growth, readRecord, recheckVersion } from './helpers/code/judge-expression.js'
 
 const judge = await createGrowthJudge()
 const found = expressionsBelow('src')

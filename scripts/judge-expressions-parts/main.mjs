@@ -9,8 +9,8 @@
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { check } from 'recheck'
-import { expressionsBelow } from '../../dist/test/helpers/expressions.js'
-import { readRecord, recheckVersion, recordFile } from '../../dist/test/helpers/judge-expression.js'
+import { expressionsBelow } from '../../dist/test/helpers/code/expressions.js'
+import { readRecord, recheckVersion, recordFile } from '../../dist/test/helpers/code/judge-expression.js'
 
 /** Milliseconds: what is judged sooner is judged anew by each run of the test. */
 const soon = 30

@@ -8,7 +8,7 @@ import { parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
 import { parseQuery } from '../../dist/src/dns/query.js'
 import { formatForDisplay, tryParseAddress, tryParseDomainName } from '../../dist/src/mail/address.js'
-import { readFieldValue, scanHeader } from '../../dist/src/mail/header-fields.js'
+import { readFieldValue, scanHeader, scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { decodeHeaderText } from '../../dist/src/mail/header-text.js'
 import { checkLinesInSteps } from '../../dist/src/mail/line-check.js'
 import { isUnambiguous, parseMailboxList, truncateList } from '../../dist/src/mail/mailbox-list.js'
@@ -34,6 +34,8 @@ import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppress
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
+const shortMessage = Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n')
+const parsed = (raw, parts) => ({ raw, header: scanHeaderOrEmpty(raw), parts })
 const none = { kind: 'no-domain' }
 const silentDns = { records: async () => none, mx: async () => none, addresses: async () => none }
 const client = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
@@ -182,21 +184,17 @@ export const parsers = [
   {
     name: 'spam rules and words, text',
     inputs: texts,
-    read: tolerant((text) =>
-      analyzeContent(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, text }, circumstances),
-    ),
+    read: tolerant((text) => analyzeContent(parsed(shortMessage, { ...nothing, text }), circumstances)),
   },
   {
     name: 'spam rules and words, HTML',
     inputs: texts,
-    read: tolerant((html) =>
-      analyzeContent(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, html }, circumstances),
-    ),
+    read: tolerant((html) => analyzeContent(parsed(shortMessage, { ...nothing, html }), circumstances)),
   },
   {
     name: 'spam rules and words, header',
     inputs: messages,
-    read: tolerant((raw) => analyzeContent(raw, nothing, circumstances)),
+    read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]

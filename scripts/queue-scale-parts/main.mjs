@@ -17,8 +17,8 @@ import { parseConfig } from '../../dist/src/config/load.js'
 import { startDaemon } from '../../dist/src/daemon/daemon.js'
 import { systemEdges } from '../../dist/src/daemon/edges.js'
 import { databaseFile, openDatabase } from '../../dist/src/storage/open.js'
-import { bulkEmail } from '../../dist/test/helpers/bulk.js'
-import { copySeed } from '../../dist/test/helpers/seed-data.js'
+import { bulkEmail } from '../../dist/test/helpers/database/bulk.js'
+import { copySeed } from '../../dist/test/helpers/database/seed-data.js'
 
 const LEASED = 100
 const SHORT = 1_000

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { simpleParser } from 'mailparser'
 import { pino } from 'pino'
+import { scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
 import { learnMessage, messageFingerprintOf } from '../../dist/src/spam/bayes/learn.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
@@ -87,13 +88,15 @@ async function takenApart(dir, rows) {
   return messages
 }
 
+const parsed = (raw, parts) => ({ raw, header: scanHeaderOrEmpty(raw), parts })
+
 async function learn(database, messages, aged) {
   const now = Date.now()
   const lessons = messages.map(({ raw, parts, label }) => ({
     workspaceId: 'ws_1',
     fingerprint: messageFingerprintOf(raw),
     verdict: label === 'ham' ? 'ham' : 'spam',
-    message: buildSpamMessage(raw, parts, { ...nothingKnown, receivedAt: aged ? 0 : now }),
+    message: buildSpamMessage(parsed(raw, parts), { ...nothingKnown, receivedAt: aged ? 0 : now }),
     at: now,
   }))
   await Promise.all(lessons.map((lesson) => learnMessage(database, lesson)))
@@ -102,11 +105,11 @@ async function learn(database, messages, aged) {
 
 /** As it is stored, but of a client of which nothing speaks for or against it. */
 function judgedBy(judge, record, { raw, parts }) {
-  return judge(record, raw, analyzeContent(raw, parts, spamContextOf(record)))
+  return judge(record, raw, analyzeContent(parsed(raw, parts), spamContextOf(record)))
 }
 
 function recordOf({ path, raw, parts }) {
-  const { receivedAt, from } = buildSpamMessage(raw, parts, nothingKnown)
+  const { receivedAt, from } = buildSpamMessage(parsed(raw, parts), nothingKnown)
   return {
     id: path,
     workspace_id: 'ws_1',

@@ -16,6 +16,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
+import { scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
 import { spamRules } from '../../dist/src/spam/rules/all-rules.js'
 import { buildSpamMessage } from '../../dist/src/spam/spam-input.js'
@@ -65,7 +66,10 @@ for (const row of rows) {
   }
   const began = performance.now()
   const origin = values.client ? originOf(row) : null
-  const message = buildSpamMessage(raw, result.parts, { receivedAt: null, origin, authentication: null })
+  const message = buildSpamMessage(
+    { raw, header: scanHeaderOrEmpty(raw), parts: result.parts },
+    { receivedAt: null, origin, authentication: null },
+  )
   const { score, contributions } = scoreByRules(message)
   const took = performance.now() - began
   scored.push({ path, label, size: raw.length, score, contributions, status: spamStatusOf(score), took })

@@ -7,6 +7,7 @@
  */
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { toJson } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Commit, Write } from '../storage/writer/write.js'
 import type { Principal } from './principal.js'
@@ -91,7 +92,7 @@ export function recordAuditEntry({ workspaceId, actor, action, target, at, detai
     actor: actor.id,
     action,
     target,
-    details: JSON.stringify({ ...details, ...byKey }),
+    details: toJson({ ...details, ...byKey }),
   })
 }
 

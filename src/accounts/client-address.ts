@@ -1,15 +1,16 @@
 /**
- * The client's address and network as keys for limits, and whether it is this machine.
+ * The client's address and network as keys for limits.
  *
  * An IPv6 client has a whole /64 to choose addresses from (RFC 6177), so all of it counts as one
  * address. Its network is the /48 that a site is given; that of an IPv4 client is its /24.
  */
 import ipaddr from 'ipaddr.js'
 import type { ConnectionOrigin } from '../platform/connections/connection-limiter.js'
+import { parseIpAddress } from '../platform/ip-address.js'
 
 /** The IPv4 address, the /64 of the IPv6 address, or the text itself where it is no address. */
 export function addressKeyOf(remoteAddress: string): string {
-  const address = parseIp(remoteAddress)
+  const address = parseIpAddress(remoteAddress)
   if (address === null) return remoteAddress
   if (address instanceof ipaddr.IPv4) return address.toString()
   return prefixOf(address, 64)
@@ -17,7 +18,7 @@ export function addressKeyOf(remoteAddress: string): string {
 
 /** The /24 of the IPv4 address, the /48 of the IPv6 address; null where it is no address. */
 export function networkKeyOf(remoteAddress: string): string | null {
-  const address = parseIp(remoteAddress)
+  const address = parseIpAddress(remoteAddress)
   if (address === null) return null
   return address instanceof ipaddr.IPv4 ? `${address.octets.slice(0, 3).join('.')}.0/24` : prefixOf(address, 48)
 }
@@ -31,13 +32,4 @@ export function originOf(remoteAddress: string): ConnectionOrigin {
 function prefixOf({ parts }: ipaddr.IPv6, bits: number): string {
   const words = parts.slice(0, bits / 16).map((part) => part.toString(16))
   return `${words.join(':')}::/${bits}`
-}
-
-/** 127.0.0.0/8 or ::1. */
-export function isLoopback(remoteAddress: string): boolean {
-  return parseIp(remoteAddress)?.range() === 'loopback'
-}
-
-function parseIp(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  return ipaddr.isValid(text) ? ipaddr.process(text) : null
 }

@@ -8,6 +8,7 @@ import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
+import { toJson } from '../storage/tables/columns.js'
 import { type Commit, ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import type { Metadata } from './contacts.js'
@@ -49,7 +50,7 @@ export async function addContact(
     first_name: null,
     last_name: null,
     subscribed: 1,
-    metadata: '{}',
+    metadata: toJson({}),
     created_at: now,
     updated_at: now,
     ...toContactFields(wanted),
@@ -108,7 +109,7 @@ function toContactFields({
     ...(last_name === undefined ? {} : { last_name }),
     ...(audience_id === undefined ? {} : { audience_id }),
     ...(subscribed === undefined ? {} : { subscribed: subscribed ? 1 : 0 }),
-    ...(metadata === undefined ? {} : { metadata: JSON.stringify(metadata) }),
+    ...(metadata === undefined ? {} : { metadata: toJson(metadata) }),
   }
 }
 

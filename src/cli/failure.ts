@@ -3,6 +3,7 @@
  * stack where it is a bug of ours.
  */
 import { Refusal } from '../mail/refusal.js'
+import { errorCodeOf } from '../platform/errors.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
 import { NewerDatabase } from '../storage/migrate.js'
 import { StorageFault } from '../storage/writer/write.js'
@@ -50,8 +51,8 @@ function describeMissingRights(syscall: string): string {
 
 /** A call to the system that failed, with its usual mend. */
 function describeSystemFault(error: Error): string | null {
-  const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === undefined || syscall === undefined) return null
-  const mend = code === 'EACCES' ? describeMissingRights(syscall) : fixes[code]
+  const code = errorCodeOf(error)
+  if (code === '' || !('syscall' in error) || typeof error.syscall !== 'string') return null
+  const mend = code === 'EACCES' ? describeMissingRights(error.syscall) : fixes[code]
   return mend === undefined ? error.message : `${error.message}: ${mend}`
 }

@@ -121,21 +121,20 @@ async function dispatch(world: ProgramIo, line: CommandLine): Promise<number> {
 
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
-  let opened: Promise<Database> | null = null
-  let asked: NoticeWait | null = null
+  const opened: { database: Promise<Database> | null; notice: NoticeWait | null } = { database: null, notice: null }
   const database: Call['database'] = async () => {
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-    opened ??= openDatabase({ file: databaseFile(config.service.data_dir) })
-    const open = await opened
+    opened.database ??= openDatabase({ file: databaseFile(config.service.data_dir) })
+    const open = await opened.database
     if (command.awaitsNotice !== true) return open
-    asked ??= withNotice(open, config.service.data_dir)
-    return asked.database
+    opened.notice ??= withNotice(open, config.service.data_dir)
+    return opened.notice.database
   }
   try {
     const answer = await command.run({ ...call, database })
-    return (await (asked as NoticeWait | null)?.afterNotice(answer)) ?? answer
+    return (await opened.notice?.afterNotice(answer)) ?? answer
   } finally {
-    await (opened as Promise<Database> | null)?.then((open) => open.close())
+    await opened.database?.then((open) => open.close())
   }
 }
 

@@ -7,6 +7,8 @@
  * A relative path counts from the folder of the file that names it.
  */
 import { isAbsolute, join, resolve } from 'node:path'
+import { type Address, type DomainName, parseAddress, parseDomainName } from '../mail/address.js'
+import type { Network } from '../platform/ip-address.js'
 import { parseHostName } from './network-values.js'
 import { builtInPlans, type Plans } from './plans.js'
 import type { Settings } from './schema.js'
@@ -19,15 +21,15 @@ export interface Machine {
   readonly stateHome: string | undefined
 }
 
-type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
+type Frozen<T> = T extends string | Network | URL ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
 
 export interface ServiceConfig {
-  readonly hostname: string
+  readonly hostname: DomainName
   readonly data_dir: string
-  readonly zone: string
+  readonly zone: DomainName
   /** What the MX records of domains that take mail in name. */
-  readonly inbound_mx_host: string
-  readonly mail_from: string
+  readonly inbound_mx_host: DomainName
+  readonly mail_from: Address
   /** Without a slash at its end. */
   readonly public_url: string
   readonly public_addresses: readonly string[]
@@ -59,7 +61,7 @@ export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limit
 /** `folder`: of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
   const { service, tls, api, limits } = settings
-  const hostname = service.hostname ?? parseHostName(machine.hostname) ?? 'localhost'
+  const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
   const zone = service.zone ?? hostname
   return deepFreeze({
     ...settings,
@@ -67,8 +69,8 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       hostname,
       data_dir: service.data_dir === undefined ? defaultDataDir(machine) : resolve(folder, service.data_dir),
       zone,
-      inbound_mx_host: service.inbound_mx_host ?? `mx.${zone}`,
-      mail_from: service.mail_from ?? `posthorn@${zone}`,
+      inbound_mx_host: service.inbound_mx_host ?? parseDomainName(`mx.${zone}`),
+      mail_from: service.mail_from ?? parseAddress(`posthorn@${zone}`),
       public_url: service.public_url ?? `https://${hostname}`,
       public_addresses: service.public_addresses,
     },

@@ -4,6 +4,7 @@
  * Of waits only what the file itself states is compared: who shortens `expire_after` to an hour
  * has not contradicted the default of another key.
  */
+import type { Network } from '../platform/ip-address.js'
 import type { ApiListenAddress, ListenAddress } from './network-values.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
@@ -19,6 +20,7 @@ const NOT_WHOLE_INTERNET = 'allowed: a network that is not the whole internet'
 
 export function findContradictions(settings: Settings, written: FileSettings): readonly Problem[] {
   return [
+    ...findLongZone(settings.service),
     ...findHalfPair(settings.tls),
     ...findLongWaits(settings.outbound, written.outbound ?? {}),
     ...findSharedListeners(settings),
@@ -32,6 +34,16 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findUnknownPlan(settings.limits),
     ...findInvalidPlans(settings.limits.plans),
   ]
+}
+
+/** With `posthorn@` in front, the longest name that is derived from the zone, it must fit an address (RFC 5321). */
+const MAX_ZONE_LENGTH = 254 - 'posthorn@'.length
+
+function findLongZone({ hostname, zone }: Settings['service']): readonly Problem[] {
+  const key = zone === undefined ? 'service.hostname' : 'service.zone'
+  const length = (zone ?? hostname)?.length ?? 0
+  if (length <= MAX_ZONE_LENGTH) return []
+  return [{ key, message: `found a name of ${length} characters; allowed: up to ${MAX_ZONE_LENGTH}` }]
 }
 
 function findHalfPair({ cert_file, key_file }: Settings['tls']): readonly Problem[] {
@@ -100,10 +112,10 @@ function formatListenerAddress(place: ListenerAddress): string | null {
 }
 
 /** Behind a proxy that is everybody, everybody says where they come from; a secondary that is everybody has no meaning. */
-function findWideNetworks(key: string, networks: readonly string[]): readonly Problem[] {
-  return networks.flatMap((network, at) =>
-    network.endsWith('/0')
-      ? [{ key: `${key}[${at}]`, message: `found ${JSON.stringify(network)}; ${NOT_WHOLE_INTERNET}` }]
+function findWideNetworks(key: string, networks: readonly Network[]): readonly Problem[] {
+  return networks.flatMap(({ text, prefixLength }, at) =>
+    prefixLength === 0
+      ? [{ key: `${key}[${at}]`, message: `found ${JSON.stringify(text)}; ${NOT_WHOLE_INTERNET}` }]
       : [],
   )
 }
@@ -144,19 +156,12 @@ function findReversedScores(spam: Settings['spam'], written: Readonly<Record<str
 
 /** A network of every address would make an open relay of that workspace. */
 function findWideTrust(trusted: Settings['submission']['trusted']): readonly Problem[] {
-  return trusted.flatMap(({ network }, at) => {
+  return trusted.flatMap(({ network: { text, prefixLength } }, at) => {
     const key = `submission.trusted[${at}].network`
-    if (network.endsWith('/0')) {
-      return [{ key, message: `found ${JSON.stringify(network)}; ${NOT_WHOLE_INTERNET}` }]
-    }
-    const first = trusted.findIndex((other) => other.network === network)
-    if (first === at) return []
-    return [
-      {
-        key,
-        message: `found ${JSON.stringify(network)}, as in submission.trusted[${first}]; allowed: each network once`,
-      },
-    ]
+    if (prefixLength === 0) return [{ key, message: `found ${JSON.stringify(text)}; ${NOT_WHOLE_INTERNET}` }]
+    const first = trusted.findIndex(({ network }) => network.text === text)
+    const message = `found ${JSON.stringify(text)}, as in submission.trusted[${first}]; allowed: each network once`
+    return first === at ? [] : [{ key, message }]
   })
 }
 

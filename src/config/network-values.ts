@@ -6,6 +6,8 @@
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { type DomainName, tryParseDomainName } from '../mail/address.js'
+import { isLoopback } from '../platform/ip-address.js'
 
 export interface ListenAddress {
   /** Name or address, without brackets. */
@@ -27,9 +29,9 @@ const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const hostNamePattern = new RegExp(`^(?!(?:.*\\.)?\\d+$)${label}(?:\\.${label})*$`)
 
 /** A host name of ASCII letters, digits and hyphens (RFC 1123 section 2.1), in lower case. */
-export function parseHostName(text: string): string | undefined {
+export function parseHostName(text: string): DomainName | undefined {
   const name = text.toLowerCase()
-  return name.length <= 253 && hostNamePattern.test(name) ? name : undefined
+  return hostNamePattern.test(name) ? (tryParseDomainName(name) ?? undefined) : undefined
 }
 
 /**
@@ -67,11 +69,6 @@ export function parseApiListenAddress(text: string): ApiListenAddress | undefine
   return { kind: plain ? 'http' : 'tls', ...listen }
 }
 
-/** An address: what a name stands for is somebody else's decision. */
-function isLoopback(host: string): boolean {
-  return isIP(host) !== 0 && ipaddr.process(host).range() === 'loopback'
-}
-
 function parsePlainHost(text: string): string | undefined {
   return isIP(text) === 4 ? text : parseHostName(text)
 }
@@ -88,52 +85,16 @@ export function parseHostAddress(text: string): string | undefined {
   return nobody.includes(ipaddr.parse(text).range()) ? undefined : text
 }
 
-/**
- * `192.168.1.0/24`, `fd00::/8`; a single address is a network of its own. Answers the address/prefix form.
- * Not IPv4 in the form of IPv6, because addresses are compared as what they are, and no zone: neither would ever match.
- */
-export function parseNetwork(text: string): string | undefined {
-  const [address = '', ...prefix] = text.split('/')
-  if (isIP(address) === 0 || address.includes('%') || prefix.length > 1) return undefined
-  const whole = prefix.length === 1 ? text : `${address}/${isIP(address) === 4 ? 32 : 128}`
-  return ipaddr.isValidCIDR(whole) && !isIpv4Mapped(address) ? whole : undefined
-}
-
-function isIpv4Mapped(address: string): boolean {
-  const parsed = ipaddr.parse(address)
-  return parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()
-}
-
-/** A DNS server: an address, with a port or without. */
-export function parseDnsServer(text: string): string | undefined {
-  if (isIP(text) !== 0) return text
-  const listen = parseListenAddress(text)
-  return listen !== undefined && listen.port > 0 && isIP(listen.host) !== 0 ? text : undefined
-}
-
 /** The left side of a route: a domain, or `*` for all the others. */
 export function parseRouteDomain(text: string): string | undefined {
   return text === '*' ? text : parseHostName(text)
 }
 
-const targetForm = /^(?:smtps?:\/\/(?:(?<login>[^\s:@/]+:[^\s@/]+)@)?)?(?<place>[^\s@/]+)$/
-
-/**
- * The right side of a route: `host:port`, or `smtps://` or `smtp://` before it, with `user:password@` where
- * the next hop wants a login. The port may be left out. The text is kept as it is: it is taken apart where
- * mail is routed, and a test holds the two together.
- */
-export function parseRouteTarget(text: string): string | undefined {
-  const { login = '', place = '' } = targetForm.exec(text)?.groups ?? {}
-  const listen = parseListenAddress(/^[^:]*$|\]$/.test(place) ? `${place}:25` : place)
-  return listen !== undefined && listen.port > 0 && isPercentDecodable(login) ? text : undefined
-}
-
 /** Of a server that is asked over HTTP; a login in it must be percent-encoded. */
-export function parseHttpUrl(text: string): string | undefined {
+export function parseHttpUrl(text: string): URL | undefined {
   if (!/^https?:\/\/[^\s\p{Cc}?#]+$/iu.test(text) || !URL.canParse(text)) return undefined
-  const { username, password, port } = new URL(text)
-  return isPercentDecodable(`${username}:${password}`) && port !== '0' ? text : undefined
+  const url = new URL(text)
+  return isPercentDecodable(`${url.username}:${url.password}`) && url.port !== '0' ? url : undefined
 }
 
 function isPercentDecodable(login: string): boolean {

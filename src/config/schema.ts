@@ -104,10 +104,7 @@ const outbound = section({
   routes: z.record(value.routeDomain, value.routeTarget, 'a table of domain = "host:port"').prefault({}),
   max_connections: value.count(1, 10_000).prefault(100),
   max_connections_per_host: value.count(1, 10_000).prefault(10),
-  retry_schedule: value
-    .list(value.duration(), 'durations, at least one')
-    .min(1, 'a list of durations, at least one')
-    .prefault(['5m', '15m', '30m', '1h', '2h', '4h']),
+  retry_schedule: value.nonEmptyList(value.duration(), 'durations').prefault(['5m', '15m', '30m', '1h', '2h', '4h']),
   expire_after: value.duration().prefault('4d'),
   delay_notice_after: value.duration().prefault('4h'),
   forward_bounces: value.flag.prefault(true),

@@ -5,9 +5,12 @@
  * the kind; `problems.ts` puts what was found in front of it.
  */
 import { z } from 'zod'
+import { type Address, type DomainName, tryParseAddress } from '../mail/address.js'
+import { parseRoute, type Route } from '../mail/route.js'
+import { type DnsServer, parseDnsServer } from '../platform/dns/transport.js'
+import { type Network, parseNetwork } from '../platform/ip-address.js'
 import type { ApiListenAddress, ListenAddress } from './network-values.js'
 import * as places from './network-values.js'
-import { parseDuration, parseSize } from './units.js'
 
 /** A setting that is written as a string. `secret`: it may hold a password, and no message repeats it. */
 function textValue<T>(
@@ -25,6 +28,22 @@ function textValue<T>(
 
 function valueInRange(value: number | undefined, least: number, most: number): number | undefined {
   return value !== undefined && value >= least && value <= most ? value : undefined
+}
+
+const milliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+/** `MB` is 1,048,576 bytes, as everywhere in Posthorn. */
+const bytesPerUnit = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 } as const
+
+/** `90s`, `5m`, `8h`, `4d` as milliseconds. */
+function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,6})([smhd])$/.exec(text)
+  return match ? Number(match[1]) * milliseconds[match[2] as keyof typeof milliseconds] : undefined
+}
+
+/** `512KB`, `15MB`, `1GB` as bytes. */
+function parseSize(text: string): number | undefined {
+  const match = /^(\d{1,6})(KB|MB|GB)$/.exec(text)
+  return match ? Number(match[1]) * bytesPerUnit[match[2] as keyof typeof bytesPerUnit] : undefined
 }
 
 /** Milliseconds, at least one second. */
@@ -73,22 +92,32 @@ export function list<T, W>(item: z.ZodType<T, W>, allowed: string): z.ZodArray<z
   return z.array(item, `a list of ${allowed}`)
 }
 
+/** A list of at least one. */
+export function nonEmptyList<T, W>(item: z.ZodType<T, W>, allowed: string): z.ZodType<readonly [T, ...T[]], W[]> {
+  const text = `a list of ${allowed}, at least one`
+  return z.array(item, text).transform((items, context): readonly [T, ...T[]] => {
+    const [first, ...rest] = items
+    if (first !== undefined) return [first, ...rest]
+    context.addIssue({ code: 'custom', message: text })
+    return z.NEVER
+  })
+}
+
 export const flag: z.ZodType<boolean, boolean> = z.boolean('true or false')
 
 /** Path of a file or folder; empty is for the kinds that say so. */
 export const path: z.ZodType<string, string> = textValue('a path', (written) => (written === '' ? undefined : written))
 export const pathOrNone: z.ZodType<string, string> = z.string('a path, or "" for none')
 
-export const hostName: z.ZodType<string, string> = textValue(
+export const hostName: z.ZodType<DomainName, string> = textValue(
   'a host name such as "mail.example.net" (international names in their xn-- form)',
   places.parseHostName,
 )
-export const mailbox: z.ZodType<string, string> = textValue('an address such as "posthorn@example.net"', (written) => {
+export const mailbox: z.ZodType<Address, string> = textValue('an address such as "posthorn@example.net"', (written) => {
   const [local = '', domain = '', ...more] = written.split('@')
-  const plain = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(local)
-  return plain && local.length <= 64 && written.length <= 254 && more.length === 0 && places.parseHostName(domain)
-    ? written
-    : undefined
+  const isPlain = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(local)
+  if (!isPlain || more.length > 0 || places.parseHostName(domain) === undefined) return undefined
+  return tryParseAddress(written) ?? undefined
 })
 export const publicUrl: z.ZodType<string, string> = textValue(
   'an address such as "https://mail.example.net", without a query',
@@ -107,13 +136,13 @@ export const hostAddress: z.ZodType<string, string> = textValue(
   'the IPv4 or IPv6 address of one machine',
   places.parseHostAddress,
 )
-export const network: z.ZodType<string, string> = textValue(
+export const network: z.ZodType<Network, string> = textValue(
   'a network such as "192.168.1.0/24", "fd00::/8"',
-  places.parseNetwork,
+  (written) => parseNetwork(written) ?? undefined,
 )
-export const dnsServer: z.ZodType<string, string> = textValue(
+export const dnsServer: z.ZodType<DnsServer, string> = textValue(
   'the address of a DNS server such as "192.0.2.53", "127.0.0.1:5353", "[::1]:5353"',
-  places.parseDnsServer,
+  (written) => parseDnsServer(written) ?? undefined,
 )
 export const workspaceId: z.ZodType<string, string> = textValue('the id of a workspace, "ws_..."', (written) =>
   /^ws_[0-9a-f-]+$/.test(written) ? written : undefined,
@@ -122,13 +151,17 @@ export const planName: z.ZodType<string, string> = textValue('the name of a plan
   /^[^\p{Cc}]{1,100}$/u.test(written) ? written : undefined,
 )
 export const routeDomain: z.ZodType<string, string> = textValue('a domain, or "*"', places.parseRouteDomain)
-export const routeTarget: z.ZodType<string, string> = textValue(
+export const routeTarget: z.ZodType<Route, string> = textValue(
   '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded)',
-  places.parseRouteTarget,
+  (written) => {
+    const parsed = parseRoute(written)
+    return parsed.kind === 'route' ? parsed.route : undefined
+  },
   true,
 )
-export const httpUrlOrNone: z.ZodType<string, string> = textValue(
+/** null: none. */
+export const httpUrlOrNone: z.ZodType<URL | null, string> = textValue(
   'an "http://" or "https://" URL with a host, without "?" and "#", or "" for none',
-  (written) => (written === '' ? '' : places.parseHttpUrl(written)),
+  (written) => (written === '' ? null : places.parseHttpUrl(written)),
   true,
 )

@@ -10,6 +10,7 @@
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
+import { parseJson, toJson } from '../storage/tables/columns.js'
 import { tryCommit } from '../storage/writer/try-commit.js'
 import type { Commit } from '../storage/writer/write.js'
 import { listVariableNames, parseTemplateText, UNSUBSCRIBE_URL } from './template-text.js'
@@ -83,7 +84,7 @@ export async function changeTemplate(
 }
 
 function toRequest({ name, subject, html, text, listed_variables: listed }: Template): TemplateRequest {
-  return { name, subject, html, text, variables: listed === null ? null : (JSON.parse(listed) as string[]) }
+  return { name, subject, html, text, variables: listed === null ? null : parseJson(listed) }
 }
 
 function dropUndefined(
@@ -106,7 +107,7 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     const message = `names ${variables.length} variables, allowed: ${MAX_VARIABLES}`
     throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: variables.length })
   }
-  const json = JSON.stringify(variables)
+  const json = toJson(variables)
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_VARIABLE_BYTES) {
     const message = `have names of ${bytes} bytes together, allowed: ${MAX_VARIABLE_BYTES}`
@@ -114,7 +115,7 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
   }
   return {
     ...{ name, subject, html, text, size },
-    listed_variables: listed === null ? null : JSON.stringify([...new Set(listed)]),
+    listed_variables: listed === null ? null : toJson([...new Set(listed)]),
     variables: json,
   }
 }

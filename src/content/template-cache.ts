@@ -7,6 +7,7 @@
  *
  * Limit: templates of 16 MB together, by what their pieces take in memory.
  */
+import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import type { ParsedTemplate } from './render-template.js'
 import { parseTemplateText, type TemplateText } from './template-text.js'
@@ -28,43 +29,26 @@ interface CacheEntry {
   readonly weight: number
 }
 
-export function createTemplateCache({ read }: { readonly read: Read }, most = MAX_CACHE_BYTES): TemplateCache {
-  /** In the order of their last use. */
-  const entries = new Map<string, CacheEntry>()
-  let weight = 0
-
-  function removeEntry(key: string): CacheEntry | undefined {
-    const found = entries.get(key)
-    if (found === undefined) return undefined
-    entries.delete(key)
-    weight -= found.weight
-    return found
-  }
-
-  function addEntry(key: string, one: CacheEntry): void {
-    entries.set(key, one)
-    weight += one.weight
-    for (const oldest of entries.keys()) {
-      if (weight <= most) return
-      removeEntry(oldest)
-    }
-  }
-
+export function createTemplateCache({ read }: { readonly read: Read }, maxBytes = MAX_CACHE_BYTES): TemplateCache {
+  const entries = createLruCache<CacheEntry>({ max: maxBytes, weightOf: ({ weight }) => weight })
   return {
     find: (workspaceId, id) => {
-      const key = `${workspaceId} ${id}`
-      const one = removeEntry(key) ?? readTemplate(read, workspaceId, id)
-      if (one !== undefined) addEntry(key, one)
-      return one?.template
+      const key = keyOf(workspaceId, id)
+      const cached = entries.get(key)
+      if (cached !== undefined) return cached.template
+      const entry = readTemplate(read, workspaceId, id)
+      if (entry !== undefined) entries.set(key, entry)
+      return entry?.template
     },
     forget: (workspaceId, id) => {
-      removeEntry(`${workspaceId} ${id}`)
+      entries.delete(keyOf(workspaceId, id))
     },
-    drop: () => {
-      entries.clear()
-      weight = 0
-    },
+    drop: () => entries.clear(),
   }
+}
+
+function keyOf(workspaceId: string, id: string): string {
+  return `${workspaceId} ${id}`
 }
 
 function readTemplate(read: Read, workspaceId: string, id: string): CacheEntry | undefined {

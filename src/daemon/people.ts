@@ -2,7 +2,6 @@
 import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
 import { createPasswordHasher } from '../accounts/people/passwords.js'
 import type { Config } from '../config/complete.js'
-import { parseAddress } from '../mail/address.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -41,7 +40,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
     secret,
     publicUrl,
     hostname,
-    mailFrom: parseAddress(mailFrom),
+    mailFrom,
     offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
   })
   const erasing = erasures({ database, log, onPassEnd: () => delivery.runner.wake() })

@@ -10,21 +10,18 @@ import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
-import { parseAddress, parseDomainName } from '../mail/address.js'
-import type { MimeReader } from '../messages/mime/mime-parts.js'
+
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { openCrashGuard } from '../receiving/crash-guard.js'
-import { InboundProcessor } from '../receiving/inbound-processor.js'
+import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
 import { createMailProcessor } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
-import { reportDigest } from '../receiving/reports/report-digest.js'
 import { findListings, type Listing } from '../spam/dnsbl.js'
-import { spamContextOf } from '../spam/received-spam-message.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
@@ -45,7 +42,7 @@ export interface ReceivingParts {
   readonly database: Database
   readonly identity: Identity
   readonly receivingDomains: ReceivingDomainCache
-  readonly mime: MimeReader
+  readonly mime: InboundReader
   readonly inboundBytes: InboundBytesReader
   /** Hands mail of the service that is on disk to delivery. */
   readonly offer: ReportDeps['offer']
@@ -74,9 +71,8 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const recipients = buildRecipients(parts, policy)
   const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(parts) })
   const { processReport } = createReportActs(parts, policy)
-  const content = { processMail, processReport, reportDigest, factsOf: spamContextOf }
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...content })
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
   const listing = { lists: config.inbound.dnsbl, resolveAddresses: resolver.resolveAddresses, timeLimit: DNSBL_TIMEOUT }
   return {
     recipients,
@@ -112,8 +108,8 @@ function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Res
 
 function buildRecipientPolicy({ config: { service }, identity, receivingDomains }: ReceivingParts): RecipientPolicy {
   return {
-    hostname: parseDomainName(service.hostname),
-    zone: parseDomainName(service.zone),
+    hostname: service.hostname,
+    zone: service.zone,
     secret: identity.returnPathSecret,
     findVerifiedDomain: receivingDomains.find,
   }
@@ -131,7 +127,7 @@ function createReportActs(
   { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingParts,
   policy: RecipientPolicy,
 ): ReportHandler {
-  const notices = { hostname: service.hostname, mailFrom: parseAddress(service.mail_from) }
+  const notices = { hostname: service.hostname, mailFrom: service.mail_from }
   return createReportHandler({ read, clock, log, policy, notices: outbound.forward_bounces ? notices : null, offer })
 }
 
@@ -139,6 +135,6 @@ function createSpamJudge({ config: { spam }, clock, log, database: { read } }: R
   return judgeSpam({
     read,
     thresholds: { suspicious: spam.suspicious_score, spam: spam.spam_score },
-    rspamd: spam.rspamd_url === '' ? null : createRspamdClient({ url: spam.rspamd_url, clock, log }),
+    rspamd: spam.rspamd_url === null ? null : createRspamdClient({ url: spam.rspamd_url, clock, log }),
   })
 }

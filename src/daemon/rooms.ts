@@ -6,10 +6,11 @@ import { SigningThread } from '../domains/dkim/signing-thread.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
-import { parseAddress } from '../mail/address.js'
+import type { DomainName } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
-import { analysisModule } from '../spam/content-analysis.js'
+import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
+import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
@@ -35,7 +36,7 @@ export interface Rooms {
   readonly delivery: Delivery
   readonly receiving: Receiving
   readonly limits: Limits
-  readonly mime: MimeReader
+  readonly mime: InboundReader
   readonly templates: TemplateCache
   readonly walks: DomainWalks
   readonly audienceRemovals: AudienceRemovals
@@ -51,7 +52,7 @@ export async function openRooms(
   stopSteps: StopSteps,
 ): Promise<Rooms> {
   const { config, clock, log } = parts
-  const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  const identity = await ensureIdentity(database, config.service.mail_from, clock())
   const common = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openLimits(common))
@@ -97,7 +98,7 @@ function openEngines(
   const signing = registerStop(stopSteps, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
-  const mime = new MimeReader(defaultMimeLimits, analysisModule)
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = registerStop(stopSteps, wireReceiving({ ...own, mime, offer }))
@@ -110,7 +111,7 @@ function registerStop<Room extends { readonly stop: () => Promise<void> }>(stopS
   return room
 }
 
-type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: string }
+type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainName }
 
 /** A domain of ours has changed: what was remembered of it does not count any more, and nothing else is forgotten. */
 export function forgetDomain(

@@ -1,7 +1,6 @@
 /** Wires the submission listener to the rooms below it. */
 
 import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
-import { isInNetwork } from '../accounts/keys/key-check.js'
 import { buildRateRefusal, type RateLimit } from '../accounts/limits/rate-limit.js'
 import { permissionFor } from '../accounts/permissions.js'
 import { createKeylessPrincipal, type Principal } from '../accounts/principal.js'
@@ -9,6 +8,7 @@ import type { Config } from '../config/complete.js'
 import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
+import { isInSomeNetwork } from '../platform/ip-address.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import type { AcceptSubmission } from '../sending/accept-submission.js'
@@ -89,6 +89,6 @@ function admitKey(keyRing: ApiKeyCache, password: string, address: string): Prin
 
 /** The first network that holds the address decides. */
 function findTrustedPrincipal({ submission }: Config, address: string): Principal | null {
-  const network = submission.trusted.find((trusted) => isInNetwork(trusted.network, address))
+  const network = submission.trusted.find((trusted) => isInSomeNetwork([trusted.network], address))
   return network === undefined ? null : createKeylessPrincipal(network.workspace)
 }

@@ -7,36 +7,29 @@
  */
 import type { ServiceZone } from '../domains/zone/zone.js'
 import { isInside, type RecordData, type ZoneRecord } from '../domains/zone/zone-records.js'
+import { CLASS_IN, recordTypes } from '../platform/dns/codes.js'
 import type { Query } from './query.js'
 import { buildErrorReply, type Reply } from './reply.js'
 
 type QuestionFields = Pick<Query, 'name' | 'type' | 'class'>
 
-export const questionTypes = { SOA: 6, IXFR: 251, AXFR: 252 } as const
-/** The Internet, the only class in use. */
-export const CLASS_IN = 1
-const TYPE_ANY = 255
-const TYPE_OPT = 41
 /** Types that no record has (RFC 6895 section 3.1). Transfers are answered in `responder.ts`. */
 const META_TYPES = { from: 249, to: 254 }
 
-const recordTypes: ReadonlyMap<number, RecordData['type']> = new Map([
-  [1, 'A'],
-  [2, 'NS'],
-  [questionTypes.SOA, 'SOA'],
-  [15, 'MX'],
-  [16, 'TXT'],
-  [28, 'AAAA'],
-  [257, 'CAA'],
-])
+const publishedTypes = ['A', 'AAAA', 'NS', 'SOA', 'MX', 'TXT', 'CAA'] as const satisfies readonly RecordData['type'][]
+
+/** Undefined: the zone has no records of that type. */
+function findPublishedType(type: number): RecordData['type'] | undefined {
+  return publishedTypes.find((name) => recordTypes[name] === type)
+}
 
 export function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: QuestionFields): Reply {
   if (ofClass !== CLASS_IN || !isInside(name, zone.name)) return buildErrorReply('REFUSED')
-  if (type === TYPE_OPT) return buildErrorReply('FORMERR')
+  if (type === recordTypes.OPT) return buildErrorReply('FORMERR')
   if (type >= META_TYPES.from && type <= META_TYPES.to) return buildErrorReply('NOTIMP')
   const records = zone.findRecords(name)
   if (records === null) return buildNegativeReply(zone, 'NXDOMAIN')
-  const recordType = type === TYPE_ANY ? records[0]?.data.type : recordTypes.get(type)
+  const recordType = type === recordTypes.ANY ? records[0]?.data.type : findPublishedType(type)
   const answers = records.filter(({ data }) => data.type === recordType)
   if (answers.length === 0) return buildNegativeReply(zone, 'NOERROR')
   return { code: 'NOERROR', authoritative: true, answers, authorities: [], additionals: findAdditionals(zone, answers) }

@@ -8,14 +8,13 @@
 import { randomInt } from 'node:crypto'
 import { AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
 import type { ServiceZone } from '../domains/zone/zone.js'
-import { parseServer } from '../platform/dns/client.js'
 import { createDnsTransport, type DnsServer } from '../platform/dns/transport.js'
 import type { Log } from '../platform/log.js'
 
 interface NotifierDeps {
   readonly zone: ServiceZone
-  /** Addresses, with a port or without. */
-  readonly notify: readonly string[]
+  /** The servers to notify. */
+  readonly notify: readonly DnsServer[]
   readonly log: Pick<Log, 'error' | 'warn'>
 }
 
@@ -24,7 +23,6 @@ const CHECK_INTERVAL = 1000
 const NOTIFY_TIMEOUTS = [2000, 4000, 8000, 16_000]
 
 export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly stop: () => void } {
-  const servers = notify.map(parseServer)
   const transport = createDnsTransport()
   let [notifiedSerial, stopped] = [-1, false]
 
@@ -45,7 +43,7 @@ export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly s
       const serial = zone.readSerial()
       if (serial === notifiedSerial) return
       notifiedSerial = serial
-      for (const server of servers) void notifyServer(server, serial)
+      for (const server of notify) void notifyServer(server, serial)
     } catch (error) {
       log.error({ err: error }, 'the serial of the service zone cannot be read')
     }

@@ -8,18 +8,7 @@
  * Known limits: EDNS options (cookies) and signatures (TSIG) are ignored.
  */
 import { type Answer, decode } from 'dns-packet'
-
-/** RFC 6895 section 2.3. */
-export const responseCodes = {
-  NOERROR: 0,
-  FORMERR: 1,
-  SERVFAIL: 2,
-  NXDOMAIN: 3,
-  NOTIMP: 4,
-  REFUSED: 5,
-  BADVERS: 16,
-} as const
-export type ResponseCode = keyof typeof responseCodes
+import { HEADER_SIZE, MAX_UDP_PAYLOAD, type ResponseCode } from '../platform/dns/codes.js'
 
 /** The fields that a reply repeats. */
 export interface QueryHead {
@@ -54,9 +43,8 @@ type ParsedMessage =
   /** Not a query: an answer could start an endless exchange. */
   | { readonly kind: 'drop' }
 
-const HEADER_SIZE = 12
 /** Octets, as many as a UDP reply may have: the cost of chains of name pointers grows with the message. */
-export const MAX_QUERY_SIZE = 1232
+export const MAX_QUERY_SIZE = MAX_UDP_PAYLOAD
 /** Records after the question: EDNS, a signature, the SOA record of an incremental transfer. */
 const MAX_RECORDS = 8
 const MAX_NAME_LENGTH = 255

@@ -10,7 +10,8 @@ import { type Answer, encode } from 'dns-packet'
 import { splitTxtStrings } from '../domains/zone/zone-file.js'
 import type { RecordData, ZoneRecord } from '../domains/zone/zone-records.js'
 import { assertNever } from '../mail/assert-never.js'
-import { type Edns, type QueryHead, type ResponseCode, responseCodes } from './query.js'
+import { HEADER_SIZE, MAX_UDP_PAYLOAD, type ResponseCode, recordTypes, responseCodes } from '../platform/dns/codes.js'
+import type { Edns, QueryHead } from './query.js'
 
 export interface Reply {
   readonly code: ResponseCode
@@ -21,12 +22,11 @@ export interface Reply {
 }
 
 export const MAX_TCP_MESSAGE = 0xffff
-/** `max`: fits without fragments (DNS flag day 2020). `min`: every client accepts it. */
-const udpPayloadLimits = { max: 1232, min: 512 }
-const HEADER_SIZE = 12
+/** Every client accepts so much over UDP (RFC 1035 section 2.3.4). */
+const MIN_UDP_PAYLOAD = 512
 
 export function udpSizeLimitOf(edns: Edns | null): number {
-  return Math.min(Math.max(edns?.payload ?? 0, udpPayloadLimits.min), udpPayloadLimits.max)
+  return Math.min(Math.max(edns?.payload ?? 0, MIN_UDP_PAYLOAD), MAX_UDP_PAYLOAD)
 }
 
 export function buildErrorReply(code: ResponseCode): Reply {
@@ -56,7 +56,7 @@ export function encodeReply(head: QueryHead & { readonly name?: string }, reply:
 
 /** A reply without records, after which the client asks again over TCP. */
 export function encodeTruncatedReply(head: QueryHead, { code, authoritative }: Reply): Buffer {
-  const message = encodeReply(head, { ...buildErrorReply(code), authoritative }, udpPayloadLimits.min)
+  const message = encodeReply(head, { ...buildErrorReply(code), authoritative }, MIN_UDP_PAYLOAD)
   message.writeUInt16BE(message.readUInt16BE(2) | 0x0200, 2)
   return message
 }
@@ -76,8 +76,8 @@ function flagsOf({ opcode, recursionDesired }: QueryHead, { code, authoritative 
 
 function encodeOptRecord({ dnssec }: Edns, code: ResponseCode): Buffer {
   const opt = Buffer.alloc(11)
-  opt.writeUInt16BE(41, 1)
-  opt.writeUInt16BE(udpPayloadLimits.max, 3)
+  opt.writeUInt16BE(recordTypes.OPT, 1)
+  opt.writeUInt16BE(MAX_UDP_PAYLOAD, 3)
   opt.writeUInt8(responseCodes[code] >> 4, 5)
   opt.writeUInt16BE(dnssec ? 0x8000 : 0, 7)
   return opt

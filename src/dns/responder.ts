@@ -3,11 +3,12 @@
  *
  * A fault of ours becomes SERVFAIL and is logged, at most once in `FAULT_LOG_INTERVAL` milliseconds.
  */
-import { isInNetwork } from '../accounts/keys/key-check.js'
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { Clock } from '../platform/clock.js'
+import { CLASS_IN, recordTypes } from '../platform/dns/codes.js'
+import { isInSomeNetwork, type Network } from '../platform/ip-address.js'
 import type { Log } from '../platform/log.js'
-import { answerQuery, CLASS_IN, questionTypes } from './answer.js'
+import { answerQuery } from './answer.js'
 import { parseQuery, type Query } from './query.js'
 import {
   buildErrorReply,
@@ -23,7 +24,7 @@ import { encodeTransfer, TransferOutdated } from './transfer.js'
 export interface ResponderDeps {
   readonly zone: ServiceZone
   /** Networks that may transfer the zone. */
-  readonly secondaries: readonly string[]
+  readonly secondaries: readonly Network[]
   readonly rateLimiter: ResponseRateLimiter
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
@@ -41,7 +42,7 @@ const FAULT_LOG_INTERVAL = 10_000
 export function createResponder(deps: ResponderDeps): Responder {
   const { zone, rateLimiter, clock, secondaries } = deps
   const logFault = createFaultLogger(deps)
-  const isSecondary = (client: string): boolean => secondaries.some((network) => isInNetwork(network, client))
+  const isSecondary = (client: string): boolean => isInSomeNetwork(secondaries, client)
   const answerSafely = (answer: () => Reply): Reply => answerOrServfail(answer, logFault)
 
   return {
@@ -92,7 +93,7 @@ function* streamTransfer(zone: ServiceZone, query: Query, logFault: LogFault): G
 }
 
 function isTransfer({ type }: Query): boolean {
-  return type === questionTypes.AXFR || type === questionTypes.IXFR
+  return type === recordTypes.AXFR || type === recordTypes.IXFR
 }
 
 function isOfZone(zone: ServiceZone, query: Query): boolean {
@@ -102,9 +103,9 @@ function isOfZone(zone: ServiceZone, query: Query): boolean {
 /** Transfers need TCP. IXFR is answered with the SOA record, after which the client uses TCP (RFC 1995 section 2). */
 function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): Reply {
   if (!isTransfer(query)) return answerQuery(zone, query)
-  if (query.type === questionTypes.AXFR) return buildErrorReply('NOTIMP')
+  if (query.type === recordTypes.AXFR) return buildErrorReply('NOTIMP')
   if (!isOfZone(zone, query) || !isSecondary()) return buildErrorReply('REFUSED')
-  return answerQuery(zone, { ...query, type: questionTypes.SOA })
+  return answerQuery(zone, { ...query, type: recordTypes.SOA })
 }
 
 /** Replies with the same key share a rate limit. */

@@ -4,12 +4,14 @@
  *
  * Each pair of network (/24 of IPv4, /56 of IPv6) and answer has a token bucket. Of the replies beyond it,
  * every second one is dropped and the others have no records and the TC bit, after which a genuine client asks
- * again over TCP. All negative answers of a network share a bucket, because names that do not exist are endless. Loopback
- * has no limit: it cannot be forged from outside.
+ * again over TCP. All negative answers of a network share a bucket, because names that do not exist are
+ * endless. Loopback has no limit: it cannot be forged from outside.
  *
- * Known limit: there are at most `maxBuckets`; the oldest is dropped first, and starts full when it returns.
+ * Known limit: there are at most `maxBuckets`; the least recently used is dropped first, and starts full when
+ * it returns.
  */
-import ipaddr from 'ipaddr.js'
+import { parseIpAddress } from '../platform/ip-address.js'
+import { createLruCache } from '../platform/lru-cache.js'
 
 interface ResponseRateSettings {
   readonly perSecond: number
@@ -35,17 +37,13 @@ interface Bucket {
 }
 
 export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: ResponseRateSettings): ResponseRateLimiter {
-  const buckets = new Map<string, Bucket>()
+  const buckets = createLruCache<Bucket>({ max: maxBuckets })
 
   function findOrAddBucket(key: string, now: number): Bucket {
     const existing = buckets.get(key)
     if (existing !== undefined) return existing
     const bucket = { tokens: burst, refilledAt: now, overLimitCount: 0 }
     buckets.set(key, bucket)
-    for (const oldest of buckets.keys()) {
-      if (buckets.size <= maxBuckets) break
-      buckets.delete(oldest)
-    }
     return bucket
   }
 
@@ -71,7 +69,8 @@ export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: Resp
 
 /** Null: loopback. */
 function networkOf(address: string): string | null {
-  const parsed = ipaddr.process(address)
+  const parsed = parseIpAddress(address)
+  if (parsed === null) return address
   if (parsed.range() === 'loopback') return null
   return parsed
     .toByteArray()

@@ -111,7 +111,8 @@ async function waitForClose(socket: Socket): Promise<void> {
 /** Ends with the connection, even within a message, and before a message that is longer than any question. */
 async function* readMessages(socket: Socket): AsyncGenerator<Buffer> {
   let held: Buffer = Buffer.alloc(0)
-  for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  const chunks: AsyncIterable<Buffer> = socket.iterator({ destroyOnReturn: false })
+  for await (const chunk of chunks) {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
     while (held.length >= 2) {
       const end = 2 + held.readUInt16BE(0)

@@ -1,6 +1,5 @@
 /** The TCP listener: it limits the connections, and ends them when it stops. */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import ipaddr from 'ipaddr.js'
 import { originOf } from '../accounts/client-address.js'
 import {
   type ConnectionLimiter,
@@ -8,6 +7,7 @@ import {
   createConnectionLimiter,
   type ReachedLimit,
 } from '../platform/connections/connection-limiter.js'
+import { parseIpAddress } from '../platform/ip-address.js'
 import type { Log } from '../platform/log.js'
 import type { Responder } from './responder.js'
 import { type DnsConnection, serveConnection } from './tcp-connection.js'
@@ -41,7 +41,7 @@ export async function openTcpListener(
       socket.destroy()
       return
     }
-    const connection = serveConnection(socket, ipaddr.process(remoteAddress).toString(), responder)
+    const connection = serveConnection(socket, parseIpAddress(remoteAddress)?.toString() ?? remoteAddress, responder)
     connections.set(socket, connection)
     void connection.whenClosed.then(() => {
       connections.delete(socket)

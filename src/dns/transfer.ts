@@ -8,8 +8,8 @@
  */
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { ZoneRecord } from '../domains/zone/zone-records.js'
-import { questionTypes } from './answer.js'
-import { type Query, responseCodes } from './query.js'
+import { recordTypes, responseCodes } from '../platform/dns/codes.js'
+import type { Query } from './query.js'
 import { encodeRecord } from './reply.js'
 
 /** The zone changed during its transfer. */
@@ -23,7 +23,7 @@ const MAX_RECORD_OCTETS = 16_384
 /** Throws `TransferOutdated`. */
 export function* encodeTransfer(zone: ServiceZone, query: Query): Generator<Buffer> {
   const soa = zone.readSoa()
-  if (query.type === questionTypes.IXFR && query.serial !== null && !isOlderSerial(query.serial, soa.data.serial)) {
+  if (query.type === recordTypes.IXFR && query.serial !== null && !isOlderSerial(query.serial, soa.data.serial)) {
     yield encodeTransferMessage(query, [encodeRecord(soa, '')])
     return
   }

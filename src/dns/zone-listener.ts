@@ -4,6 +4,7 @@
  * Each endpoint is opened over TCP and UDP at one port. The configured secondaries are notified of changes.
  */
 import type { Clock } from '../platform/clock.js'
+import type { DnsServer } from '../platform/dns/transport.js'
 import type { Log } from '../platform/log.js'
 import { startNotifier } from './notify.js'
 import { createResponder, type Responder, type ResponderDeps } from './responder.js'
@@ -14,7 +15,7 @@ import { openUdpListener } from './udp-listener.js'
 interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
   readonly listen: readonly Endpoint[]
   /** Servers that get a NOTIFY when the zone has changed. */
-  readonly notify: readonly string[]
+  readonly notify: readonly DnsServer[]
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn'>
 }

@@ -1,34 +1,36 @@
 /**
- * "Who receives mail for this domain?", answered from memory, for every address that a
- * stranger asks about.
+ * Which workspace receives mail for a domain, from memory, for every recipient that a remote client names.
  *
- * Holds what was read until it is told to forget it. Names that are not ours are remembered
- * too, apart from those that are: strangers choose them, and must not push ours out.
+ * Entries stay until they are dropped. Names of other domains are cached separately from ours, because remote clients
+ * choose them and must not evict ours.
  * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
  */
+
 import type { DomainName } from '../mail/address.js'
+import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import { verifiedByName } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
 export interface ReceivingCacheLimits {
-  readonly maxDomains: number
-  readonly maxBlocked: number
+  /** Of domains and their blocked addresses. */
+  readonly maxWeight: number
   readonly maxForeignNames: number
 }
 
-const defaultLimits: ReceivingCacheLimits = { maxDomains: 10_000, maxBlocked: 200_000, maxForeignNames: 10_000 }
+const DOMAIN_WEIGHT = 20
+const defaultLimits: ReceivingCacheLimits = { maxWeight: 200_000, maxForeignNames: 10_000 }
 
 export interface ReceivingDomain {
   readonly workspaceId: string
-  /** Whether it takes mail at all. */
+  /** Whether the domain receives mail. */
   readonly inbound: boolean
-  /** Keys of local parts (`localPartKey`) to which it takes none. */
+  /** Keys of blocked local parts (`localPartKey`). */
   readonly blocked: ReadonlySet<string>
 }
 
 export interface ReceivingDomainCache {
-  /** The domain where some workspace has it verified, else undefined. */
+  /** The domain if a workspace has it verified, else undefined. */
   readonly find: (domain: DomainName) => ReceivingDomain | undefined
   readonly forget: (domain: string) => void
   readonly drop: () => void
@@ -38,40 +40,27 @@ export function createReceivingDomainCache(
   { read }: { readonly read: Read },
   limits = defaultLimits,
 ): ReceivingDomainCache {
-  const domains = new Map<string, ReceivingDomain>()
-  const foreignNames = new Set<string>()
-  let blockedTotal = 0
-
-  function clearDomains(): void {
-    domains.clear()
-    blockedTotal = 0
-  }
-
-  function remember(name: string, domain: ReceivingDomain): ReceivingDomain {
-    const { size } = domain.blocked
-    if (domains.size >= limits.maxDomains || blockedTotal + size > limits.maxBlocked) clearDomains()
-    domains.set(name, domain)
-    blockedTotal += size
-    return domain
-  }
+  const domains = createLruCache<ReceivingDomain>({
+    max: limits.maxWeight,
+    weightOf: ({ blocked }) => DOMAIN_WEIGHT + blocked.size,
+  })
+  const foreignNames = createLruCache<true>({ max: limits.maxForeignNames })
 
   return {
     find: (domain) => {
       const cached = domains.get(domain)
-      if (cached !== undefined || foreignNames.has(domain)) return cached
+      if (cached !== undefined || foreignNames.get(domain) === true) return cached
       const found = readDomain(read, domain)
-      if (found !== undefined) return remember(domain, found)
-      if (foreignNames.size >= limits.maxForeignNames) foreignNames.clear()
-      foreignNames.add(domain)
-      return undefined
+      if (found === undefined) foreignNames.set(domain, true)
+      else domains.set(domain, found)
+      return found
     },
     forget: (domain) => {
-      blockedTotal -= domains.get(domain)?.blocked.size ?? 0
       domains.delete(domain)
       foreignNames.delete(domain)
     },
     drop: () => {
-      clearDomains()
+      domains.clear()
       foreignNames.clear()
     },
   }

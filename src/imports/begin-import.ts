@@ -2,10 +2,11 @@
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
+import { toJson } from '../storage/tables/columns.js'
+import type { ImportOptions } from '../storage/tables/content-tables.js'
 import { tryCommit } from '../storage/writer/try-commit.js'
 import type { Commit } from '../storage/writer/write.js'
 import { type ImportRef, removeImportFile, storeImportFile } from './import-file.js'
-import type { ImportOptions } from './import-options.js'
 import { countPendingImports, insertImport, MAX_PENDING_IMPORTS } from './import-records.js'
 
 export interface BeginDeps {
@@ -28,7 +29,7 @@ export async function beginImport(deps: BeginDeps, wanted: RequestedImport, now:
   const countPending = (): number => countPendingImports(read, { workspaceId })[0]?.count ?? 0
   if (countPending() >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
   const place = { id: uuidv7(now), workspaceId }
-  const record = { ...place, workspace_id: workspaceId, kind: options.kind, options: JSON.stringify(options) }
+  const record = { ...place, workspace_id: workspaceId, kind: options.kind, options: toJson(options) }
   try {
     await storeImportFile(commit, place, file)
     const begun = commit([insertImport({ ...record, total, created_at: now, most: MAX_PENDING_IMPORTS })])

@@ -10,7 +10,7 @@
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { seekOffset } from '../storage/stepped-walk.js'
-import type { EmailStatus } from '../storage/tables/tables.js'
+import type { EmailStatus } from '../storage/tables/email-tables.js'
 import type { Email } from './email.js'
 
 export type ListedEmail = Pick<

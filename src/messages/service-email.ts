@@ -1,11 +1,17 @@
 /**
- * The record of an email of the service itself: reports, invitations, warnings.
+ * An email of the service itself: a report, an invitation, a warning.
  *
- * Charged to nobody, tracked by nobody, sent from the null return path.
+ * It is charged to no workspace, not tracked, and sent from the null return path.
  */
 import type { Address } from '../mail/address.js'
+import { toJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import type { NewEmail } from './queue/enqueue.js'
+import { type EnqueuedEmail, enqueue, type NewEmail } from './queue/enqueue.js'
+
+export interface ServiceSender {
+  readonly hostname: string
+  readonly mailFrom: Address
+}
 
 export interface ServiceEmail {
   readonly id: string
@@ -16,7 +22,18 @@ export interface ServiceEmail {
   readonly now: number
 }
 
-export function buildServiceEmail({ id, messageId, from, to, subject, now }: ServiceEmail): NewEmail {
+/** Ready to be committed. */
+export interface ServiceNotice {
+  readonly enqueued: EnqueuedEmail
+  readonly raw: Buffer
+}
+
+export function enqueueServiceEmail(email: ServiceEmail, raw: Buffer): ServiceNotice {
+  const recipient = { address: email.to, suppressed: false, notify: null, orcpt: null }
+  return { enqueued: enqueue(toNewEmail(email), [recipient], raw), raw }
+}
+
+function toNewEmail({ id, messageId, from, to, subject, now }: ServiceEmail): NewEmail {
   return {
     id,
     workspace_id: SERVICE_WORKSPACE,
@@ -27,12 +44,12 @@ export function buildServiceEmail({ id, messageId, from, to, subject, now }: Ser
     ret: null,
     from_email: from,
     from_name: '',
-    to_emails: JSON.stringify([to]),
-    cc_emails: '[]',
-    bcc_emails: '[]',
-    reply_to: '[]',
+    to_emails: toJson([to]),
+    cc_emails: toJson([]),
+    bcc_emails: toJson([]),
+    reply_to: toJson([]),
     subject,
-    tags: '[]',
+    tags: toJson([]),
     track_opens: 0,
     track_clicks: 0,
     priority: 'normal',

@@ -1,6 +1,6 @@
 /**
- * The events that people are written to about, in the order in which they happened, and the
- * place up to which that was done: kept in the database, so that a restart tells nobody twice.
+ * The events that cause notices, in order, and the cursor up to which notices were written. The cursor is in the
+ * database, so a restart repeats none.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
@@ -21,7 +21,7 @@ export interface NoticeEvent {
   readonly data: string
 }
 
-/** The words of the partial index `events_told`, so that it serves: there are millions of others. */
+/** Literals, as in the partial index `events_told`, so that SQLite uses it: there are millions of other events. */
 const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`
 
 export const noticeEventsAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>

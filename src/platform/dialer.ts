@@ -16,6 +16,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls'
+import { errorCodeOf } from './errors.js'
 
 export type DialFailure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable'
 
@@ -123,9 +124,12 @@ const failuresByCode: Readonly<Record<string, readonly [DialFailure, string]>> =
 
 /** An error of a socket in our words; `otherwise` for one that we do not know. */
 export function toDialError(error: Error, otherwise: DialFailure): DialError {
-  const { code = '', reason } = error as NodeJS.ErrnoException & { readonly reason?: string }
+  const code = errorCodeOf(error)
   const known = failuresByCode[code]
   if (known !== undefined) return new DialError(...known)
   // OpenSSL's messages are full of addresses and file names; the reason is the part for people.
-  return new DialError(/^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise, reason ?? error.message)
+  return new DialError(
+    /^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise,
+    'reason' in error && typeof error.reason === 'string' ? error.reason : error.message,
+  )
 }

@@ -13,12 +13,16 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { SubjectAltNameEntry } from 'selfsigned'
+import { errorMessageOf } from './errors.js'
 
-export interface TlsFiles {
-  /** PEM, chain included. */
+/** PEM texts. */
+export interface TlsPair {
+  /** Chain included. */
   readonly cert: string
-  /** PEM. */
   readonly key: string
+}
+
+export interface TlsFiles extends TlsPair {
   /** What a client is given that is to trust a self-signed certificate. */
   readonly caFile: string
 }
@@ -31,7 +35,7 @@ export interface SelfSignedOptions {
 }
 
 /** When the certificate ends, ISO 8601 in UTC. */
-export function certificateExpiry({ cert }: Pick<TlsFiles, 'cert'>): string {
+export function certificateExpiry({ cert }: Pick<TlsPair, 'cert'>): string {
   return new Date(new X509Certificate(cert).validTo).toISOString()
 }
 
@@ -53,7 +57,7 @@ export async function readTlsFiles(certFile: string, keyFile: string): Promise<T
     new X509Certificate(cert)
     createSecureContext({ cert, key })
   } catch (error) {
-    throw new Error(`${certFile} and ${keyFile} are no pair of certificate and key: ${(error as Error).message}`)
+    throw new Error(`${certFile} and ${keyFile} are no pair of certificate and key: ${errorMessageOf(error)}`)
   }
   return { cert, key, caFile: certFile }
 }

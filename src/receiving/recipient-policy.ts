@@ -43,7 +43,7 @@ export interface RecipientPolicy {
   readonly findVerifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
 }
 
-const systemNames: ReadonlySet<string> = new Set<SystemName>(['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt'])
+const systemNames: readonly SystemName[] = ['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt']
 const RETURN_PATH = /^bounce\+/i
 const UNSUBSCRIBE = /^unsubscribe\+(.+)$/i
 
@@ -74,7 +74,8 @@ function isReturnPathHost({ zone, findVerifiedDomain }: RecipientPolicy, host: D
 
 function parseSystemAddress(localPart: string): InboundRecipient | null {
   const name = localPart.toLowerCase()
-  if (systemNames.has(name)) return { kind: 'system', name: name as SystemName, detail: '' }
+  const system = systemNames.find((known) => known === name)
+  if (system !== undefined) return { kind: 'system', name: system, detail: '' }
   const detail = UNSUBSCRIBE.exec(localPart)?.[1]
   return detail === undefined ? null : { kind: 'system', name: 'unsubscribe', detail }
 }

@@ -10,7 +10,6 @@ import type { Config } from '../config/complete.js'
 import { loadConfig } from '../config/load.js'
 import type { ListenAddress } from '../config/network-values.js'
 import { formatProblems } from '../config/problems.js'
-import { parseRoute } from '../mail/route.js'
 import { CannotStart } from './cannot-start.js'
 import { refuseBusyPorts } from './free-ports.js'
 import { DEFAULT_BASE, DOMAIN, HOST, type Ports, portsAbove, type SandboxPaths } from './paths.js'
@@ -43,7 +42,7 @@ function toSandboxConfig(config: Config, file: string): SandboxConfig {
   const [startTls] = config.submission.listen
   const [tls] = config.submission.listen_tls
   const api = config.api.listen.find((listen) => listen.kind === 'tls')
-  const { host, port } = routeOf(config) ?? {}
+  const { host, port } = config.outbound.routes[DOMAIN] ?? {}
   const mend = 'put it back, or let --port-base write the file anew'
   if (startTls === undefined || tls === undefined) {
     throw new CannotStart(`${file}: submission.listen and listen_tls each need an address here: ${mend}`)
@@ -53,11 +52,6 @@ function toSandboxConfig(config: Config, file: string): SandboxConfig {
     throw new CannotStart(`${file}: the route of ${DOMAIN} does not lead to a sink on ${HOST}: ${mend}`)
   }
   return { config, startTls, tls, api, sink: { host, port }, mx: config.inbound.listen[0] }
-}
-
-function routeOf({ outbound }: Config): { readonly host: string; readonly port: number } | undefined {
-  const parsed = parseRoute(outbound.routes[DOMAIN] ?? '')
-  return parsed.kind === 'route' ? parsed.route : undefined
 }
 
 function configurationText({ startTls, tls, api, sink, mx }: Ports): string {

@@ -1,8 +1,8 @@
 /**
- * From a submission to all that one commit of it writes: the policy under every door.
+ * The sending policy, the same for SMTP and REST: from a submission to the writes of one commit.
  *
- * May this key send as that sender? Who is left to send to? Refusals are thrown before
- * anything is written.
+ * Checks whether the key may use the senders, and which recipients are suppressed. Refusals are thrown before anything
+ * is written.
  */
 import { isAscii } from 'node:buffer'
 import type { Principal } from '../accounts/principal.js'
@@ -13,6 +13,7 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
@@ -26,11 +27,11 @@ export interface PrepareDeps {
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Of a large message empty once it was committed: its memory goes over to the database. */
+  /** Empty after the commit if the message is large: its memory is transferred to the writer. */
   readonly raw: Buffer
-  /** Of the first From address: what the limits of a sender domain count. */
+  /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
-  /** Recipients who are not written to, in the order in which they were given. */
+  /** Suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
 }
 
@@ -78,10 +79,10 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
     from_name: summary.from[0].name,
     to_emails: toAddressJson(summary.to),
     cc_emails: toAddressJson(summary.cc),
-    bcc_emails: JSON.stringify(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
+    bcc_emails: toJson(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
     reply_to: toAddressJson(summary.replyTo),
     subject: summary.subject,
-    tags: JSON.stringify(options.tags),
+    tags: toJson(options.tags),
     ...resolveTracking(options, domain),
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
@@ -106,14 +107,14 @@ function checkSenders(
   return domain
 }
 
-/** Each address once (how many there may be is the door's to say); refused when none is left that may be written to. */
+/** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
 function resolveRecipients(
   { isSuppressed }: PrepareDeps,
   workspaceId: string,
-  given: readonly SubmittedRecipient[],
+  submitted: readonly SubmittedRecipient[],
 ): NewRecipient[] {
   const byAddress = new Map<string, NewRecipient>()
-  for (const { address, notify, orcpt, id } of given) {
+  for (const { address, notify, orcpt, id } of submitted) {
     if (byAddress.has(address)) continue
     byAddress.set(address, {
       address,
@@ -131,17 +132,17 @@ function resolveRecipients(
   return recipients
 }
 
-/** Envelope recipients whom the header does not name: they were blind copies. */
+/** Envelope recipients that the header does not name: blind copies. */
 function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
   const names = new Set(named.map(({ address }) => address?.toLowerCase()))
   return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
 }
 
-function toAddressJson(list: readonly Mailbox[]): string {
-  return JSON.stringify(list.flatMap(({ address }) => (address === null ? [] : [address])))
+function toAddressJson(list: readonly Mailbox[]): Json<readonly string[]> {
+  return toJson(list.flatMap(({ address }) => (address === null ? [] : [address])))
 }
 
-/** A header with UTF-8 in it asks every next hop for SMTPUTF8 (RFC 6532); one without can go anywhere. */
+/** A header with UTF-8 needs SMTPUTF8 at every next hop (RFC 6532). */
 function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }

@@ -1,17 +1,14 @@
 /**
- * Who may be named as sender: only addresses in verified domains of the workspace that the key may
- * use.
- *
- * The envelope sender is checked at MAIL, so that a client hears of it early, and again with the
- * complete message, because a domain or a key may have been lost in between.
+ * Which sender addresses may be used: those in verified domains of the workspace, within the domains that the key
+ * allows. Pure over `isVerified`.
  */
 import type { Principal } from '../accounts/principal.js'
 import type { SendingDomain } from '../domains/sending-domains.js'
-import { type Address, domainOf } from '../mail/address.js'
+import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
 /** Undefined: not a verified domain of that workspace. */
-export type FindVerifiedDomain = (workspaceId: string, domain: string) => SendingDomain | undefined
+export type FindVerifiedDomain = (workspaceId: string, domain: DomainName) => SendingDomain | undefined
 
 /** The sender of the envelope; empty is the null reverse-path, which every principal may use. */
 export function checkEnvelopeSender(

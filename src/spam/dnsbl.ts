@@ -9,6 +9,7 @@
  */
 import ipaddr from 'ipaddr.js'
 import type { LookupResult } from '../platform/dns/resolver.js'
+import { parseIpAddress } from '../platform/ip-address.js'
 
 export interface BlockList {
   readonly zone: string
@@ -64,9 +65,8 @@ function isListing(answer: string): boolean {
 
 /** `192.0.2.99` as `99.2.0.192`, IPv6 by its 32 nibbles; null: no public address. */
 export function reverseAddress(client: string): string | null {
-  if (!ipaddr.isValid(client)) return null
-  const address = ipaddr.process(client)
-  if (address.range() !== 'unicast') return null
+  const address = parseIpAddress(client)
+  if (address?.range() !== 'unicast') return null
   if (address instanceof ipaddr.IPv4) return address.octets.toReversed().join('.')
   return [...address.toNormalizedString().split(':')]
     .flatMap((part) => [...part.padStart(4, '0')])

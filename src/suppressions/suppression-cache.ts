@@ -9,7 +9,9 @@
  *
  * Limits: lists of up to 10,000 addresses, 100,000 in all; longer ones are always asked.
  */
+
 import type { Address } from '../mail/address.js'
+import { createLruCache } from '../platform/lru-cache.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
 import { findAddedSuppression, isSuppressed, type Suppression } from './suppressions.js'
@@ -19,6 +21,11 @@ export interface SuppressionCache {
   /** The same commit, whose additions the book hears of. */
   readonly watch: (commit: Commit) => Commit
   readonly drop: () => void
+}
+
+interface CachedList {
+  /** Null: too many to be cached. */
+  readonly addresses: Set<string> | null
 }
 
 export interface CacheLimits {
@@ -36,38 +43,26 @@ export function createSuppressionCache(
   { read }: { readonly read: Read },
   limits: CacheLimits = defaultLimits,
 ): SuppressionCache {
-  /** Null: too long to be kept. */
-  const lists = new Map<string, Set<string> | null>()
-  let cachedTotal = 0
+  const lists = createLruCache<CachedList>({
+    max: limits.totalAddresses,
+    weightOf: ({ addresses }) => 1 + (addresses?.size ?? 0),
+  })
 
   function loadList(workspaceId: string): Set<string> | null {
-    const known = lists.get(workspaceId)
-    if (known !== undefined) return known
+    const cached = lists.get(workspaceId)
+    if (cached !== undefined) return cached.addresses
     const rows = selectAddresses(read, { workspaceId, limit: limits.addressesPerList + 1 })
     const list = rows.length > limits.addressesPerList ? null : new Set(rows.map(({ email }) => email))
-    const size = 1 + (list?.size ?? 0)
-    if (cachedTotal + size > limits.totalAddresses) drop()
-    cachedTotal += size
-    lists.set(workspaceId, list)
+    lists.set(workspaceId, { addresses: list })
     return list
   }
 
   function addAddress({ workspace_id: workspaceId, email }: Suppression): void {
-    const list = lists.get(workspaceId)
+    const list = lists.peek(workspaceId)?.addresses
     if (list == null || list.has(email)) return
-    if (cachedTotal >= limits.totalAddresses) drop()
-    else if (list.size >= limits.addressesPerList) {
-      lists.set(workspaceId, null)
-      cachedTotal -= list.size
-    } else {
-      list.add(email)
-      cachedTotal += 1
-    }
-  }
-
-  function drop(): void {
-    lists.clear()
-    cachedTotal = 0
+    if (list.size >= limits.addressesPerList) lists.set(workspaceId, { addresses: null })
+    // A new entry, so that the cache weighs it again.
+    else lists.set(workspaceId, { addresses: list.add(email) })
   }
 
   return {
@@ -86,6 +81,6 @@ export function createSuppressionCache(
         }
       })
     },
-    drop,
+    drop: () => lists.clear(),
   }
 }

@@ -7,7 +7,8 @@
  * may meet what was added in the millisecond of their place.
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
-import type { Suppression, SuppressionReason } from './suppressions.js'
+import type { SuppressionReason } from '../storage/tables/content-tables.js'
+import type { Suppression } from './suppressions.js'
 
 export interface SuppressionPage {
   readonly workspaceId: string

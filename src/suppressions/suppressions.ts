@@ -8,11 +8,12 @@
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { type JsonObject, toJson } from '../storage/tables/columns.js'
+import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import type { Tables } from '../storage/tables/tables.js'
 import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
 
 export type Suppression = Tables['suppressions']
-export type SuppressionReason = Suppression['reason']
 export const suppressionReasons = [
   'hard_bounce',
   'spam_complaint',
@@ -25,7 +26,7 @@ export interface NewSuppression {
   readonly email: Address
   readonly reason: SuppressionReason
   readonly sourceEmailId: string | null
-  readonly metadata: Readonly<Record<string, unknown>>
+  readonly metadata: JsonObject
   readonly at: number
 }
 
@@ -81,7 +82,7 @@ function toRow({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewS
     email: email.toLowerCase(),
     reason,
     source_email_id: sourceEmailId,
-    metadata: JSON.stringify(metadata),
+    metadata: toJson(metadata),
     created_at: at,
   }
 }

@@ -1,6 +1,6 @@
 /** The keys by which clients are counted. */
 import t from 'tap'
-import { addressKeyOf, isLoopback, networkKeyOf } from '../../src/accounts/client-address.js'
+import { addressKeyOf, networkKeyOf } from '../../src/accounts/client-address.js'
 
 t.test('an IPv4 client counts by its address, an IPv6 client by its /64', async (t) => {
   t.equal(addressKeyOf('192.0.2.1'), '192.0.2.1')
@@ -14,6 +14,4 @@ t.test('an IPv4 client counts by its address, an IPv6 client by its /64', async 
   t.equal(networkKeyOf('2001:db8:1:2::9'), networkKeyOf('2001:db8:1:ffff::1'))
   t.not(networkKeyOf('2001:db8:1:2::9'), networkKeyOf('2001:db8:2:2::9'))
   t.equal(networkKeyOf('nowhere'), null)
-  for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) t.ok(isLoopback(address), address)
-  for (const address of ['10.0.0.1', '192.0.2.1', '::', '2001:db8::1', '']) t.notOk(isLoopback(address), address)
 })

@@ -11,11 +11,11 @@ import { z } from 'zod'
 import { type ErrorBody, statusOfCode } from '../../src/api/http/output/error-answer.js'
 import type { Route } from '../../src/api/http/route.js'
 import { workspaceTables } from '../../src/storage/maintenance/erase.js'
-import { arbitraryOf } from '../helpers/arbitrary-of-schema.js'
-import { multipart, multipartType } from '../helpers/multipart.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { populate } from './fuzz-workspace.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { arbitraryOf } from '../helpers/http/arbitrary-of-schema.js'
+import { populate } from '../helpers/http/fuzz-workspace.js'
+import { multipart, multipartType } from '../helpers/http/multipart.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 const runs = Number(process.env['FUZZ_RUNS'] ?? 20)
 /** Longer than anything takes. */

@@ -10,16 +10,16 @@ import t, { type Test } from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
-import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
-import { isPublic, type LinkRoute, type OpenRoute, type Route } from '../../src/api/http/route.js'
+import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '../../src/api/http/route.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { Role } from '../../src/storage/tables/tables.js'
-import { fileForm } from '../helpers/file-form.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import type { Role, Scope } from '../../src/storage/tables/account-tables.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { fileForm } from '../helpers/http/file-form.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
@@ -156,7 +156,7 @@ const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
 const open: readonly string[] = ['POST /invitations/accept']
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
-type ClosedRoute = Exclude<Route, LinkRoute | OpenRoute>
+type ClosedRoute = Exclude<Route, SignedLinkRoute | PublicRoute>
 
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
@@ -169,7 +169,7 @@ function expected(route: ClosedRoute): Expected {
 
 /** Those that need a key. */
 function keyRoutes(app: TestDaemon): readonly ClosedRoute[] {
-  return app.daemon.routes.filter((route): route is ClosedRoute => !isPublic(route))
+  return app.daemon.routes.filter((route): route is ClosedRoute => !isKeyless(route))
 }
 
 /** One resource of each kind in a workspace. */
@@ -217,7 +217,13 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
 async function memberIn(app: TestDaemon, key: string, domain: string): Promise<string> {
   const [id, userId] = [uuidv7(app.now()), uuidv7(app.now())]
   await app.daemon.database.commit([
-    insertUser({ id: userId, email: `one@${domain}`, full_name: 'One', password_hash: null, created_at: 0 }),
+    insertUser({
+      id: userId,
+      email: parseAddress(`one@${domain}`),
+      full_name: 'One',
+      password_hash: null,
+      created_at: 0,
+    }),
     insertMember({ id, workspace_id: workspaceOf(app, key), user_id: userId, role: 'admin', joined_at: app.now() }),
   ])
   return id
@@ -237,7 +243,7 @@ async function inboundIn(app: TestDaemon, key: string, domain: string): Promise<
     id,
     workspace_id: key === app.key ? app.workspaceId : app.otherWorkspaceId,
     domain,
-    envelope_to: JSON.stringify([`info@${domain}`]),
+    envelope_to: [`info@${domain}`],
   })
   await app.daemon.database.commit(
     storeInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),
@@ -430,7 +436,7 @@ t.test('a link that we did not sign leads nowhere, with whatever key', async (t)
   const { inbound } = await things(app, app.key, 'a.test')
   const routes = app.daemon.routes.filter(({ area }) => area === 'link')
   t.same(routes.map(lineOf), links, 'every route without a key is known to this file')
-  t.same(app.daemon.routes.filter(({ area }) => area === 'open').map(lineOf), open)
+  t.same(app.daemon.routes.filter(({ area }) => area === 'public').map(lineOf), open)
   const expires = String(app.now() + 1000)
   const query = new URLSearchParams({ workspace: app.workspaceId, expires, signature: 'A'.repeat(43) })
   for (const route of routes) {

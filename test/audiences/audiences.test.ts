@@ -12,7 +12,7 @@ import { Refusal } from '../../src/mail/refusal.js'
 import type { CsvRow } from '../../src/platform/csv/rows.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const { database } = await temporaryDatabase(t)

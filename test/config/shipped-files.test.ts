@@ -8,7 +8,7 @@ import type { Config, Machine } from '../../src/config/complete.js'
 import { parseConfig } from '../../src/config/load.js'
 import { formatProblems } from '../../src/config/problems.js'
 import { plan, settings } from '../../src/config/schema.js'
-import { skipWithout } from '../helpers/programs.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 
 const run = promisify(execFile)
 const machine: Machine = { hostname: 'mx.test', home: '/root', isRoot: true, stateHome: undefined }

@@ -1,7 +1,7 @@
 /** Every row of the interface's tables, asked of the daemon as its document says. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/deliver-inbound.js'
+import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
 import { beyond, rows, toCome } from './document.js'
 import { apiKeys } from './rows/api-keys.js'
 import { audiences } from './rows/audiences.js'

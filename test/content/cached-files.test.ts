@@ -13,7 +13,7 @@ import { detectFileType } from '../../src/content/file-type.js'
 import { storeFile } from '../../src/content/store-file.js'
 import type { Database } from '../../src/storage/database.js'
 import type { Write } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const HOUR = 3_600_000
 const START = Date.UTC(2026, 0, 1)

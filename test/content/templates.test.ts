@@ -6,7 +6,8 @@ import { createTemplateCache, parseTemplate } from '../../src/content/template-c
 import { listVariableNames, parseTemplateText } from '../../src/content/template-text.js'
 import { insertTemplate, removeTemplate, type Template } from '../../src/content/templates.js'
 import { Refusal } from '../../src/mail/refusal.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const LINK = 'mailto:unsubscribe+x@mail.a.test?subject=unsubscribe'
 
@@ -218,7 +219,7 @@ const row = (id: string, more: Partial<Template> = {}): Template => ({
   html: null,
   text: 'x'.repeat(1_000),
   listed_variables: null,
-  variables: '[]',
+  variables: toJson([]),
   size: 1_000,
   version: 1,
   created_at: 1,

@@ -1,8 +1,8 @@
 /** Many large messages at all listeners at once, more than their memory holds: who stays is served. */
 import t from 'tap'
 import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
-import type { Dialogue } from '../helpers/smtp-dialogue.js'
-import { post, startTestApi } from '../helpers/test-api.js'
+import { post, startTestApi } from '../helpers/http/test-api.js'
+import type { Dialogue } from '../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import { runMx } from '../smtp/mx-listener.js'
 import { printer, runSubmission } from '../smtp/submission-listener.js'

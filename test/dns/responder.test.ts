@@ -1,4 +1,5 @@
 /** What is answered to which message, octet by octet where it matters: questions, EDNS, sizes, rates, transfers. */
+
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import t from 'tap'
@@ -6,7 +7,8 @@ import { parseQuery } from '../../src/dns/query.js'
 import { createResponder, type Responder } from '../../src/dns/responder.js'
 import { createResponseRateLimiter, defaultResponseRate } from '../../src/dns/response-rate-limiter.js'
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
-import { largeKey, literalZone } from './literal-zone.js'
+import { networks } from '../helpers/config-values.js'
+import { largeKey, literalZone } from '../helpers/dns/literal-zone.js'
 
 interface Options {
   readonly zone?: ServiceZone
@@ -20,7 +22,7 @@ const secondary = '203.0.113.5'
 function responderOf({ zone = literalZone(), faults = [], burst = 1_000_000 }: Options = {}): Responder {
   return createResponder({
     zone,
-    secondaries: ['203.0.113.0/24'],
+    secondaries: networks('203.0.113.0/24'),
     rateLimiter: createResponseRateLimiter({ ...defaultResponseRate, burst }),
     clock: () => 0,
     log: { error: (found: unknown) => void faults.push(found) },

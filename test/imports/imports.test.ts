@@ -1,19 +1,24 @@
 /** Imports behind their request: what is cut off goes on, no row twice; what ends them, and what is left then. */
 import t, { type Test } from 'tap'
-import { createRequestJournal } from '../../src/api/contacts/imports.js'
+import { createRequestJournal } from '../../src/api/imports/run-file-import.js'
 import { insertAudience } from '../../src/audiences/audiences.js'
 import { beginImport } from '../../src/imports/begin-import.js'
 import type { ImportRef } from '../../src/imports/import-file.js'
-import type { ImportOptions } from '../../src/imports/import-options.js'
-import { IMPORT_LIFETIME, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../src/imports/import-records.js'
-import { removeExpiredImports } from '../../src/imports/import-retention.js'
+import {
+  IMPORT_LIFETIME,
+  type ImportRow,
+  importById,
+  MAX_PENDING_IMPORTS,
+  removeExpiredImports,
+} from '../../src/imports/import-records.js'
 import { createImportRunner, type ImportRunner } from '../../src/imports/import-runner.js'
 import type { Database } from '../../src/storage/database.js'
 import { closeWorkspace, eraseWorkspace } from '../../src/storage/maintenance/erase.js'
 import { verifyData } from '../../src/storage/maintenance/verify.js'
+import type { ImportOptions, SuppressionImportReport } from '../../src/storage/tables/content-tables.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { importSuppressions, type SuppressionReport } from '../../src/suppressions/import-suppressions.js'
-import { openTestDatabase, temporaryDatabase } from '../helpers/database.js'
+import { importSuppressions } from '../../src/suppressions/import-suppressions.js'
+import { openTestDatabase, temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 type Commit = Database['commit']
@@ -197,7 +202,7 @@ t.test('an import within its request ends with its workspace too', async (t) => 
     return database.commit(writes)
   }
   const deps = { read, commit: closing, clock: () => 1 }
-  const journal = createRequestJournal<SuppressionReport>(read, 'ws_1')
+  const journal = createRequestJournal<SuppressionImportReport>(read, 'ws_1')
   const wanted = { workspaceId: 'ws_1', reason: 'manual' } as const
   await t.rejects(importSuppressions(deps, wanted, lines(1_000), journal), { message: /is deleted/ })
   t.equal(count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')

@@ -9,13 +9,13 @@ import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../helpers/database.js'
-import { skipWithout } from '../helpers/programs.js'
-import { openSink, type SinkMessage } from '../helpers/scripted-sink.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { startPostfix } from '../helpers/programs/postfix.js'
+import { python, runProgram, skipWithoutModule, skipWithoutSasl } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink, type SinkMessage } from '../helpers/smtp/scripted-sink.js'
 import { buildLetter, findDifference, stripOurFields } from './support/peer-messages.js'
-import { startPostfix } from './support/postfix.js'
 import { createReadyInstallation, type ProgramResult, serve } from './support/program.js'
-import { python, runProgram, skipWithoutModule, skipWithoutSasl } from './support/run-program.js'
 
 const sink = await openSink()
 t.teardown(() => sink.close())

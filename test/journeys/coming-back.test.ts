@@ -1,9 +1,9 @@
 /** What comes back for mail that we sent: from our own delivery, through a real listener, to what is known of the email. */
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/deliver-inbound.js'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 async function freePort(): Promise<number> {

@@ -2,16 +2,16 @@
 import t, { type Test } from 'tap'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
+import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { rsaKey, signMessage } from '../helpers/mail/sign-message.js'
 import {
   deliverInbound,
   idOfReply,
   inboundText,
   openMxSession,
   waitUntilProcessed,
-} from '../helpers/deliver-inbound.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
-import { rsaKey, signMessage } from '../helpers/sign-message.js'
-import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/test-daemon.js'
+} from '../helpers/smtp/deliver-inbound.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const pair = rsaKey()

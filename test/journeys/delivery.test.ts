@@ -4,12 +4,12 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t from 'tap'
 import { recipientOfReference } from '../../src/mail/reference-field.js'
 import { recipientOfReturnPath } from '../../src/mail/return-path.js'
-import { temporaryFolder } from '../helpers/database.js'
-import { openSink } from '../helpers/scripted-sink.js'
-import { copySeed } from '../helpers/seed-data.js'
-import { dial } from '../helpers/smtp-dialogue.js'
-import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { withoutReference } from '../helpers/without-reference.js'
+import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { copySeed } from '../helpers/database/seed-data.js'
+import { withoutReference } from '../helpers/mail/without-reference.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 
 interface EventRow {
   readonly type: string

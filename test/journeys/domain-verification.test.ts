@@ -7,12 +7,12 @@
  * Delegations know port 53 alone, so each server has an address of its own on loopback, drawn from the process id.
  */
 import t, { type Test } from 'tap'
-import { skipWithout } from '../helpers/programs.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { type Knot, startKnot } from '../helpers/programs/knot.js'
+import { python, runProgram, skipWithoutModule } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { startUnbound, type Unbound } from '../helpers/programs/unbound.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { type Knot, startKnot } from './support/knot.js'
-import { python, runProgram, skipWithoutModule } from './support/run-program.js'
-import { startUnbound, type Unbound } from './support/unbound.js'
 
 const skip =
   skipWithout('knotd') ||

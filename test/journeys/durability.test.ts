@@ -11,10 +11,11 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
-import { temporaryFolder } from '../helpers/database.js'
-import { fileForm } from '../helpers/file-form.js'
-import { skipWithout } from '../helpers/programs.js'
-import { openSink, type ScriptedSink, type SinkScript } from '../helpers/scripted-sink.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { fileForm } from '../helpers/http/file-form.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { systemCalls, underStrace } from '../helpers/programs/strace.js'
+import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import {
   configure,
   createInstallation,
@@ -26,7 +27,6 @@ import {
   runInProcess,
   serve,
 } from './support/program.js'
-import { systemCalls, underStrace } from './support/strace.js'
 import { beginMessage, emailIdOf, openSession, submit } from './support/submit.js'
 
 t.jobs = 3

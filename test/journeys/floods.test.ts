@@ -7,9 +7,9 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/deliver-inbound.js'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { testDaemon } from '../helpers/test-daemon.js'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const MAX = 200

@@ -1,7 +1,7 @@
 /** Limits of a workspace as its applications meet them: over SMTP, from the command line, at the REST door. */
 import t from 'tap'
-import { openSink } from '../helpers/scripted-sink.js'
-import { submitMessage, testDaemon } from '../helpers/test-daemon.js'
+import { submitMessage, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const MINUTE = 60_000

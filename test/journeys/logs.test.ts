@@ -1,9 +1,9 @@
 /** What an operator reads in the log: who was refused what and why, who asked, who brought and sent mail. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { deliverInbound, idOfReply, inboundText } from '../helpers/deliver-inbound.js'
-import { dial } from '../helpers/smtp-dialogue.js'
-import { authPlain, messageText, testDaemon } from '../helpers/test-daemon.js'
+import { authPlain, messageText, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { deliverInbound, idOfReply, inboundText } from '../helpers/smtp/deliver-inbound.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 interface Line {

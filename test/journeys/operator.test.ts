@@ -6,8 +6,8 @@ import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
 import { createSelfSigned } from '../helpers/certificates.js'
-import { temporaryFolder } from '../helpers/database.js'
-import { dial } from '../helpers/smtp-dialogue.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 import { configure, createInstallation, type LogLine, runInProcess, serve } from './support/program.js'
 
 const error = 50

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openSink, type SinkAnswer } from '../helpers/scripted-sink.js'
-import { submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink, type SinkAnswer } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const second = 1_000

@@ -2,8 +2,8 @@
 import t, { type Test } from 'tap'
 import type { Timeouts } from '../../src/delivery/smtp/timeouts.js'
 import { createSelfSigned } from '../helpers/certificates.js'
-import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/scripted-sink.js'
-import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const minute = 60_000

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))

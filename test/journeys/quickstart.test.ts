@@ -21,8 +21,8 @@ import { configure } from '../../src/sandbox/configuration.js'
 import { publishedKeyFinder, verifyDkimSignature } from '../../src/sandbox/dkim-verdict.js'
 import { sandboxPaths } from '../../src/sandbox/paths.js'
 import { openDatabase } from '../../src/storage/open.js'
-import { plainNode } from '../helpers/plain-node.js'
-import { skipWithout } from '../helpers/programs.js'
+import { plainNode } from '../helpers/programs/plain-node.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 import { readExamples, withPorts } from './support/examples.js'
 
 const program = fileURLToPath(new URL('../../src/sandbox/main.js', import.meta.url))

@@ -6,9 +6,9 @@ import t from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression } from '../../src/suppressions/suppressions.js'
-import { openSink } from '../helpers/scripted-sink.js'
-import { dial } from '../helpers/smtp-dialogue.js'
-import { authPlain, messageText, type Submission, submitMessage, testDaemon } from '../helpers/test-daemon.js'
+import { authPlain, messageText, type Submission, submitMessage, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 
 const hour = 3_600_000
 
@@ -66,7 +66,7 @@ t.test('at the door', async (t) => {
       [
         'a field twice',
         field('X-Service-Priority: low', 'X-Service-Priority: high'),
-        /^550 5\.6\.0 X-Service-Priority: is there twice/,
+        /^550 5\.6\.0 X-Service-Priority: occurs twice/,
       ],
     ]
     const client = await app.openSession()

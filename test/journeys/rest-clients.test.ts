@@ -10,13 +10,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Attachment, simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../helpers/database.js'
-import { plainNode } from '../helpers/plain-node.js'
-import { skipWithout } from '../helpers/programs.js'
-import { openSink, type SinkMessage } from '../helpers/scripted-sink.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { plainNode } from '../helpers/programs/plain-node.js'
+import { python, runProgram, skipWithoutModule } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink, type SinkMessage } from '../helpers/smtp/scripted-sink.js'
 import { stripOurFields } from './support/peer-messages.js'
 import { createReadyInstallation, serve, waitForExit } from './support/program.js'
-import { python, runProgram, skipWithoutModule } from './support/run-program.js'
 
 const sink = await openSink()
 t.teardown(() => sink.close())

@@ -1,7 +1,7 @@
 /** Messages that wait for their time, and what the end of the daemon does to them. */
 import t from 'tap'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const hour = 3_600_000

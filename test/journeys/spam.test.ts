@@ -2,18 +2,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { SpamContribution } from '../../src/spam/spam-report.js'
-import { temporaryFolder } from '../helpers/database.js'
+import type { SpamContribution } from '../../src/storage/tables/inbound-tables.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { rspamdPeer } from '../helpers/programs/rspamd-peer.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 import {
   deliverInbound,
   idOfReply,
   inboundText,
   openMxSession,
   waitUntilProcessed,
-} from '../helpers/deliver-inbound.js'
-import { skipWithout } from '../helpers/programs.js'
-import { rspamdPeer } from '../helpers/rspamd-peer.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+} from '../helpers/smtp/deliver-inbound.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 interface Judged {

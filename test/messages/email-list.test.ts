@@ -2,8 +2,8 @@
 import t from 'tap'
 import { countEmails, type EmailFilter, listEmails } from '../../src/messages/email-list.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const { database } = await temporaryDatabase(t)
 

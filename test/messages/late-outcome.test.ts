@@ -11,10 +11,10 @@ import {
 import { enqueue } from '../../src/messages/queue/enqueue.js'
 import { recipientOfAnyWorkspace } from '../../src/messages/recipients.js'
 import type { Database } from '../../src/storage/database.js'
-import type { RecipientStatus } from '../../src/storage/tables/tables.js'
+import type { RecipientStatus } from '../../src/storage/tables/email-tables.js'
 import { WriteConflict } from '../../src/storage/writer/write.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const trouble = { reason: 'bad-mailbox', diagnostic: '550 5.1.1 no such user' } as const
 const refused: LateOutcome = { kind: 'refused', ...trouble }
@@ -240,7 +240,7 @@ t.test('the row of another workspace is never touched', async (t) => {
   const { database, late, events, row } = await storeSettled(t, 'delivered')
   const found = late(refused, 5000)
   await database.commit([{ sql: `update recipients set workspace_id = 'ws_2'`, parameters: [] }])
-  await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'Missed' })
+  await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'WriteConflict' })
   t.match(row(), { status: 'delivered' })
   t.same(events(), [])
 })

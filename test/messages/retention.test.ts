@@ -12,9 +12,9 @@ import { createMessagePurge } from '../../src/messages/retention.js'
 import { insertIdempotency, removeExpiredKeys } from '../../src/sending/idempotency.js'
 import type { Database } from '../../src/storage/database.js'
 import { readServiceState } from '../../src/storage/service-state.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { writeConfiguration } from '../helpers/test-daemon.js'
+import { writeConfiguration } from '../helpers/daemon/test-daemon.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const tables = ['emails', 'recipients', 'raw_messages', 'dkim_signatures', 'queue', 'attempts', 'events'] as const

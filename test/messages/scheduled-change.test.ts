@@ -11,8 +11,8 @@ import { releaseRecipients } from '../../src/messages/recipients.js'
 import { rollUpEmail } from '../../src/messages/roll-up.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../src/messages/scheduled-change.js'
 import type { Write } from '../../src/storage/writer/write.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const { database } = await temporaryDatabase(t)
 const conflict = (status: string): { name: string; kind: string; details: object } => ({

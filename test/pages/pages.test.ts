@@ -3,12 +3,13 @@ import { createHash, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
-import { buildInvitationToken } from '../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../src/accounts/people/invitations.js'
 import { insertUser } from '../../src/accounts/people/users.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 interface Seen {
   readonly tags: readonly string[]
@@ -290,7 +291,13 @@ t.test('what goes wrong on our side is a page too, and says nothing of it', asyn
   const app = await testDaemon(t)
   const token = await inviteMember(app, 'nina@b.test')
   await app.daemon.database.commit([
-    insertUser({ id: uuidv7(1), email: 'nina@b.test', full_name: 'Nina', password_hash: 'broken', created_at: 1 }),
+    insertUser({
+      id: uuidv7(1),
+      email: parseAddress('nina@b.test'),
+      full_name: 'Nina',
+      password_hash: 'broken',
+      created_at: 1,
+    }),
   ])
   const answer = await page(app, '/ui/invitation', { token, password })
   t.equal(answer.status, 500)

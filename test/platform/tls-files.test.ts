@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/platform/clock.js'
 import { createNotifySocket } from '../../src/platform/processes/notify-socket.js'
 import { loadTlsFiles, readTlsFiles } from '../../src/platform/tls-files.js'
-import { skipWithout } from '../helpers/programs.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 
 const run = promisify(execFile)
 const now = Date.UTC(2026, 10, 21)

@@ -15,21 +15,21 @@ import {
 } from '../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../src/messages/mime/mime-parts.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
-import { readInboundContent } from '../../src/receiving/inbound-content.js'
+import { contentAnalyzer } from '../../src/receiving/inbound-analyzer.js'
 import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
-import { reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
+import { toJson } from '../../src/storage/tables/columns.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 
-const judge: MailProcessor = (email, raw, outline) => {
-  const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
+const judge: MailProcessor = (email, _raw, summary) => {
+  const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
   const { id, workspace_id } = email
-  const processed = markProcessed({ ...readInboundContent(raw, outline), ...spam, id, workspace_id, at: 2000 })
+  const processed = markProcessed({ ...summary, ...spam, id, workspace_id, at: 2000 })
   const type = 'email.sent'
   const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
   return { writes: [processed, event] }
@@ -50,7 +50,8 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
   const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
   const faults = { commit: false, read: false }
   const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
-  const mime = new MimeReader({ ...defaultMimeLimits, time: 10_000, maxWaiting: 1000, maxWaitingPerWorkspace: 500 })
+  const limits = { ...defaultMimeLimits, time: 10_000, maxWaiting: 1000, maxWaitingPerWorkspace: 500 }
+  const mime = new MimeReader(limits, contentAnalyzer)
   const processor = new InboundProcessor({
     read: (sql, parameters) => {
       if (faults.read) throw full
@@ -63,9 +64,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     clock: () => 2000,
     log,
     mime,
-    reportDigest,
     crashGuard: openCrashGuard(join(dirname(databaseFile), 'in-hand'), log),
-    factsOf: () => null,
     processMail: judge,
     processReport: () => {
       throw new Error('a report')
@@ -136,17 +135,17 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
 })
 
 t.test('a stop waits for no bomb, and what the ended processes give up waits for the next start', async (t) => {
-  const mime = new MimeReader({ ...defaultMimeLimits, time: 60_000 })
+  const mime = new MimeReader({ ...defaultMimeLimits, time: 60_000 }, contentAnalyzer)
   let begun = false
   const { processor, file, status, errors } = await fixture(t, {
     mime: {
       digest: () => Promise.reject(new Error('a report')),
-      analyze: (party, source, facts) => {
+      analyze: (workspaceId, source, facts) => {
         const noted = (): Buffer | undefined => {
           begun = true
           return source()
         }
-        return mime.analyze(party, noted, facts)
+        return mime.analyze(workspaceId, noted, facts)
       },
     },
   })
@@ -162,9 +161,9 @@ t.test('a stop waits for no bomb, and what the ended processes give up waits for
 })
 
 t.test('a bug of ours fails one message, and says so in the log', async (t) => {
-  const buggy: MailProcessor = (email, raw, parts, study) => {
+  const buggy: MailProcessor = (email, raw, summary, analysis) => {
     if (email.id === 'odd') throw new TypeError('a bug')
-    return judge(email, raw, parts, study)
+    return judge(email, raw, summary, analysis)
   }
   const { processor, file, status, errors } = await fixture(t, { processMail: buggy })
   await file('odd')
@@ -177,11 +176,11 @@ t.test('a bug of ours fails one message, and says so in the log', async (t) => {
 t.test('what is deleted while it is looked at leaves no event', async (t) => {
   let commit: Database['commit'] | undefined
   const deleted: string[] = []
-  const slow: MailProcessor = async (email, raw, parts, study) => {
+  const slow: MailProcessor = async (email, raw, summary, analysis) => {
     const place = { id: email.id, workspaceId: 'ws_1' }
     await commit?.([removeInbound(place), removeInboundRaw(place)])
     deleted.push(email.id)
-    return judge(email, raw, parts, study)
+    return judge(email, raw, summary, analysis)
   }
   const { processor, file, database, errors, status } = await fixture(t, { processMail: slow })
   commit = database.commit
@@ -194,9 +193,9 @@ t.test('what is deleted while it is looked at leaves no event', async (t) => {
 
 t.test('a commit that misses while the message still waits is tried again, and holds up nobody', async (t) => {
   let judged = 0
-  const missing: MailProcessor = async (email, raw, parts, study) => {
+  const missing: MailProcessor = async (email, raw, summary, analysis) => {
     judged += 1
-    const { writes } = await judge(email, raw, parts, study)
+    const { writes } = await judge(email, raw, summary, analysis)
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
     return { writes: judged === 1 ? [...writes, missing] : writes }
   }
@@ -213,10 +212,10 @@ t.test('a commit that misses while the message still waits is tried again, and h
 t.test('what was judged hears of its commit, and of none that missed', async (t) => {
   const heard: string[] = []
   let judged = 0
-  const told: MailProcessor = async (email, raw, parts, study) => {
+  const told: MailProcessor = async (email, raw, summary, analysis) => {
     judged += 1
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
-    const { writes } = await judge(email, raw, parts, study)
+    const { writes } = await judge(email, raw, summary, analysis)
     return { writes: judged === 1 ? [...writes, missing] : writes, onCommitted: () => heard.push(email.id) }
   }
   const { processor, file, status } = await fixture(t, { processMail: told })
@@ -237,14 +236,14 @@ t.test('a report goes to its own judge, digested in a process', async (t) => {
   await database.commit(storeInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
   processor.start()
   await waitUntil('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
-  t.same([seen, errors], [[{ report: { type: 'other' }, answer: true }], []])
+  t.same([seen, errors], [[{ report: { type: 'other' }, isAutoReply: true }], []])
 })
 
 t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
   const ends: (() => void)[] = []
-  const slow: MailProcessor = async (email, raw, parts, study) => {
+  const slow: MailProcessor = async (email, raw, summary, analysis) => {
     if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
-    return judge(email, raw, parts, study)
+    return judge(email, raw, summary, analysis)
   }
   const { processor, file, status, database } = await fixture(t, { processMail: slow })
   const many = Array.from({ length: 120 }, (_, n) => `many-${n}`)

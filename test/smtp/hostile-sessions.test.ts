@@ -5,7 +5,7 @@
  * listener must greet a new client, hold no message memory, and have no connection left.
  */
 import t from 'tap'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import {
   authPlain,
   base64,

@@ -4,7 +4,7 @@ import type { ReceivedMessage } from '../../src/receiving/received-message.js'
 import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx/mx-deps.js'
 import { type MxListener, startMxListener } from '../../src/smtp/mx/mx-listener.js'
 import type { RecipientRefusal } from '../../src/smtp/mx/mx-refusals.js'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { sharedCertificate } from './submission-listener.js'
 
 export interface RunningMx {

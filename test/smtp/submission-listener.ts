@@ -4,15 +4,16 @@ import type { Test } from 'tap'
 import { createKeylessPrincipal, type Principal } from '../../src/accounts/principal.js'
 import { domainOf } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
+import type { TlsPair } from '../../src/platform/tls-files.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
-import type { TlsPair } from '../../src/smtp/session/session-gate.js'
+
 import {
   defaultSubmissionLimits,
   type SubmissionDeps,
   type SubmissionSettings,
 } from '../../src/smtp/submission/submission-deps.js'
 import { type SubmissionListener, startSubmissionListener } from '../../src/smtp/submission/submission-listener.js'
-import { type DialOptions, type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { type DialOptions, type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 
 export const app: Principal = { ...createKeylessPrincipal('ws_1'), keyId: 'key_app' }
 export const other: Principal = { ...createKeylessPrincipal('ws_2'), keyId: 'key_other' }

@@ -1,20 +1,23 @@
 /** The joined verdict: what is made of a record, its bytes, what was learned, and what rspamd says. */
 import t, { type Test } from 'tap'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
-import { type Arrival, type InboundEmail, inboundById, storeInbound } from '../../src/messages/inbound/inbound-email.js'
+import { parseAddress } from '../../src/mail/address.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
+import { type InboundEmail, inboundById, storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import type { MimeParts } from '../../src/messages/mime/mime-parts-protocol.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { learnMessage } from '../../src/spam/bayes/learn.js'
-import type { BayesVerdict } from '../../src/spam/bayes/records.js'
 import { analyzeContent, analyzeMessage } from '../../src/spam/content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
 import { buildInboundSpamMessage, spamContextOf } from '../../src/spam/received-spam-message.js'
 import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
-import { type SpamContribution, type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
+import { type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
 import { judgeSpam, type SpamVerdict } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import type { Arrival, BayesVerdict, SpamContribution } from '../../src/storage/tables/inbound-tables.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { parsedMessage } from '../helpers/parsed-message.js'
 
 const now = Date.UTC(2026, 0, 5, 12)
 const nothingSeen: Arrival = { earlyTalker: false, listings: [], spamReason: null }
@@ -58,8 +61,8 @@ function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimePa
 const brought = {
   client_address: '192.0.2.1',
   helo: 'mx.b.test',
-  envelope_from: 'bob@b.test',
-  authentication: '{}',
+  envelope_from: parseAddress('bob@b.test'),
+  authentication: toJson({}),
   received_at: now,
 }
 
@@ -89,7 +92,7 @@ async function createJudge(t: Test): Promise<Judging> {
       const id = uuidv7(now + made)
       const more = {
         arrival: { ...nothingSeen, ...arrival },
-        authentication: authentication === null ? '{}' : JSON.stringify(authentication),
+        authentication: authentication ?? {},
         received_at: now,
       }
       await database.commit(storeInbound(inboundMail({ id, ...more }), Buffer.from('x')))
@@ -100,12 +103,12 @@ async function createJudge(t: Test): Promise<Judging> {
     judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
       const { raw, parts } = messageOf(text)
       const judge = judgeSpam({ read: database.read, thresholds, rspamd: rspamd ?? null })
-      const verdict = await judge(email, raw, analyzeContent(raw, parts, spamContextOf(email)))
+      const verdict = await judge(email, raw, analyzeContent(parsedMessage(raw, parts), spamContextOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
     learn: async (verdict, text, count = 200, dated = now) => {
       const { raw, parts } = messageOf(text)
-      const message = { ...buildInboundSpamMessage(brought, raw, parts), fields: [], receivedAt: dated }
+      const message = { ...buildInboundSpamMessage(brought, parsedMessage(raw, parts)), fields: [], receivedAt: dated }
       const lessons = Array.from({ length: count }, () => {
         taught += 1
         const fingerprint = `${verdict} ${text} ${taught}`
@@ -125,13 +128,13 @@ const names = (lines: readonly SpamContribution[]): readonly string[] => lines.m
 t.test('the record tells who brought it and what its authentication gave', async (t) => {
   const { email } = await createJudge(t)
   const { raw, parts } = messageOf('hello')
-  t.match(buildInboundSpamMessage(await email(), raw, parts), {
+  t.match(buildInboundSpamMessage(await email(), parsedMessage(raw, parts)), {
     origin: { envelopeFrom: 'bob@b.test', clientAddress: '192.0.2.1', helo: 'mx.b.test', reverseName: 'mx.b.test' },
     authentication: { spf: 'softfail', dkim: 'pass', dmarc: 'pass', iprev: 'pass' },
     receivedAt: now,
     subject: 'our meeting',
   })
-  const unknown = buildInboundSpamMessage(await email({}, null), raw, parts)
+  const unknown = buildInboundSpamMessage(await email({}, null), parsedMessage(raw, parts))
   t.equal(unknown.authentication, null)
   t.equal(unknown.origin?.reverseName, null)
 })
@@ -211,7 +214,7 @@ t.test('rules on content call nothing spam that a classifier which has learned d
     'satisfaction guaranteed, risk free, this is not spam, http://192.0.2.1/remove http://192.0.2.1/order',
   ].join('\r\n')
   const { raw, parts } = messageOf(advert)
-  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, raw, parts))
+  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(raw, parts)))
   const thresholds = { suspicious: 4, spam: 8 }
   const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
     sumScores(collectOwnContributions(rules, opinion(probability), { ...nothingSeen, ...arrival }, of))
@@ -227,7 +230,7 @@ t.test('rules on content call nothing spam that a classifier which has learned d
   const doubts = collectOwnContributions(rules, opinion(0.5), nothingSeen, thresholds).at(-1)
   t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
   const test = messageOf(gtube)
-  const said = analyzeMessage(buildInboundSpamMessage(brought, test.raw, test.parts)).rules
+  const said = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(test.raw, test.parts))).rules
   t.ok(
     sumScores(collectOwnContributions(said, opinion(0.001), nothingSeen, thresholds)) > 900,
     'the line to test filters with is no content',
@@ -334,7 +337,11 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
     const bytes = Buffer.from(raw)
     const record = await email()
     const parts = { html: null, text: null, headers: [], attachments: [] }
-    const { spam_score, spam_report } = await judge(record, bytes, analyzeContent(bytes, parts, spamContextOf(record)))
+    const { spam_score, spam_report } = await judge(
+      record,
+      bytes,
+      analyzeContent(parsedMessage(bytes, parts), spamContextOf(record)),
+    )
     t.equal(spam_score, Math.round(sumScores(JSON.parse(spam_report) as SpamContribution[]) * 100))
   }
 })

@@ -15,9 +15,9 @@ import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
 import t from 'tap'
 import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { boundFault, recordReads } from './bounded-reads.js'
-import { type AllowedPlan, allowedPlans, smallTables } from './query-plans.js'
+import { boundFault, recordReads } from '../helpers/database/bounded-reads.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { type AllowedPlan, allowedPlans, smallTables } from '../helpers/database/query-plans.js'
 
 const compiled = new Set<string>()
 const used = new Set<AllowedPlan>()
@@ -78,7 +78,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
   const ofMigrations = new Set(compiled)
   await loadEverything()
   const atLoad = compiled.size
-  const { testDaemon } = await import('../helpers/test-daemon.js')
+  const { testDaemon } = await import('../helpers/daemon/test-daemon.js')
   const app = await testDaemon(t)
   const db = new SQLite(file, { readonly: true })
   t.teardown(() => db.close())

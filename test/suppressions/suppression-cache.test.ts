@@ -10,7 +10,7 @@ import {
   type SuppressionCache,
 } from '../../src/suppressions/suppression-cache.js'
 import { addSuppression, isSuppressed, removeSuppression, suppress } from '../../src/suppressions/suppressions.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 interface Fixture {
   readonly book: SuppressionCache

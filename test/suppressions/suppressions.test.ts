@@ -3,7 +3,7 @@ import t from 'tap'
 import { eventsOfEmail, oldestEvent, recordEvent, removeOldEvents } from '../../src/events/event-log.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression, isSuppressed } from '../../src/suppressions/suppressions.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 t.test('an address is suppressed in its workspace, however it is written; the first reason stays', async (t) => {
   const { database } = await temporaryDatabase(t)

@@ -8,7 +8,9 @@
  * Limit: 10,000 keys in memory, and the times of last use of as many; unknown keys are
  * never cached, so guesses fill nothing.
  */
+
 import type { Clock } from '../../platform/clock.js'
+import { createLruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { Principal } from '../principal.js'
@@ -36,9 +38,9 @@ interface ApiKeyCacheDeps {
 }
 
 export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): ApiKeyCache {
-  const rows = new Map<string, KeyWithRole>()
   const byId = new Map<string, KeyWithRole>()
-  const lastTouched = new Map<string, number>()
+  const rows = createLruCache<KeyWithRole>({ max: MAX_KEYS, onRemove: ({ id }) => byId.delete(id) })
+  const lastTouched = createLruCache<number>({ max: MAX_KEYS })
 
   function find(hash: string): KeyWithRole | undefined {
     const row = rows.get(hash) ?? keyByHash(read, { hash })[0]
@@ -47,19 +49,12 @@ export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): Api
   }
 
   function remember(row: KeyWithRole): void {
-    if (rows.size >= MAX_KEYS && !rows.has(row.key_hash)) drop()
     rows.set(row.key_hash, row)
     byId.set(row.id, row)
   }
 
-  function drop(): void {
-    rows.clear()
-    byId.clear()
-  }
-
   function touch(id: string, now: number): void {
     if (now - (lastTouched.get(id) ?? 0) < TOUCH_INTERVAL) return
-    if (lastTouched.size >= MAX_KEYS) lastTouched.clear()
     lastTouched.set(id, now)
     // A lost time of last use harms nobody: the next use writes it again.
     commit([touchKey({ id, at: now })]).catch(() => lastTouched.delete(id))
@@ -82,10 +77,8 @@ export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): Api
     },
     forget: (keyId) => {
       const row = byId.get(keyId)
-      if (row === undefined) return
-      rows.delete(row.key_hash)
-      byId.delete(keyId)
+      if (row !== undefined) rows.delete(row.key_hash)
     },
-    drop,
+    drop: () => rows.clear(),
   }
 }

@@ -9,8 +9,9 @@ import { Refusal } from '../../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import { seekOffset } from '../../storage/stepped-walk.js'
+import type { Scope } from '../../storage/tables/account-tables.js'
+import { toJson } from '../../storage/tables/columns.js'
 import type { Tables } from '../../storage/tables/tables.js'
-import type { Scope } from '../principal.js'
 
 export type ApiKeyRow = Tables['api_keys']
 
@@ -45,9 +46,9 @@ export function generateKey(wanted: KeyRequest): NewKey {
       name: wanted.name,
       key_hash: hashKey(secret),
       key_prefix: secret.slice(0, PREFIX_LENGTH),
-      scopes: JSON.stringify(wanted.scopes ?? ['full']),
-      allowed_networks: JSON.stringify(wanted.allowedNetworks ?? []),
-      allowed_domains: JSON.stringify(wanted.allowedDomains ?? []),
+      scopes: toJson(wanted.scopes ?? ['full']),
+      allowed_networks: toJson(wanted.allowedNetworks ?? []),
+      allowed_domains: toJson(wanted.allowedDomains ?? []),
       created_at: wanted.now,
       expires_at: wanted.expiresAt ?? null,
       last_used_at: null,

@@ -1,10 +1,11 @@
 /**
  * May this key act now, from here? Pure: the row, the address and the time come in.
  */
-import ipaddr from 'ipaddr.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { Role } from '../../storage/tables/tables.js'
-import type { Principal, Scope } from '../principal.js'
+import { isInSomeNetwork, parseNetwork } from '../../platform/ip-address.js'
+import type { Role } from '../../storage/tables/account-tables.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { Principal } from '../principal.js'
 import type { ApiKeyRow } from './api-keys.js'
 
 /** A key with the present role of its member; null: no member any more. */
@@ -16,8 +17,9 @@ export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: str
     throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   }
   if (row.expires_at !== null && row.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
-  const networks = JSON.parse(row.allowed_networks) as readonly string[]
-  if (networks.length > 0 && !networks.some((network) => isInNetwork(network, remoteAddress))) {
+  const allowedNetworks = parseJson(row.allowed_networks)
+  const networks = allowedNetworks.flatMap((text) => parseNetwork(text) ?? [])
+  if (allowedNetworks.length > 0 && !isInSomeNetwork(networks, remoteAddress)) {
     throw new Refusal('forbidden', 'the key may not be used from this address')
   }
   return {
@@ -25,15 +27,7 @@ export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: str
     keyId: row.id,
     userId: row.user_id,
     role: row.role,
-    scopes: JSON.parse(row.scopes) as readonly Scope[],
-    allowedDomains: JSON.parse(row.allowed_domains) as readonly string[],
+    scopes: parseJson(row.scopes),
+    allowedDomains: parseJson(row.allowed_domains),
   }
-}
-
-/** Is `address` in the CIDR `network`? IPv4 that comes as IPv4-mapped IPv6 counts as IPv4. */
-export function isInNetwork(network: string, address: string): boolean {
-  if (!ipaddr.isValid(address) || !ipaddr.isValidCIDR(network)) return false
-  const peer = ipaddr.process(address)
-  const [base, bits] = ipaddr.parseCIDR(network)
-  return peer.kind() === base.kind() && peer.match(base, bits)
 }

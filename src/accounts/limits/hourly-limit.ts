@@ -9,7 +9,7 @@ import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { type Commit, WriteConflict } from '../../storage/writer/write.js'
-import { addWithinBounds, bucketsSince } from './usage.js'
+import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 
 const HOUR = 3_600_000
 
@@ -49,4 +49,21 @@ function buildRateRefusal({ max, actionText }: HourlyLimit, free: number, now: n
     remaining: 0,
     reset_at: formatTimestamp(free),
   })
+}
+
+const MAX_DOMAINS_PER_HOUR = 10
+
+const domainLimit = {
+  kind: DOMAIN_CREATIONS,
+  max: MAX_DOMAINS_PER_HOUR,
+  actionText: `register ${MAX_DOMAINS_PER_HOUR} domains`,
+}
+
+/** Throws a Refusal `rate-limited` when the hour is full. */
+export function countDomainCreation(
+  deps: { readonly read: Read; readonly commit: Commit },
+  workspaceId: string,
+  now: number,
+): Promise<void> {
+  return countWithinHour(deps, domainLimit, workspaceId, now)
 }

@@ -6,8 +6,10 @@
  * operator took it away, and the default is what they give to a workspace of which they
  * know nothing else. The daemon says so at its start (`strayPlans`). Limit: 10,000 in memory.
  */
+
 import type { LimitsConfig } from '../../config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../config/plans.js'
+import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import { allWorkspaces } from '../workspaces.js'
 
@@ -42,7 +44,7 @@ type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 
 /** `config`: checked when it was read, so the default plan is a known one. */
 export function createPlanCache({ read, limits: config }: { read: Read; limits: PlansConfig }): PlanCache {
-  const cache = new Map<string, Plan>()
+  const cache = createLruCache<Plan>({ max: MAX_WORKSPACES })
   const defaultPlan = { name: config.default_plan, limits: limitsOfPlan(config.plans, config.default_plan) ?? {} }
 
   function readPlan(workspaceId: string): Plan {
@@ -56,7 +58,6 @@ export function createPlanCache({ read, limits: config }: { read: Read; limits: 
       const cached = cache.get(workspaceId)
       if (cached !== undefined) return cached
       const plan = readPlan(workspaceId)
-      if (cache.size >= MAX_WORKSPACES) cache.clear()
       cache.set(workspaceId, plan)
       return plan
     },

@@ -16,9 +16,11 @@
  * remembered, the one unused for longest is forgotten first; only the day survives a
  * restart (`rate-limit-days.ts`), and only for workspaces.
  */
+
 import type { PlanLimits } from '../../config/plans.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
+import { createLruCache } from '../../platform/lru-cache.js'
 import { DAY, MINUTE, SECOND, type Slice, SlidingCount } from './rate-limit-window.js'
 
 /** What the headers of a plan without limits count against. */
@@ -53,20 +55,14 @@ export interface RateLimitDeps {
 }
 
 export function createRateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitDeps): RateLimit {
-  const meters = new Map<string, Meter>()
+  const meters = createLruCache<Meter>({ max: maxKeys })
 
   function getMeter(key: string): Meter {
     const found = meters.get(key)
-    const meter = found ?? new Meter((now) => days?.readSlices(key, now) ?? [])
-    if (found !== undefined) meters.delete(key)
-    else if (meters.size >= maxKeys) forgetOldest()
+    if (found !== undefined) return found
+    const meter = new Meter((now) => days?.readSlices(key, now) ?? [])
     meters.set(key, meter)
     return meter
-  }
-
-  function forgetOldest(): void {
-    const [oldest] = meters.keys()
-    if (oldest !== undefined) meters.delete(oldest)
   }
 
   return {

@@ -11,6 +11,7 @@
  * Guesses are limited by invitation and by client address, before anything is worked out.
  */
 import type { KeyObject } from 'node:crypto'
+import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Read } from '../../storage/prepared.js'
@@ -21,8 +22,7 @@ import { addressKeyOf } from '../client-address.js'
 import { generateKey, type NewKey } from '../keys/api-keys.js'
 import { createKeyAudited } from '../keys/audited-keys.js'
 import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
-import { parseInvitationToken } from './invitation-token.js'
-import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
+import { endInvitation, invitationOfToken, parseInvitationToken, statusAt } from './invitations.js'
 import { insertMember, memberById, requireAdministrator } from './members.js'
 import type { PasswordHasher } from './passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from './users.js'
@@ -135,7 +135,7 @@ interface JoiningUser {
 /** Who joins: somebody new, or the owner of the account, as far as the password shows. */
 async function resolveUser(
   { read, passwords }: AcceptDeps,
-  email: string,
+  email: Address,
   { fullName, password, now }: Acceptance,
 ): Promise<JoiningUser> {
   const [known] = userByEmail(read, { email })

@@ -4,9 +4,9 @@ import { type ResourceDeps, readChangedEmail } from '../../messages/email-resour
 import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
 import { parseReleaseTime } from '../../sending/schedule.js'
 import { type Call, json, type KeyRoute, route } from '../http/route.js'
+import { emailRecord } from './email-record.js'
 import { releaseText } from './email-request.js'
-import { emailRecord } from './show.js'
-import { viewerOf } from './viewer.js'
+import { viewerOf } from './show.js'
 
 export interface EmailChangeDeps extends ResourceDeps, ChangeDeps {
   /** Entries of the workspace were moved to this moment: delivery may have looked behind it already. */

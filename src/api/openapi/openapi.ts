@@ -9,7 +9,7 @@
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { headerFields } from '../http/output/header-fields.js'
-import { isPublic, type Route, type UploadRoute } from '../http/route.js'
+import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
@@ -71,7 +71,7 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
     operationId: operationIdOf(route),
     requestParams: toParameters(route),
     ...toRequestBody(route),
-    ...(isPublic(route) ? { security: [] } : {}),
+    ...(isKeyless(route) ? { security: [] } : {}),
     responses: answersOf(route),
   }
 }

@@ -5,6 +5,7 @@ import type { Principal } from '../../accounts/principal.js'
 import type { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
@@ -174,6 +175,6 @@ function toAddedSuppression({ id, email, reason, created_at }: Suppression): z.o
 
 function toSuppressionResource(row: Suppression): z.output<typeof record> {
   const { id, email, reason, created_at } = toAddedSuppression(row)
-  const metadata = JSON.parse(row.metadata) as Record<string, unknown>
+  const metadata = parseJson(row.metadata)
   return { id, email, reason, source_email_id: row.source_email_id, metadata, created_at }
 }

@@ -22,7 +22,7 @@ import type { Read } from '../../storage/prepared.js'
 import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { name, notFound, password, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, json, openRoute, type Route, route } from '../http/route.js'
+import { type Answer, json, publicRoute, type Route, route } from '../http/route.js'
 import { member, toMemberResource } from './members.js'
 import { authorizeInWorkspace, sliceFields, workspaceId } from './named-workspace.js'
 
@@ -143,10 +143,10 @@ async function cancel(
 }
 
 function acceptRoute({ acceptDeps }: InvitationDeps): Route {
-  return openRoute({
+  return publicRoute({
     method: 'POST',
     path: '/invitations/accept',
-    area: 'open',
+    area: 'public',
     tag,
     summary: 'Accept an invitation, with the token of its mail',
     description:

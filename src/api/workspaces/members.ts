@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
-import { requireUnbound } from '../../accounts/keys/unbound-key.js'
+import { requireUnbound } from '../../accounts/keys/key-limits.js'
 import { chargeInvitation } from '../../accounts/people/invitation-limits.js'
 import { pendingOfInviter } from '../../accounts/people/invitations.js'
 import { buildInvitation, type InvitationRequest, requireInvitable } from '../../accounts/people/invite.js'

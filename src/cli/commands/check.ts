@@ -12,8 +12,8 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../config/complete.js'
 import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems, type Problem } from '../../config/problems.js'
-import { createRouteFinder } from '../../delivery/hosts/routes.js'
 import { readDiskSpace } from '../../platform/disk-space.js'
+import { errorMessageOf } from '../../platform/errors.js'
 import { readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
@@ -36,18 +36,17 @@ export async function check(load: () => LoadedConfig): Promise<Answer> {
   }
 }
 
-async function findProblems({ service, tls, outbound }: Config): Promise<readonly Problem[]> {
+async function findProblems({ service, tls }: Config): Promise<readonly Problem[]> {
   const { cert_file, key_file } = tls
   const problems: Problem[] = []
   const collectProblem = async (key: string, work: () => unknown): Promise<void> => {
     try {
       await work()
     } catch (error) {
-      problems.push({ key, message: (error as Error).message })
+      problems.push({ key, message: errorMessageOf(error) })
     }
   }
   if (cert_file !== null && key_file !== null) await collectProblem('tls', () => readTlsFiles(cert_file, key_file))
-  await collectProblem('outbound.routes', () => createRouteFinder(outbound.routes))
   await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir))
   return problems
 }

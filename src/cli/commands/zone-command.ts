@@ -9,7 +9,6 @@ import { createServiceZone } from '../../domains/zone/zone.js'
 import { syncZoneSerial } from '../../domains/zone/zone-change.js'
 import { formatZoneLine, toPlainRecord } from '../../domains/zone/zone-file.js'
 import { isInside, toZoneSettings, type ZoneRecord, type ZoneSettings } from '../../domains/zone/zone-records.js'
-import { parseAddress } from '../../mail/address.js'
 import { type Answer, type Call, type Command, refuseExtraWords } from '../command.js'
 
 export const zoneCommands: readonly Command[] = [
@@ -27,7 +26,7 @@ async function printZone({ words, config, clock, database: open }: Call): Promis
   const database = await open()
   const settings = toZoneSettings(config)
   // Before the first start there is no key of the service itself yet.
-  await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  await ensureIdentity(database, config.service.mail_from, clock())
   await syncZoneSerial(database, settings, { now: clock(), restarted: false })
   const zone = createServiceZone(database, settings)
   const head = settings.nameservers.length === 0 ? [] : [zone.readSoa()]

@@ -1,14 +1,11 @@
 /**
- * Where the operator sends mail instead of asking DNS: exact domains first, then `*`.
+ * The operator's routes, which replace DNS: exact domains first, then `*`.
  *
- * A route for exactly that domain stands in for its MX, so a hop there is final; `*` is
- * a smarthost, behind which delivery is still to come. A malformed route is refused when
- * the table is made, never when mail is due.
+ * A route for an exact domain replaces its MX, so that a hop there is final; `*` is a smarthost, which
+ * still has to deliver.
  */
 import type { DomainName } from '../../mail/address.js'
-import { formatForDisplay, tryParseDomainName } from '../../mail/address.js'
-import { Refusal } from '../../mail/refusal.js'
-import { parseRoute, type Route } from '../../mail/route.js'
+import type { Route } from '../../mail/route.js'
 
 export interface RouteMatch {
   readonly route: Route
@@ -17,27 +14,10 @@ export interface RouteMatch {
 
 export type FindRoute = (domain: DomainName) => RouteMatch | null
 
-/** `settings`: domain or `*` to a route, as in `outbound.routes`. */
-export function createRouteFinder(settings: Readonly<Record<string, string>>): FindRoute {
-  const exact = new Map<string, RouteMatch>()
-  let smarthost: RouteMatch | null = null
-  for (const [key, text] of Object.entries(settings)) {
-    const route = parseConfiguredRoute(key, text)
-    if (key === '*') smarthost = { route, final: false }
-    else exact.set(parseConfiguredDomain(key), { route, final: true })
-  }
-  return (domain) => exact.get(domain) ?? smarthost
-}
-
-function parseConfiguredRoute(key: string, text: string): Route {
-  const parsed = parseRoute(text)
-  if (parsed.kind === 'route') return parsed.route
-  throw new Refusal('invalid-parameter', `the route of ${formatForDisplay(key)}: ${parsed.problem}`)
-}
-
-function parseConfiguredDomain(key: string): DomainName {
-  const domain = tryParseDomainName(key)
-  if (domain === null)
-    throw new Refusal('invalid-parameter', `a route for ${formatForDisplay(key)}, which is no domain name`)
-  return domain
+/** `routes`: by domain in lower case, or `*`, as `outbound.routes` holds them. */
+export function createRouteFinder(routes: Readonly<Record<string, Route>>): FindRoute {
+  const { '*': smarthost, ...exact } = routes
+  const matches = new Map(Object.entries(exact).map(([domain, route]) => [domain, { route, final: true }]))
+  const fallback = smarthost === undefined ? null : { route: smarthost, final: false }
+  return (domain) => matches.get(domain) ?? fallback
 }

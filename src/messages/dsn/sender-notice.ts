@@ -11,21 +11,10 @@ import type { DsnNotify } from '../../mail/dsn-parameters.js'
 import { createMessageId } from '../../mail/message-id.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Email } from '../email.js'
-import { type EnqueuedEmail, enqueue } from '../queue/enqueue.js'
-import { buildServiceEmail } from '../service-email.js'
+import { enqueueServiceEmail, type ServiceNotice, type ServiceSender } from '../service-email.js'
 import { buildDsn, type Dsn, shouldSendDsn } from './dsn.js'
 import type { DsnKind, DsnRecipient } from './dsn-report.js'
 import { formatDsnSubject } from './dsn-text.js'
-
-export interface Notice {
-  readonly enqueued: EnqueuedEmail
-  readonly raw: Buffer
-}
-
-export interface NoticeSettings {
-  readonly hostname: string
-  readonly mailFrom: Address
-}
 
 /** What a notification is about. */
 export interface NoticeSubject {
@@ -48,30 +37,29 @@ export interface NoticeReport {
 
 /** Null where nobody wants to hear of it. */
 export function buildSenderNotice(
-  settings: NoticeSettings,
+  sender: ServiceSender,
   subject: NoticeSubject,
   told: NoticeReport,
   now: number,
-): Notice | null {
+): ServiceNotice | null {
   const { email, raw: original } = subject
   if (!shouldNotifySender(subject, told.kind)) return null
   const id = uuidv7(now)
   const to = email.envelope_from as Address
-  const messageId = createMessageId(id, settings.hostname)
+  const messageId = createMessageId(id, sender.hostname)
   const dsn: Dsn = {
     kind: told.kind,
-    reportingMta: settings.hostname,
+    reportingMta: sender.hostname,
     arrivedAt: email.created_at,
     envid: email.envid,
     ret: email.ret,
     original,
     recipients: [told.recipient],
-    from: settings.mailFrom,
+    from: sender.mailFrom,
     to,
     now,
     messageId,
   }
   const raw = buildDsn(dsn)
-  const wanted = buildServiceEmail({ id, messageId, from: settings.mailFrom, to, subject: formatDsnSubject(dsn), now })
-  return { enqueued: enqueue(wanted, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
+  return enqueueServiceEmail({ id, messageId, from: sender.mailFrom, to, subject: formatDsnSubject(dsn), now }, raw)
 }

@@ -10,9 +10,10 @@
  * looked into.
  */
 import { type Compilable, sql } from 'kysely'
+import type { DomainName } from '../../mail/address.js'
 import { prepareRead, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
 import { INDEX_STEP, ROW_STEP, seekOffset, waitForStep } from '../../storage/stepped-walk.js'
-import type { InboundStatus, SpamStatus } from '../../storage/tables/tables.js'
+import type { InboundStatus, SpamStatus } from '../../storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-email.js'
 
 /** Undefined: any. */
@@ -154,7 +155,7 @@ function queryAfter(
     .where('workspace_id', '=', workspaceId)
     .where('kind', '=', sql.lit('mail' as const))
     .$if(driver === 'status', (query) => query.where('status', '=', status ?? 'received'))
-    .$if(driver === 'domain', (query) => query.where('domain', '=', domain ?? ''))
+    .$if(driver === 'domain', (query) => query.where('domain', '=', sql<DomainName>`${domain}`))
     .$if(driver === 'spamStatus', (query) => query.where('spam_status', '=', spamStatus ?? 'clean'))
     .$if(driver === 'from', (query) => query.where('from_key', '=', sql<string>`lower(${from})`))
     .$if(since !== undefined, (query) => query.where('received_at', '>=', since ?? 0))

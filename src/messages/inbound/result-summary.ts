@@ -2,7 +2,7 @@
  * One word for each check, as the interface shows them: `spf_result` is folded to pass, fail
  * and neutral; of several signatures the best speaks.
  */
-import type { Authentication, DkimResult, DmarcResult } from './authentication-results.js'
+import type { Authentication, DkimResult, DmarcResult } from '../../mail/authentication-results.js'
 
 export interface ResultSummary {
   readonly spf_result: 'pass' | 'fail' | 'neutral'

@@ -4,6 +4,8 @@
  * Both reads walk an index: `queue_due` for all of a workspace, `queue_lanes` for one
  * lane (workspace, domain, priority), so that their cost does not grow with the queue.
  */
+
+import type { DomainName } from '../../mail/address.js'
 import { prepareRead } from '../../storage/prepared.js'
 import type { QueueEntry } from './queue.js'
 
@@ -33,7 +35,7 @@ export const dueEntriesOfWorkspace = prepareRead<DueQuery>()(({ db, slot }) =>
 
 interface LaneQuery {
   readonly workspaceId: string
-  readonly domain: string
+  readonly domain: DomainName
   readonly priority: 0 | 1 | 2
   readonly now: number
   readonly limit: number

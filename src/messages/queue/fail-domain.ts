@@ -6,9 +6,9 @@
  * the wire now, or moves out of the walk's sight, fails at its next attempt, because no
  * key signs for it any more. So it may also be cut short, between two pages.
  */
-import { type Address, type DomainName, domainOf } from '../../mail/address.js'
+import { type DomainName, domainOf } from '../../mail/address.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
-import type { Flag } from '../../storage/tables/tables.js'
+import type { Flag } from '../../storage/tables/columns.js'
 import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
@@ -60,7 +60,7 @@ export async function failDomain(
       signal?.throwIfAborted()
       const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, place)
       const ours = page.filter(
-        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email as Address) === gone.domain,
+        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email) === gone.domain,
       )
       failed += await failEntries(commit, ours, gone.at)
       const last = page.length < PAGE_SIZE ? undefined : page.at(-1)

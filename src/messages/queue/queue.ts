@@ -9,7 +9,9 @@
 import { type Selectable, sql } from 'kysely'
 import type { Address, DomainName } from '../../mail/address.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
-import type { Flag, Priority, Tables } from '../../storage/tables/tables.js'
+import type { Flag } from '../../storage/tables/columns.js'
+import type { Priority } from '../../storage/tables/email-tables.js'
+import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
 type QueueRow = Selectable<Tables['queue']>
@@ -93,7 +95,7 @@ interface Postponement {
 
 interface LanePostponement extends Omit<Postponement, 'id'> {
   readonly workspaceId: string
-  readonly domain: string
+  readonly domain: DomainName
   readonly priority: 0 | 1 | 2
   readonly now: number
   /** Age at which an entry is tried in any case: of which the sender was not told of a delay yet, and of any. */

@@ -11,7 +11,6 @@
  * fresh port and id are what there is (RFC 5452). DNSSEC is left to the servers.
  */
 import { getServers } from 'node:dns'
-import { isIP } from 'node:net'
 import { createSemaphore, type Semaphore } from '../semaphore.js'
 import { type DnsAnswer, findAnswer } from './chain.js'
 import { buildQuery, isReplyTo, isTruncated, type Question, type Reply, rcodeOf, readReply } from './message.js'
@@ -22,11 +21,12 @@ import {
   type DnsTransport,
   type ExchangeOptions,
   type ExchangeResult,
+  parseDnsServer,
 } from './transport.js'
 
 export interface DnsClientSettings {
-  /** Empty: the system's. Entries may carry a port. */
-  readonly servers: readonly string[]
+  /** Empty: the system's. */
+  readonly servers: readonly DnsServer[]
   /** Milliseconds for one try; it doubles with each further one. */
   readonly timeout: number
   /** Each server gets at least one. */
@@ -49,7 +49,7 @@ const MAX_ALIAS_QUERIES = 8
 /** Questions under way end as failures once `signal` is aborted. */
 export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, signal: AbortSignal): DnsClient {
   const transport = createDnsTransport()
-  const tryServers = createServerFailover(servers.length > 0 ? servers.map(parseServer) : listSystemServers(), {
+  const tryServers = createServerFailover(servers.length > 0 ? servers : listSystemServers(), {
     timeout,
     tries,
   })
@@ -183,14 +183,5 @@ function interpretReply(replied: ExchangeResult): QueryResult {
 }
 
 function listSystemServers(): readonly DnsServer[] {
-  return getServers().map(parseServer)
-}
-
-/** As `192.0.2.53`, `192.0.2.53:5353`, `2001:db8::53`, `[2001:db8::53]:5353`. */
-export function parseServer(text: string): DnsServer {
-  if (isIP(text) !== 0) return { address: text, port: 53 }
-  const { host = '', port = '53' } = /^\[?(?<host>[^\]]*?)\]?(?::(?<port>\d{1,5}))?$/.exec(text)?.groups ?? {}
-  if (isIP(host) === 0 || Number(port) < 1 || Number(port) > 0xffff)
-    throw new TypeError(`not the address of a DNS server: ${text}`)
-  return { address: host, port: Number(port) }
+  return getServers().flatMap((text) => parseDnsServer(text) ?? [])
 }

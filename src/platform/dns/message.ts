@@ -6,16 +6,9 @@
  * Names are text as `dns-name.ts` has it. The additional section is not read.
  */
 import { randomInt } from 'node:crypto'
+import { CLASS_IN, HEADER_SIZE, MAX_UDP_PAYLOAD, recordTypes, responseCodeName } from './codes.js'
 import { encodeName, readName } from './name.js'
-import {
-  type RawRecord,
-  readAddress,
-  readNameData,
-  readSection,
-  readSoaMinimum,
-  readStrings,
-  typeNumbers,
-} from './records.js'
+import { type RawRecord, readAddress, readNameData, readSection, readSoaMinimum, readStrings } from './records.js'
 
 export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX'
 
@@ -45,12 +38,8 @@ export interface Reply {
   readonly isReferral: boolean
 }
 
-/** What a path without fragments carries (DNS flag day 2020). */
-const PAYLOAD_SIZE = 1232
-const HEADER_SIZE = 12
 /** Of both sections: more is nothing that mail needs. */
 const MAX_RECORDS = 300
-const rcodes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
 
 /** Of a name that can be asked for. Each message has an id of its own. */
 export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
@@ -59,14 +48,13 @@ export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
   return Buffer.concat([
     header,
     encodeName(name),
-    Buffer.of(0, typeNumbers[type], 0, classIn),
+    Buffer.of(0, recordTypes[type], 0, CLASS_IN),
     ...(edns ? [optRecord] : []),
   ])
 }
 
-const classIn = 1
 /** RFC 6891 section 6.1.2: the root, its type, our buffer in the place of the class, no flags, no options. */
-const optRecord = Buffer.of(0, 0, 41, PAYLOAD_SIZE >> 8, PAYLOAD_SIZE & 255, 0, 0, 0, 0, 0, 0)
+const optRecord = Buffer.of(0, 0, recordTypes.OPT, MAX_UDP_PAYLOAD >> 8, MAX_UDP_PAYLOAD & 255, 0, 0, 0, 0, 0, 0)
 
 /** Whether `reply` answers `query`; a refusal need not repeat the question. */
 export function isReplyTo(query: Buffer, reply: Buffer): boolean {
@@ -96,20 +84,19 @@ export function isTruncated(reply: Buffer): boolean {
 }
 
 export function rcodeOf(reply: Buffer): string {
-  const code = reply.readUInt8(3) & 15
-  return rcodes[code] ?? `RCODE${code}`
+  return responseCodeName(reply.readUInt8(3) & 15)
 }
 
 /** Null: broken. */
 export function readReply(reply: Buffer): Reply | null {
   try {
-    const [questions, answered, referred] = [4, 6, 8].map((at) => reply.readUInt16BE(at)) as [number, number, number]
+    const [questions, answered, referred] = [reply.readUInt16BE(4), reply.readUInt16BE(6), reply.readUInt16BE(8)]
     if (answered + referred > MAX_RECORDS) return null
     const { records, end } = readSection(reply, skipQuestions(reply, questions), answered)
     const authorities = readSection(reply, end, referred).records
     const answers = records.flatMap((record) => recordOf(reply, record))
     const negativeTtl = authorities.flatMap((record) => negativeTtlOf(reply, record))[0] ?? null
-    const passesOn = !isAuthoritative(reply) && authorities.some(({ type }) => type === typeNumbers.NS)
+    const passesOn = !isAuthoritative(reply) && authorities.some(({ type }) => type === recordTypes.NS)
     return {
       code: rcodeOf(reply),
       answers,
@@ -132,22 +119,22 @@ function isAuthoritative(reply: Buffer): boolean {
 }
 
 function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
-  if (record.class !== classIn) return []
+  if (record.class !== CLASS_IN) return []
   const head = { owner: record.owner, ttl: secondsOf(record.ttl), preference: 0 }
   switch (record.type) {
-    case typeNumbers.A:
+    case recordTypes.A:
       return [{ ...head, type: 'A', text: readAddress(message, record, 'ipv4') }]
-    case typeNumbers.AAAA:
+    case recordTypes.AAAA:
       return [{ ...head, type: 'AAAA', text: readAddress(message, record, 'ipv6') }]
-    case typeNumbers.CNAME:
+    case recordTypes.CNAME:
       return [{ ...head, type: 'CNAME', text: readNameData(message, record) }]
-    case typeNumbers.PTR:
+    case recordTypes.PTR:
       return [{ ...head, type: 'PTR', text: readNameData(message, record) }]
-    case typeNumbers.MX:
+    case recordTypes.MX:
       return [
         { ...head, type: 'MX', text: readNameData(message, record, 2), preference: message.readUInt16BE(record.start) },
       ]
-    case typeNumbers.TXT:
+    case recordTypes.TXT:
       return [{ ...head, type: 'TXT', text: readStrings(message, record) }]
     default:
       return []
@@ -155,7 +142,7 @@ function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
 }
 
 function negativeTtlOf(message: Buffer, record: RawRecord): readonly number[] {
-  if (record.type !== typeNumbers.SOA) return []
+  if (record.type !== recordTypes.SOA) return []
   return [Math.min(secondsOf(record.ttl), secondsOf(readSoaMinimum(message, record)))]
 }
 

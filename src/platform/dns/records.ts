@@ -6,9 +6,6 @@
 import { SocketAddress } from 'node:net'
 import { readName } from './name.js'
 
-/** RFC 1035 section 3.2.2, RFC 3596. */
-export const typeNumbers = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const
-
 export interface RawRecord {
   readonly owner: string
   readonly type: number

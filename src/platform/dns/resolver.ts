@@ -9,11 +9,14 @@
  *
  * Known limit: the hosts file is not read, only `localhost` is known (RFC 6761).
  */
+
 import type { Clock } from '../clock.js'
+import { createLruCache } from '../lru-cache.js'
 import type { DnsAnswer } from './chain.js'
 import { type DnsClient, openDnsClient } from './client.js'
 import type { AnswerRecord, QuestionType } from './message.js'
 import { toCanonicalName } from './name.js'
+import type { DnsServer } from './transport.js'
 
 export type LookupResult<T> =
   | { readonly kind: 'records'; readonly records: readonly [T, ...T[]] }
@@ -46,8 +49,8 @@ export interface RecordResolver {
 }
 
 export interface ResolverSettings {
-  /** Empty: the system's. Entries may carry a port. */
-  readonly servers: readonly string[]
+  /** Empty: the system's. */
+  readonly servers: readonly DnsServer[]
   /** Milliseconds for one try; it doubles with each further one. */
   readonly timeout: number
   readonly tries: number
@@ -138,23 +141,18 @@ interface CacheEntry {
 
 type AnswerCache = <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<LookupResult<T>>
 
-/** A key has one type of answer only, which is what makes the cast hold. */
+/** `size` 0: no cache. A key has one type of answer only, which is what makes the cast hold. */
 function createAnswerCache(size: number, clock: Clock): AnswerCache {
-  const entries = new Map<string, CacheEntry>()
+  const entries = size === 0 ? null : createLruCache<CacheEntry>({ max: size })
   return <T>(key: string, ask: () => Promise<CacheableResult<T>>) => {
-    const kept = entries.get(key)
-    if (kept !== undefined && kept.expiresAt > clock()) return kept.answer as Promise<LookupResult<T>>
+    const cached = entries?.get(key)
+    if (cached !== undefined && cached.expiresAt > clock()) return cached.answer as Promise<LookupResult<T>>
     const asked = ask()
     const entry: CacheEntry = { answer: asked.then(({ lookup }) => lookup), expiresAt: Number.POSITIVE_INFINITY }
-    entries.delete(key)
-    entries.set(key, entry)
-    for (const oldest of entries.keys()) {
-      if (entries.size <= size) break
-      entries.delete(oldest)
-    }
+    entries?.set(key, entry)
     void asked.then(({ cacheFor }) => {
       entry.expiresAt = clock() + cacheFor
-      if (cacheFor === 0 && entries.get(key) === entry) entries.delete(key)
+      if (cacheFor === 0 && entries?.peek(key) === entry) entries.delete(key)
     })
     return entry.answer as Promise<LookupResult<T>>
   }

@@ -7,12 +7,21 @@
  * closed with its question, and all are when the exchanges close.
  */
 import { createSocket, type SocketOptions } from 'node:dgram'
-import { connect, isIPv6 } from 'node:net'
+import { connect, isIP, isIPv6 } from 'node:net'
 
 export interface DnsServer {
   /** An IP address. */
   readonly address: string
   readonly port: number
+}
+
+/** `192.0.2.53`, `192.0.2.53:5353`, `2001:db8::53`, `[2001:db8::53]:5353`; null for anything else. */
+export function parseDnsServer(text: string): DnsServer | null {
+  if (isIP(text) !== 0) return { address: text, port: 53 }
+  const { v6, v4 = '', digits } = /^(?:\[(?<v6>[^\]]+)\]|(?<v4>[\d.]+)):(?<digits>\d{1,5})$/.exec(text)?.groups ?? {}
+  const [address, family] = v6 === undefined ? [v4, 4] : [v6, 6]
+  const port = Number(digits)
+  return isIP(address) === family && port >= 1 && port <= 65_535 ? { address, port } : null
 }
 
 /** `fault` as `TIMEOUT`, `CONNREFUSED`. */

@@ -4,18 +4,16 @@
  * `pass`: one of its names does; `fail`: it has names and none does; `permerror`: it has no
  * name; `temperror`: DNS did not say. At most `mostNames` names are followed.
  */
-import ipaddr from 'ipaddr.js'
 import type { DNSResolver } from 'mailauth'
-import type { IprevVerdict } from '../../messages/inbound/authentication-results.js'
+import type { IprevVerdict } from '../../mail/authentication-results.js'
+import { type IpAddress, parseIpAddress } from '../../platform/ip-address.js'
 import { NoDnsAnswer } from './dns-queries.js'
 
 const MAX_NAMES = 10
 
-type Address = ReturnType<typeof ipaddr.process>
-
 export async function checkIprev(clientAddress: string, resolver: DNSResolver): Promise<IprevVerdict> {
-  if (!ipaddr.isValid(clientAddress)) return { result: 'permerror', name: null }
-  const address = ipaddr.process(clientAddress)
+  const address = parseIpAddress(clientAddress)
+  if (address === null) return { result: 'permerror', name: null }
   const names = await queryDns(resolver, toReverseName(address), 'PTR')
   if (names === 'fault') return { result: 'temperror', name: null }
   if (names.length === 0) return { result: 'permerror', name: null }
@@ -29,7 +27,7 @@ export async function checkIprev(clientAddress: string, resolver: DNSResolver): 
 }
 
 /** RFC 1035 section 3.5, RFC 3596 section 2.5. */
-export function toReverseName(address: Address): string {
+export function toReverseName(address: IpAddress): string {
   if (address.kind() === 'ipv4') return `${address.toByteArray().toReversed().join('.')}.in-addr.arpa`
   const digits = address.toByteArray().map((byte) => byte.toString(16).padStart(2, '0'))
   return `${[...digits.join('')].toReversed().join('.')}.ip6.arpa`
@@ -44,6 +42,6 @@ async function queryDns(resolver: DNSResolver, name: string, type: string): Prom
   }
 }
 
-function isSameAddress(text: string, address: Address): boolean {
-  return ipaddr.isValid(text) && ipaddr.process(text).toNormalizedString() === address.toNormalizedString()
+function isSameAddress(text: string, address: IpAddress): boolean {
+  return parseIpAddress(text)?.toNormalizedString() === address.toNormalizedString()
 }

@@ -9,7 +9,7 @@
  */
 import type { Address } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
-import type { Notice, NoticeSettings } from '../../messages/dsn/sender-notice.js'
+import { describeReason } from '../../mail/reasons.js'
 import { emailById } from '../../messages/email.js'
 import {
   type InboundEmail,
@@ -19,10 +19,11 @@ import {
 } from '../../messages/inbound/inbound-email.js'
 import { type LateOutcome, type OutcomeSubject, resolveLateOutcome } from '../../messages/late-outcome.js'
 import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
-import { describeReason } from '../../messages/replies/reasons.js'
+import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
@@ -39,9 +40,9 @@ export interface ReportDeps {
   readonly log: Log
   readonly policy: RecipientPolicy
   /** Null: apps are not told of later bounces. */
-  readonly notices: NoticeSettings | null
+  readonly notices: ServiceSender | null
   /** Hands a notification that is on disk to delivery. */
-  readonly offer: (enqueued: Notice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
 }
 
 /**
@@ -58,7 +59,7 @@ export interface ReportHandler {
 
 interface ReportEffect {
   readonly writes: readonly Write[]
-  readonly notice: Notice | null
+  readonly notice: ServiceNotice | null
   readonly ignoredReason: IgnoredReason | null
   /** For the log. */
   readonly facts: Readonly<Record<string, unknown>>
@@ -87,8 +88,8 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
   }
   return {
     ignoredCounts,
-    processReport: (email, digest): ProcessingResult => {
-      const findings = buildEffects(deps, email, digest as ReportMail)
+    processReport: (email, mail): ProcessingResult => {
+      const findings = buildEffects(deps, email, mail)
       const place = { id: email.id, workspaceId: email.workspace_id }
       const own = shouldKeepReport(findings, email)
         ? [markReportProcessed({ ...place, at: deps.clock() })]
@@ -111,7 +112,7 @@ function shouldKeepReport(findings: readonly ReportEffect[], { size }: Pick<Inbo
 function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly ReportEffect[] {
   const { report } = mail
   const findings = new Map<string, ReportEffect>()
-  for (const address of JSON.parse(email.envelope_to) as readonly Address[]) {
+  for (const address of parseJson(email.envelope_to)) {
     const claim = verifyClaim(deps.policy, address, mail)
     const key = claim.kind === 'none' ? claim.why : claim.recipientId
     if (findings.has(key)) continue
@@ -210,7 +211,7 @@ function buildSuppressions(
   at: number,
 ): Write[] {
   const suppress = (reason: NewSuppression['reason'], metadata: NewSuppression['metadata']): Write[] => {
-    const address = recipient.address as Address
+    const address = recipient.address
     const { workspace_id: workspaceId, id: sourceEmailId } = email
     return [addSuppression({ workspaceId, email: address, reason, sourceEmailId, metadata, at })]
   }

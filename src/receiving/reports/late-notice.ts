@@ -8,17 +8,13 @@
  */
 import type { Address } from '../../mail/address.js'
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
+import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
-import {
-  buildSenderNotice,
-  type Notice,
-  type NoticeSettings,
-  shouldNotifySender,
-} from '../../messages/dsn/sender-notice.js'
+import { buildSenderNotice, shouldNotifySender } from '../../messages/dsn/sender-notice.js'
 import type { OutcomeSubject } from '../../messages/late-outcome.js'
 import { rawOfEmail } from '../../messages/raw-message.js'
 import { type Recipient, updateNotify } from '../../messages/recipients.js'
-import { describeReason } from '../../messages/replies/reasons.js'
+import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
@@ -39,7 +35,7 @@ const dsnTerms: Readonly<Record<BounceKind, DsnTerms>> = {
   delivered: { kind: 'success', action: 'delivered', digit: '2' },
 }
 
-export interface LateNotice extends Notice {
+export interface LateNotice extends ServiceNotice {
   /** With those of the notification. */
   readonly writes: readonly Write[]
 }
@@ -47,7 +43,7 @@ export interface LateNotice extends Notice {
 /** Null where nobody wants to hear of it. */
 export function buildLateNotice(
   read: Read,
-  settings: NoticeSettings,
+  settings: ServiceSender,
   { email, recipient }: OutcomeSubject,
   bounce: Bounce,
   now: number,
@@ -62,7 +58,7 @@ export function buildLateNotice(
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
   const reportedRecipient: DsnRecipient = {
-    address: recipient.address as DsnRecipient['address'],
+    address: recipient.address,
     orcpt: recipient.orcpt,
     action,
     status: bounce.status?.startsWith(`${digit}.`) === true ? bounce.status : `${digit}.0.0`,

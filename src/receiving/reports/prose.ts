@@ -6,8 +6,8 @@
  * where the returned message begins; 16 KB of them are read.
  */
 import type { Address } from '../../mail/address.js'
+import type { Reason } from '../../mail/reasons.js'
 import { isConditional } from '../../messages/replies/conditional-replies.js'
-import type { Reason } from '../../messages/replies/reasons.js'
 import {
   type BounceFamily,
   bounceFamilies,

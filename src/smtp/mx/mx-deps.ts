@@ -2,6 +2,7 @@
 import type { Address } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
 import { minTransferPace } from '../../platform/connections/transfer-pace.js'
+import type { Network } from '../../platform/ip-address.js'
 import type { Log } from '../../platform/log.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { ReceivedMessage } from '../../receiving/received-message.js'
@@ -60,7 +61,7 @@ interface MxLimits extends SessionLimits {
 export interface MxSettings extends MxLimits, ListenerSettings {
   readonly listen: readonly Endpoint[]
   /** Networks whose connections begin with a PROXY line (version 1). */
-  readonly proxies: readonly string[]
+  readonly proxies: readonly Network[]
 }
 
 const MINUTE = 60_000

@@ -5,10 +5,10 @@
  * who receives mail here. A message is answered 250 once `accept` has resolved.
  */
 import { originOf } from '../../accounts/client-address.js'
-import { isInNetwork } from '../../accounts/keys/key-check.js'
+import { isInSomeNetwork } from '../../platform/ip-address.js'
+import type { TlsPair } from '../../platform/tls-files.js'
 import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '../server/server-sockets.js'
 import type { ListenerRules } from '../server/smtp-server-adapter.js'
-import type { TlsPair } from '../session/session-gate.js'
 import type { SmtpReply } from '../session/smtp-reply.js'
 import type { MxDeps } from './mx-deps.js'
 import { createMxGate, type MxGate } from './mx-gate.js'
@@ -58,7 +58,7 @@ function listenerRules(gate: MxGate): ListenerRules<MxSession> {
       gate.note('connection-rate', { client })
       return mxReplies['connection-rate']
     },
-    isProxy: (address) => settings.proxies.some((network) => isInNetwork(network, address)),
+    isProxy: (address) => isInSomeNetwork(settings.proxies, address),
     forSubmission: false,
     logFault: (facts) => lines.info(facts, 'an MX client failed'),
   }

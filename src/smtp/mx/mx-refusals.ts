@@ -4,6 +4,7 @@
  * The reply says what the client can do; the log and the counts say which rule applied.
  */
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
+import { keysOf } from '../../platform/records.js'
 import type { CommonReason } from '../session/session-gate.js'
 import { type SmtpReply, storageFull } from '../session/smtp-reply.js'
 
@@ -63,7 +64,8 @@ export function isRefusal(verdict: RecipientRefusal | RecipientDelay): verdict i
 
 /** Null: the error is no refusal of a recipient. */
 export function recipientReasonOf(error: unknown): RecipientRefusal | null {
-  return error instanceof Refusal && error.kind in recipientTexts ? (error.kind as RecipientRefusal) : null
+  if (!(error instanceof Refusal)) return null
+  return keysOf(recipientTexts).find((kind) => kind === error.kind) ?? null
 }
 
 /** A full disk is a fault of ours like any other: 451. */

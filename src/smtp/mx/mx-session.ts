@@ -194,23 +194,23 @@ export class MxSession implements SmtpSession {
     raw: Buffer,
   ): Promise<SmtpReply> {
     await checkLines(raw, this.gate.settings.maxLineLength)
-    checkHopCount(scanHeader(raw))
-    const { id } = await this.gate.deps.accept(await this.toReceivedMessage(mail, recipients, raw))
+    const header = scanHeader(raw)
+    checkHopCount(header)
+    const { id } = await this.gate.deps.accept({ ...(await this.buildEnvelopeFacts(mail)), recipients, raw, header })
     this.ending.forgiveFaults()
     this.advancedAt = this.gate.deps.clock()
     this.hasDelivered = true
     return buildQueuedReply(id)
   }
 
-  private async toReceivedMessage(
-    { from, smtputf8 }: PlainMailCommand,
-    recipients: ReceivedMessage['recipients'],
-    raw: Buffer,
-  ): Promise<ReceivedMessage> {
+  private async buildEnvelopeFacts({
+    from,
+    smtputf8,
+  }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {
     const { remoteAddress: address, remotePort: port, helo, tls } = this.connection
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
     const client = { address, port, helo, earlyTalker: this.isEarlyTalker, listings: await this.listings }
-    return { envelopeFrom: from, recipients, raw, client, tls, protocol, smtputf8 }
+    return { envelopeFrom: from, client, tls, protocol, smtputf8 }
   }
 
   reset(): void {

@@ -4,6 +4,7 @@ import type { ConnectionLimiter, ConnectionLimitSettings } from '../../platform/
 import type { TransferPace } from '../../platform/connections/transfer-pace.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
+import type { TlsPair } from '../../platform/tls-files.js'
 
 /** Sizes in bytes, times in milliseconds. */
 export interface SessionLimits extends ConnectionLimitSettings {
@@ -37,12 +38,6 @@ export interface SessionLimits extends ConnectionLimitSettings {
 export interface Endpoint {
   readonly host: string
   readonly port: number
-}
-
-/** PEM texts. */
-export interface TlsPair {
-  readonly key: string
-  readonly cert: string
 }
 
 export interface ListenerSettings extends SessionLimits {

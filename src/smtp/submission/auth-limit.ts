@@ -4,6 +4,8 @@
  * Clients are keys of `addressKeyOf`. Known limits: `maxClients` addresses are remembered; beyond that
  * the one with the oldest last failure is forgotten, ban included. A restart forgets all.
  */
+import { createLruCache } from '../../platform/lru-cache.js'
+
 export interface AuthLimitSettings {
   /** Failures within `window` that bring a ban. */
   readonly failures: number
@@ -26,25 +28,17 @@ interface ClientFailures {
 }
 
 export function createAuthLimit({ failures, window, ban, maxClients }: AuthLimitSettings): AuthLimit {
-  const clients = new Map<string, ClientFailures>()
-
-  function remember(client: string, failures: ClientFailures): void {
-    clients.delete(client)
-    clients.set(client, failures)
-    if (clients.size <= maxClients) return
-    const [oldest] = clients.keys()
-    if (oldest !== undefined) clients.delete(oldest)
-  }
+  const clients = createLruCache<ClientFailures>({ max: maxClients })
 
   return {
     isBanned(client, now) {
-      return (clients.get(client)?.bannedUntil ?? now) > now
+      return (clients.peek(client)?.bannedUntil ?? now) > now
     },
     recordFailure(client, now) {
       const recent = (clients.get(client)?.failedAt ?? []).filter((at) => at > now - window)
       const failedAt = [...recent, now].slice(-failures)
       const bannedUntil = failedAt.length >= failures ? now + ban : (clients.get(client)?.bannedUntil ?? 0)
-      remember(client, { failedAt, bannedUntil })
+      clients.set(client, { failedAt, bannedUntil })
       return bannedUntil > now
     },
     size: () => clients.size,

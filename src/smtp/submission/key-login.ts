@@ -4,10 +4,11 @@
  * Wrong keys are counted for the session and for the client's address; too many of either end
  * the session. A client must log in within the login timeout, whatever else it says.
  */
-import { addressKeyOf, isLoopback } from '../../accounts/client-address.js'
+import { addressKeyOf } from '../../accounts/client-address.js'
 import { keyPrefixOf } from '../../accounts/keys/api-keys.js'
 import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
+import { isLoopback } from '../../platform/ip-address.js'
 import type { SessionFacts } from '../session/session-gate.js'
 import {
   authenticatedReply,

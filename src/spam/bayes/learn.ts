@@ -6,11 +6,12 @@
  */
 import { createHash } from 'node:crypto'
 import type { Read } from '../../storage/prepared.js'
+import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { SpamMessage } from '../spam-message.js'
 import { type BayesLimits, expireBayesData } from './expiry.js'
-import { type BayesVerdict, buildLearnWrites, buildUnlearnWrites, findLearned, type MessageRef } from './records.js'
+import { buildLearnWrites, buildUnlearnWrites, findLearned, type MessageRef } from './records.js'
 import { tokenizeMessage } from './tokens.js'
 
 export interface BayesDeps {

@@ -44,7 +44,7 @@ export const defaultRspamdLimits: RspamdLimits = {
 
 export interface RspamdDeps {
   /** Of a worker of rspamd, with or without `/checkv2` at its end. */
-  readonly url: string
+  readonly url: URL
   readonly clock: Clock
   readonly log: Log
   readonly limits?: RspamdLimits
@@ -90,8 +90,8 @@ async function checkMessage(post: HttpPost, question: RspamdRequest): Promise<Rs
   return parseRspamdVerdict(answer.toString())
 }
 
-function buildCheckUrl(text: string): URL {
-  const url = new URL(text)
+function buildCheckUrl(base: URL): URL {
+  const url = new URL(base)
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/checkv2$/, '')}/checkv2`
   return url
 }

@@ -34,7 +34,7 @@ export type Commit = (writes: readonly Write[]) => Promise<void>
 
 /** A write touched another number of rows than it must: the world had moved on. */
 export class WriteConflict extends Error {
-  override name = 'Missed'
+  override name = 'WriteConflict'
 }
 
 /** A write broke a constraint of the schema: a key that is there already, a check. */

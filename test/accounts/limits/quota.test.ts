@@ -12,8 +12,8 @@ import { type CommitEmails, commitEmails, type IdempotentRequest } from '../../.
 import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

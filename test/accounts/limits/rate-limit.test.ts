@@ -9,7 +9,7 @@ import { builtInPlans, type PlanLimits } from '../../../src/config/plans.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Commit } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 /** A full hour, so that slices of every window begin here. */
 const begun = Date.UTC(2026, 10, 21, 12)

@@ -8,11 +8,11 @@ import t, { type Test } from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import { deliverInbound } from '../../helpers/deliver-inbound.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
-import type { Json, RestAnswer } from '../../helpers/rest-client.js'
-import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import type { Json, RestAnswer } from '../../helpers/http/rest-client.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
+import { deliverInbound } from '../../helpers/smtp/deliver-inbound.js'
+import { openSink, type ScriptedSink } from '../../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const MB = 1_048_576
@@ -370,7 +370,7 @@ t.test('cached files go out as attachments and images beside others, in replies 
     ])
   }
   const { workspaceId: workspace_id } = app
-  const inbound = inboundMail({ id: uuidv7(app.now()), workspace_id, domain: 'a.test', envelope_to: '["info@a.test"]' })
+  const inbound = inboundMail({ id: uuidv7(app.now()), workspace_id, domain: 'a.test', envelope_to: ['info@a.test'] })
   await app.daemon.database.commit(storeInbound(inbound, Buffer.from('Reply-To: bob@b.test\r\n\r\nhello\r\n')))
   const body = { text: 't', attachments: [{ file_cache_key: bill }] }
   const reply = await app.rest('POST', `/v1/inbound/${inbound.id}/reply`, { body })

@@ -1,18 +1,18 @@
 /** Sending domains over the REST door: registered, refused, counted, deleted with the mail that waits. */
 import t from 'tap'
-import { countDomainCreation } from '../../../src/accounts/limits/domain-creations.js'
+import { countDomainCreation } from '../../../src/accounts/limits/hourly-limit.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { domainWalks } from '../../../src/daemon/domain-walks.js'
 import { parseRegistrableName } from '../../../src/domains/registrable-name.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { enqueueAll } from '../../helpers/bulk-queue.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { openSink } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { enqueueAll } from '../../helpers/database/bulk-queue.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
+import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
 interface Domain {
   readonly id: string

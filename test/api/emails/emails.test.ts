@@ -1,10 +1,10 @@
 /** Reading emails over REST: lists in their two forms, the record, the message, and who may see what. */
 import t from 'tap'
-import { bulkEmail } from '../../helpers/bulk.js'
-import type { Json } from '../../helpers/rest-client.js'
-import { openSink } from '../../helpers/scripted-sink.js'
-import { testDaemon } from '../../helpers/test-daemon.js'
-import { withoutReference } from '../../helpers/without-reference.js'
+import { testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import type { Json } from '../../helpers/http/rest-client.js'
+import { withoutReference } from '../../helpers/mail/without-reference.js'
+import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const hour = 3_600_000

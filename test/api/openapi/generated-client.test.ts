@@ -13,7 +13,7 @@ import openapiTS, { astToString } from 'openapi-typescript'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { Agent, fetch } from 'undici'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 
 const run = promisify(execFile)
 const modules = resolve('node_modules')
@@ -60,7 +60,7 @@ function bin(): string {
 /** A program that uses it. Lines that must not compile say so. */
 const CLIENT = `
 import createClient from 'openapi-fetch'
-import type { components, paths } from '../schema.js'
+import type { components, paths } from './schema.js'
 
 type Error = components['schemas']['Error']
 

@@ -5,7 +5,7 @@ import { statusOfCode } from '../../../src/api/http/output/error-answer.js'
 import type { Route } from '../../../src/api/http/route.js'
 import { exampleOf } from '../../../src/api/openapi/example.js'
 import { version } from '../../../src/platform/version.js'
-import { testDaemon } from '../../helpers/test-daemon.js'
+import { testDaemon } from '../../helpers/daemon/test-daemon.js'
 
 interface Schema {
   readonly $ref?: string

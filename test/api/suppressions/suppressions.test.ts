@@ -3,10 +3,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { parseAddress } from '../../../src/mail/address.js'
-import { addSuppression, type SuppressionReason } from '../../../src/suppressions/suppressions.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import type { SuppressionReason } from '../../../src/storage/tables/content-tables.js'
+import { addSuppression } from '../../../src/suppressions/suppressions.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 
 interface Suppression {
   readonly id: string

@@ -7,9 +7,9 @@ import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { apiKeyRoutes } from '../../../src/api/workspaces/api-keys.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Write } from '../../../src/storage/writer/write.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 interface Key {

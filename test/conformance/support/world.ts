@@ -7,9 +7,9 @@
  */
 import type { Test } from 'tap'
 import { generateKey, insertKey } from '../../../src/accounts/keys/api-keys.js'
-import type { Role } from '../../../src/storage/tables/tables.js'
-import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/test-daemon.js'
+import type { Role } from '../../../src/storage/tables/account-tables.js'
+import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { openSink, type ScriptedSink } from '../../helpers/smtp/scripted-sink.js'
 import { type PlainClient, plainClient } from './plain-client.js'
 import type { Asker } from './row.js'
 

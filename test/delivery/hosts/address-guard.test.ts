@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createAddressGuard } from '../../../src/delivery/hosts/address-guard.js'
+import { networks } from '../../helpers/config-values.js'
 
 const mayDial = createAddressGuard([])
 
@@ -26,19 +27,14 @@ t.test('what is no address is refused', async (t) => {
 })
 
 t.test('allowed networks pass, and nothing beside them', async (t) => {
-  const guard = createAddressGuard(['10.1.0.0/16', 'fd00::/8', '127.0.0.1', '::1'])
+  const guard = createAddressGuard(networks('10.1.0.0/16', 'fd00::/8', '127.0.0.1', '::1'))
   for (const address of ['10.1.2.3', 'fd12::1', '127.0.0.1', '::1', '8.8.8.8']) t.ok(guard(address), address)
   for (const address of ['10.2.0.1', 'fc00::1', '127.0.0.2', '::2', '192.168.1.1']) t.notOk(guard(address), address)
 })
 
 t.test('a mapped address passes where its IPv4 address is allowed', async (t) => {
-  t.ok(createAddressGuard(['10.0.0.0/8'])('::ffff:10.0.0.1'))
-  t.notOk(createAddressGuard(['10.0.0.0/8'])('::ffff:11.0.0.1'))
-})
-
-t.test('a network that is none is refused when the guard is made', async (t) => {
-  t.throws(() => createAddressGuard(['10.0.0.0/33']))
-  t.throws(() => createAddressGuard(['b.test']))
+  t.ok(createAddressGuard(networks('10.0.0.0/8'))('::ffff:10.0.0.1'))
+  t.notOk(createAddressGuard(networks('10.0.0.0/8'))('::ffff:11.0.0.1'))
 })
 
 t.test('no text makes it throw, and no IPv4 address passes mapped into IPv6', async () => {

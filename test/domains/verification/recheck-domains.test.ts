@@ -1,14 +1,18 @@
 /** Rounds over the domains whose time has come: each once, and none held up by another. */
+
 import t, { type Test } from 'tap'
 import { domainByName, insertDomain, type SendingDomain } from '../../../src/domains/sending-domains.js'
 import { openDomainResolver } from '../../../src/domains/verification/domain-resolver.js'
 import { type RecheckDeps, recheckDomains } from '../../../src/domains/verification/recheck-domains.js'
+import { parseDomainName } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { dnsServer } from '../../helpers/dns-server.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { dnsServers } from '../../helpers/config-values.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { dnsServer } from '../../helpers/dns/dns-server.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -18,7 +22,7 @@ const going = new AbortController().signal
 const rowOf = (domain: string, more: Partial<SendingDomain> = {}): SendingDomain => ({
   id: uuidv7(now),
   workspace_id: 'ws_1',
-  domain,
+  domain: parseDomainName(domain),
   status: 'pending',
   forced: 0,
   inbound: 0,
@@ -26,7 +30,7 @@ const rowOf = (domain: string, more: Partial<SendingDomain> = {}): SendingDomain
   track_clicks: 0,
   created_at: now,
   verified_at: null,
-  record_states: '{}',
+  record_states: toJson({}),
   checked_at: null,
   next_check_at: now - 1,
   unproved_since: now,
@@ -62,7 +66,7 @@ async function rounds(t: Test, rows: readonly SendingDomain[], zone: Zone): Prom
     onChanged: ({ workspaceId, domain }) => told.push(`changed ${workspaceId} ${domain}`),
   }
   const domain: Rounds['domain'] = (name, workspaceId = 'ws_1') =>
-    domainByName(database.read, { workspaceId, domain: name })[0]
+    domainByName(database.read, { workspaceId, domain: parseDomainName(name) })[0]
   return { database, deps, told, domain }
 }
 
@@ -186,7 +190,7 @@ t.test('nothing is remembered between two looks, and nothing is waited for once 
   t.teardown(() => server.close())
   const ended = new AbortController()
   t.teardown(() => ended.abort())
-  const ask = openDomainResolver({ dns: { servers: [server.address] } } as never, () => now, ended.signal)
+  const ask = openDomainResolver({ dns: { servers: dnsServers(server.address) } } as never, () => now, ended.signal)
   t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'no-domain' })
   there = true
   t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'records', records: ['b.test'] })

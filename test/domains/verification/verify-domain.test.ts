@@ -16,7 +16,9 @@ import {
 import { lookUpRecords } from '../../../src/domains/verification/look-up-records.js'
 import { createCheckLimiter } from '../../../src/domains/verification/verify-domain.js'
 import { mxPointsToUs, spfAuthorizesUs } from '../../../src/domains/zone/mail-host-records.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { parseDomainName } from '../../../src/mail/address.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -25,7 +27,7 @@ const key = (letter: string): string => `v=DKIM1; k=rsa; p=${letter.repeat(40)}`
 const row: SendingDomain = {
   id: '019a0000-0000-7abc-8def-aabbccddeeff',
   workspace_id: 'ws_1',
-  domain: 'a.test',
+  domain: parseDomainName('a.test'),
   status: 'pending',
   forced: 0,
   inbound: 0,
@@ -33,7 +35,7 @@ const row: SendingDomain = {
   track_clicks: 0,
   created_at: 0,
   verified_at: null,
-  record_states: '{}',
+  record_states: toJson({}),
   checked_at: null,
   next_check_at: 0,
   unproved_since: 0,
@@ -42,7 +44,7 @@ const row: SendingDomain = {
 const keyRow = (selector: string, letter: string, more: Partial<DkimKeyRow> = {}): DkimKeyRow => ({
   id: selector,
   workspace_id: 'ws_1',
-  domain: 'a.test',
+  domain: parseDomainName('a.test'),
   selector,
   private_key: '',
   public_record: key(letter),

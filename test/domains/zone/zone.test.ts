@@ -16,11 +16,11 @@ import { formatZoneLine, splitTxtStrings, toPlainRecord } from '../../../src/dom
 import { buildFixedRecords, toZoneSettings, type ZoneSettings } from '../../../src/domains/zone/zone-records.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
-import { temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { skipWithout } from '../../helpers/programs.js'
-import { seedDatabase } from '../../helpers/seed-data.js'
-import { runCommand } from '../../helpers/test-daemon.js'
-import { runProgram } from '../../journeys/support/run-program.js'
+import { runCommand } from '../../helpers/daemon/test-daemon.js'
+import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { seedDatabase } from '../../helpers/database/seed-data.js'
+import { runProgram } from '../../helpers/programs/run-program.js'
+import { skipWithout } from '../../helpers/programs/skip-without.js'
 
 function configOf(toml: string): Config {
   const machine = { hostname: 'mail.service.test', home: '/', isRoot: true, stateHome: undefined }
@@ -140,7 +140,7 @@ async function withDomains(): Promise<{ database: Database; own: string; other: 
 const shared = withDomains()
 
 function rowOf({ read }: Database, workspaceId: string, domain: string) {
-  const [row] = domainByName(read, { workspaceId, domain })
+  const [row] = domainByName(read, { workspaceId, domain: parseDomainName(domain) })
   if (row === undefined) throw new Error(`no ${domain}`)
   return row
 }
@@ -153,7 +153,7 @@ t.test('keys of all registrations are at the names that their CNAMEs lead to', a
     [other, 'other.test'],
   ] as const) {
     const row = rowOf(database, workspaceId, domain)
-    for (const { selector, public_record: text } of dkimKeysOf(database.read, { workspaceId, domain })) {
+    for (const { selector, public_record: text } of dkimKeysOf(database.read, { workspaceId, domain: row.domain })) {
       const name = keyTargetOf(row, selector, usual.zone)
       t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
     }
@@ -185,7 +185,7 @@ t.test('an imported key is there under its selector, whatever its dots', async (
   const row = rowOf(database, own, 'a.test')
   const name = keyTargetOf(row, 'old.2019', usual.zone)
   t.equal(zone.findRecords(name), null)
-  const [key] = dkimKeysOf(database.read, { workspaceId: own, domain: 'a.test' })
+  const [key] = dkimKeysOf(database.read, { workspaceId: own, domain: row.domain })
   const place = { workspaceId: own, domain: parseDomainName('a.test'), selector: 'Old.2019', now: 1 }
   await database.commit(installImportedKey(place, key?.private_key ?? ''))
   t.match(zone.findRecords(name), [{ data: { type: 'TXT', text: key?.public_record } }])

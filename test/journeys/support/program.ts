@@ -12,8 +12,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../../src/cli/run.js'
-import { temporaryFolder } from '../../helpers/database.js'
-import { plainNode } from '../../helpers/plain-node.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
+import { plainNode } from '../../helpers/programs/plain-node.js'
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 const impatient = fileURLToPath(new URL('./impatient-daemon.js', import.meta.url))
@@ -167,20 +167,34 @@ function portOf(listening: string): number {
   return Number(/:(\d+)/.exec(listening)?.[1])
 }
 
+/** One listener for all who wait: each of them having its own exceeds what Node.js takes for a leak. */
 function followLog(child: ChildProcess, ended: Promise<unknown>): Pick<Daemon, 'log' | 'waitForLog'> {
   if (child.stdout === null) throw new Error('no standard output')
   const log: LogLine[] = []
-  const reader = createInterface(child.stdout)
-  reader.on('line', (line) => log.push(JSON.parse(line) as LogLine))
-  const waitForLog: Daemon['waitForLog'] = async (fits) => {
-    for (;;) {
-      const found = log.find(fits)
-      if (found !== undefined) return found
-      const more = await Promise.race([once(reader, 'line'), ended.then(() => null)])
-      if (more === null && log.find(fits) === undefined) {
-        throw new Error(`it ended without saying that: ${JSON.stringify(log.at(-1))}`)
-      }
-    }
+  const checks = new Set<() => void>()
+  let hasEnded = false
+  const checkAll = (): void => {
+    for (const check of checks) check()
   }
+  createInterface(child.stdout).on('line', (line) => {
+    log.push(JSON.parse(line) as LogLine)
+    checkAll()
+  })
+  void ended.then(() => {
+    hasEnded = true
+    checkAll()
+  })
+  const waitForLog: Daemon['waitForLog'] = (fits) =>
+    new Promise((resolve, reject) => {
+      const check = (): void => {
+        const found = log.find(fits)
+        if (found === undefined && !hasEnded) return
+        checks.delete(check)
+        if (found === undefined) reject(new Error(`it ended without saying that: ${JSON.stringify(log.at(-1))}`))
+        else resolve(found)
+      }
+      checks.add(check)
+      check()
+    })
   return { log, waitForLog }
 }

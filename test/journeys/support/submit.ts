@@ -1,5 +1,5 @@
 /** Hands in small messages from a network that needs no AUTH, one after the other on a session. */
-import { type Dialogue, dial } from '../../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 
 /** Greeted, and ready for MAIL. */
 export async function openSession(port: number): Promise<Dialogue> {

@@ -7,7 +7,7 @@ import { findFields, readFieldValue, scanHeader } from '../../../src/mail/header
 import { buildDsn, type Dsn, shouldSendDsn } from '../../../src/messages/dsn/dsn.js'
 import type { DsnRecipient } from '../../../src/messages/dsn/dsn-report.js'
 import { oddMessages } from '../../fixtures/odd-messages.js'
-import { checkForm } from '../../helpers/check-form.js'
+import { checkForm } from '../../helpers/mail/check-form.js'
 
 const original = Buffer.from(
   'From: App <app@example.test>\r\nTo: bob@example.net\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n' +

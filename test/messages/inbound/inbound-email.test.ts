@@ -1,4 +1,5 @@
 /** Records of mail from outside: their states, lists, bytes, and when they are forgotten. */
+
 import t from 'tap'
 import {
   type InboundContent,
@@ -17,28 +18,29 @@ import { type InboundFilter, listInbound } from '../../../src/messages/inbound/i
 import { createInboundPurge } from '../../../src/messages/inbound/inbound-retention.js'
 import type { Database } from '../../../src/storage/database.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { type InboundMail, inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 const raw = Buffer.from('From: bob@b.test\r\n\r\nhello\r\n')
 
-const mail = (id: string, more: Partial<NewInbound> = {}): NewInbound => inboundMail({ id, ...more })
+const mail = (id: string, more: Omit<InboundMail, 'id'> = {}): NewInbound => inboundMail({ id, ...more })
 
 const content: InboundContent = {
   message_id: '<1@b.test>',
-  reference_ids: '[]',
+  reference_ids: toJson([]),
   from_email: 'Bob@b.test',
   from_name: 'Bob',
-  to_emails: '["info@a.test"]',
-  cc_emails: '[]',
+  to_emails: toJson(['info@a.test']),
+  cc_emails: toJson([]),
   subject: 'Hello',
   has_html: 0,
   has_text: 1,
   attachment_count: 0,
   spam_status: 'clean',
   spam_score: 120,
-  spam_report: '[]',
+  spam_report: toJson([]),
 }
 
 const place = (id: string, workspaceId = 'ws_1'): { id: string; workspaceId: string } => ({ id, workspaceId })

@@ -7,6 +7,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import t from 'tap'
 import { defaultMimeLimits } from '../../../src/messages/mime/mime-parts.js'
 import { MimeProcess } from '../../../src/messages/mime/mime-parts-process.js'
+import { contentAnalyzer, messageDigester } from '../../fixtures/odd-analyzer.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const message = (text: string): Buffer => Buffer.from(`Subject: x\r\n\r\n${text}\r\n`)
@@ -33,25 +34,32 @@ t.test('what a process says after its time is not taken for the next message', a
   t.ok(lost > 0, 'some answers came too late')
 })
 
-const studies = new URL('../../fixtures/odd-study.js', import.meta.url)
-
 t.test('a process that runs out of its heap, or holds too much outside of it, costs its message alone', async (t) => {
-  const small = new MimeProcess({ ...defaultMimeLimits, memory: 32 }, studies)
-  const narrow = new MimeProcess({ ...defaultMimeLimits, resident: 150 }, studies)
+  const small = new MimeProcess({ ...defaultMimeLimits, memory: 32 }, contentAnalyzer)
+  const narrow = new MimeProcess({ ...defaultMimeLimits, resident: 150 }, contentAnalyzer)
   t.teardown(() => Promise.all([small.end(), narrow.end()]))
   for (const [process, facts] of [
     [small, 'fill'],
     [narrow, 'fill-outside'],
   ] as const) {
-    t.match(await process.analyze(message('x'), facts), { kind: 'studied', outline: { hasText: true }, study: null })
-    t.match(await process.analyze(message('x'), 'count'), { study: { facts: 'count' } }, 'the next one has a process')
-    const read = await process.digest(message('x'), studies, facts)
+    t.match(await process.analyze(message('x'), facts), {
+      kind: 'analyzed',
+      summary: { hasText: true },
+      analysis: null,
+    })
+    t.match(
+      await process.analyze(message('x'), 'count'),
+      { analysis: { facts: 'count' } },
+      'the next one has a process',
+    )
+    const read = await process.digest(message('x'), messageDigester, facts)
     t.match(read, { kind: 'unreadable', why: 'memory' }, facts)
   }
 })
 
 t.test('where no process can begin, nothing is said of the message', async (t) => {
-  const broken = new MimeProcess(defaultMimeLimits, new URL('../../fixtures/no-such-study.js', import.meta.url))
+  const module = new URL('../../fixtures/no-such-analyzer.js', import.meta.url)
+  const broken = new MimeProcess(defaultMimeLimits, { ...contentAnalyzer, module })
   t.teardown(() => broken.end())
   await t.rejects(broken.parse(message('x')), { name: 'Refusal', kind: 'unavailable' })
   await t.rejects(broken.parse(message('x')), { name: 'Refusal', kind: 'unavailable' }, 'and the next is tried')

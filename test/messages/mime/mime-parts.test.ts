@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { Refusal } from '../../../src/mail/refusal.js'
 import { defaultMimeLimits, type MimeLimits, MimeReader } from '../../../src/messages/mime/mime-parts.js'
 import type { MimeAttachment, MimeParts } from '../../../src/messages/mime/mime-parts-protocol.js'
+import { contentAnalyzer } from '../../fixtures/odd-analyzer.js'
 
 function reader(t: Pick<Test, 'teardown'>, limits: Partial<MimeLimits> = {}): MimeReader {
   const made = new MimeReader({ ...defaultMimeLimits, ...limits })
@@ -549,21 +550,19 @@ t.test('closing leaves nobody waiting', async (t) => {
   )
 })
 
-const studies = new URL('../../fixtures/odd-study.js', import.meta.url)
-
 t.test('what a room above makes of a message is made in its process, and may fail there alone', async (t) => {
-  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, processes: 1 }, studies)
+  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, processes: 1 }, contentAnalyzer)
   t.teardown(() => reader.close())
   const raw = Buffer.from('From: a@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
-  const studied = (facts: string): ReturnType<MimeReader['analyze']> => reader.analyze('ws_1', () => raw, facts)
-  t.match(await studied('count'), {
-    kind: 'studied',
-    outline: { hasText: true, hasHtml: false, attachments: 0 },
-    study: { bytes: raw.length, facts: 'count' },
+  const analyzed = (facts: string) => reader.analyze('ws_1', () => raw, facts)
+  t.match(await analyzed('count'), {
+    kind: 'analyzed',
+    summary: { hasText: true },
+    analysis: { bytes: raw.length, facts: 'count' },
   })
   for (const facts of ['throw', 'hang', 'fill']) {
-    t.match(await studied(facts), { kind: 'studied', outline: { hasText: true }, study: null }, facts)
+    t.match(await analyzed(facts), { kind: 'analyzed', summary: { hasText: true }, analysis: null }, facts)
   }
-  t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a process')
+  t.match(await analyzed('count'), { analysis: { facts: 'count' } }, 'the next message has a process')
   t.match(await reader.analyze('ws_1', () => undefined, ''), { kind: 'unreadable', why: 'gone' })
 })

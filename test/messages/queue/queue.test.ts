@@ -1,5 +1,6 @@
 /** Leases and the operator's hands on the queue: each change misses rather than undoes another. */
 import t from 'tap'
+import { parseDomainName } from '../../../src/mail/address.js'
 import {
   deferEntry,
   entryById,
@@ -24,8 +25,8 @@ import {
 } from '../../../src/messages/queue/queue-admin.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 async function entryOf(
   database: Database,
@@ -115,7 +116,8 @@ t.test(
   'what is due in a lane is postponed, no later than the limit of its age, and no attempt is counted',
   async (t) => {
     const { database } = await temporaryDatabase(t)
-    const wanted = { workspaceId: 'ws_1', domain: 'b.test', priority: 1, now: 105_000, until: 135_000 } as const
+    const domain = parseDomainName('b.test')
+    const wanted = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
     const due = { at: 101_000 }
     const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
     const postpone = (most = 500) => database.commit([postponeLane({ ...wanted, ...limits, most })])

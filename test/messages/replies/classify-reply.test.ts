@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { describeReason, type Reason, reasons } from '../../../src/mail/reasons.js'
 import type { Reply } from '../../../src/mail/reply.js'
 import {
   classifyFailure,
@@ -7,7 +8,6 @@ import {
   type Failure,
   type Stage,
 } from '../../../src/messages/replies/classify-reply.js'
-import { describeReason, type Reason, reasons } from '../../../src/messages/replies/reasons.js'
 
 function reply(line: string): Reply {
   const found = /^(\d{3}) ?(?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?(.*)$/.exec(line)

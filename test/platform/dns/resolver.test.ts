@@ -6,7 +6,14 @@ import {
   type Resolver,
   type ResolverSettings,
 } from '../../../src/platform/dns/resolver.js'
-import { type DnsAnswer, type DnsRecord, type DnsServer, type DnsZone, dnsServer } from '../../helpers/dns-server.js'
+import { dnsServers } from '../../helpers/config-values.js'
+import {
+  type DnsAnswer,
+  type DnsRecord,
+  type DnsServer,
+  type DnsZone,
+  dnsServer,
+} from '../../helpers/dns/dns-server.js'
 
 interface Fixture {
   readonly server: DnsServer
@@ -22,7 +29,7 @@ async function open(t: Test, zone: DnsZone, { clock = () => 0, ...changes }: Cha
   const server = await dnsServer(zone)
   t.teardown(() => server.close())
   const stop = new AbortController()
-  const settings = { servers: [server.address], timeout: 150, tries: 1, cacheSize: 100, ...changes }
+  const settings = { servers: dnsServers(server.address), timeout: 150, tries: 1, cacheSize: 100, ...changes }
   return { server, resolver: openResolver(settings, clock, stop.signal), abort: () => stop.abort() }
 }
 

@@ -4,7 +4,7 @@ import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { RelaxedHash } from 'mailauth/lib/dkim/body/relaxed.js'
 import t from 'tap'
 import { signDkim } from '../../../src/domains/dkim/sign.js'
-import type { Authentication, Connection } from '../../../src/messages/inbound/authentication-results.js'
+import type { Authentication, Connection } from '../../../src/mail/authentication-results.js'
 import { summarizeResults } from '../../../src/messages/inbound/result-summary.js'
 import { type Clock, systemClock } from '../../../src/platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
@@ -12,10 +12,17 @@ import { type DmarcSetting, decideAcceptance } from '../../../src/receiving/auth
 import { authenticate, defaultLimits } from '../../../src/receiving/authentication/authenticate.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { formatAuthenticationResults, formatReceivedSpf } from '../../../src/receiving/authentication/result-fields.js'
-import { readInboundContent } from '../../../src/receiving/inbound-content.js'
-import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
-import { type RecordZone, type RecordZoneResolver, recordZone, type ZoneRecords } from '../../helpers/record-zone.js'
-import { ed25519Key, rsaKey, type SignatureTags, signMessage, type TestKey } from '../../helpers/sign-message.js'
+import { summarizeInbound } from '../../../src/receiving/inbound-content.js'
+import { dnsServers } from '../../helpers/config-values.js'
+import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
+import {
+  type RecordZone,
+  type RecordZoneResolver,
+  recordZone,
+  type ZoneRecords,
+} from '../../helpers/dns/record-zone.js'
+import { ed25519Key, rsaKey, type SignatureTags, signMessage, type TestKey } from '../../helpers/mail/sign-message.js'
+import { parsedMessage } from '../../helpers/parsed-message.js'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const key = rsaKey()
@@ -290,7 +297,7 @@ t.test('the author whom we show is the one whose domain is asked', async (t) => 
   const zone = { '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] } }
   for (const message of [...rows, plain.replace('b.test', 'b\xad.test')]) {
     const raw = Buffer.from(message, 'latin1')
-    const shown = readInboundContent(raw, { hasHtml: false, hasText: false, attachments: 0 })
+    const shown = summarizeInbound(parsedMessage(raw))
     t.equal(shown.from_email, 'a@b.test')
     t.match((await look(raw, { zone })).dmarc, { result: 'fail', disposition: 'reject' }, message)
   }
@@ -606,7 +613,7 @@ t.test('over a true resolver and UDP: passes, and a fault that is no failure', a
     return /[ .]c\.test$/.test(question) ? 'SERVFAIL' : 'NXDOMAIN'
   })
   t.teardown(() => server.close())
-  const settings = { ...defaultResolverSettings, servers: [server.address], timeout: 500, tries: 1 }
+  const settings = { ...defaultResolverSettings, servers: dnsServers(server.address), timeout: 500, tries: 1 }
   const resolver = openResolver(settings, () => now, new AbortController().signal)
   const at = async (domain: string): Promise<Authentication> => {
     const message = signMessage(plain.replace('b.test', domain), key, { domain })

@@ -1,10 +1,11 @@
 import t from 'tap'
-import type { SpfVerdict } from '../../../src/messages/inbound/authentication-results.js'
+import type { SpfVerdict } from '../../../src/mail/authentication-results.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { checkSpf } from '../../../src/receiving/authentication/check-spf.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
-import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
-import { type RecordZone, recordZone } from '../../helpers/record-zone.js'
+import { dnsServers } from '../../helpers/config-values.js'
+import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
+import { type RecordZone, recordZone } from '../../helpers/dns/record-zone.js'
 
 interface Client {
   readonly ip?: string
@@ -608,7 +609,7 @@ t.test('names of DNS are octets: whatever a record or a macro names is asked for
     }
     const server = await dnsServer((question) => answers[question] ?? 'NXDOMAIN')
     t.teardown(() => server.close())
-    const settings = { ...defaultResolverSettings, servers: [server.address] }
+    const settings = { ...defaultResolverSettings, servers: dnsServers(server.address) }
     const resolver = openResolver(settings, () => 0, new AbortController().signal)
     const questions = createMessageQueries(resolver, { perQuery: 5_000, perMessage: 10_000 }, () => 0)
     const connection = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: from, hostname: 'mx.test' }

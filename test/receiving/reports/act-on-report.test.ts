@@ -11,6 +11,7 @@ import { detailsOfAnyWorkspace, readEmailDetails } from '../../../src/messages/e
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../../src/messages/mime/mime-parts.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
+import { contentAnalyzer } from '../../../src/receiving/inbound-analyzer.js'
 import { InboundProcessor } from '../../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
 import {
@@ -18,12 +19,12 @@ import {
   type ReportDeps,
   type ReportHandler,
 } from '../../../src/receiving/reports/act-on-report.js'
-import { digest, reportDigest } from '../../../src/receiving/reports/report-digest.js'
+import { messageDigester } from '../../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
@@ -86,11 +87,14 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
   let arrived = 0
   const arriveFrom: Home['arriveFrom'] = async (from, raw, ...to) => {
     const id = `report-${++arrived}`
-    const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: JSON.stringify(to) })
+    const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: to })
     await commit(storeInbound(record, Buffer.from(raw)))
     const others = acts.ignoredCounts.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
-    const judged = await acts.processReport(email as never, digest(Buffer.from(raw), { envelopeFrom: from }))
+    const judged = await acts.processReport(
+      email as never,
+      messageDigester.digest(Buffer.from(raw), { envelopeFrom: from }),
+    )
     await commit(judged.writes)
     judged.onCommitted?.()
     const left = read('select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?', [
@@ -131,7 +135,7 @@ async function storeSent({ commit }: Database, more: Partial<Sending> = {}): Pro
   const { email } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   const recipients = to.map((address) => ({ address: parseAddress(address), suppressed: false, notify, orcpt }))
   const raw = Buffer.from('From: app@a.test\r\nSubject: bulk\r\nMessage-ID: <bulk@a.test>\r\n\r\na line\r\n')
-  const made = enqueue({ ...email, envelope_from: 'app@a.test', ...more.email }, recipients, raw)
+  const made = enqueue({ ...email, envelope_from: parseAddress('app@a.test'), ...more.email }, recipients, raw)
   const { id } = made.email
   const mark = `status = ?, settled_at = 2000, attempts = 1, mx = 'mx.b.test', last_response = '250 taken'`
   await commit([
@@ -737,13 +741,13 @@ t.test('odd and huge reports act or not, and never throw', async (t) => {
 t.test('the processor takes a report as it is, also where its returned message is a bomb', async (t) => {
   const { database, acts, send, statuses, events } = await home(t)
   const email = await send()
-  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 })
+  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 }, contentAnalyzer)
   const judge = (): never => {
     throw new Error('mail')
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { processMail: judge, processReport: acts.processReport, factsOf: () => null, reportDigest }
+  const judges = { processMail: judge, processReport: acts.processReport }
   const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined, close: () => undefined }
   const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
   t.teardown(async () => {
@@ -759,7 +763,7 @@ t.test('the processor takes a report as it is, also where its returned message i
     `--xx\r\nContent-Type: message/rfc822\r\n\r\n${deep.join('')}--xx--`,
   )
   for (const id of ['one', 'two']) {
-    const record = inboundMail({ id, kind: 'report', envelope_from: '', envelope_to: JSON.stringify([email.path()]) })
+    const record = inboundMail({ id, kind: 'report', envelope_from: '', envelope_to: [email.path()] })
     await commit(storeInbound(record, Buffer.from(bomb)))
   }
   processor.start()

@@ -8,7 +8,8 @@ import { Refusal } from '../../../src/mail/refusal.js'
 import { createBudgetShare, createMemoryBudget } from '../../../src/platform/memory/budget.js'
 import { tarpitDelay } from '../../../src/smtp/mx/mx-refusals.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
-import { type Dialogue, dial } from '../../helpers/smtp-dialogue.js'
+import { networks } from '../../helpers/config-values.js'
+import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 import { advanceToRcpt, deliver, letter, runMx } from '../mx-listener.js'
 import { createSelfSigned, waitUntil } from '../submission-listener.js'
 
@@ -442,7 +443,7 @@ t.test(
   'the PROXY line of a configured proxy says whose connection it is, and the limits count that address',
   async (t) => {
     const { port, taken, listener } = await runMx(t, {
-      proxies: ['127.0.0.5/32'],
+      proxies: networks('127.0.0.5'),
       maxConnectionsPerAddress: 1,
       connectionsPerMinute: 2,
     })
@@ -474,7 +475,7 @@ t.test(
 )
 
 t.test('a proxy whose first line is broken is closed', async (t) => {
-  const { port, listener } = await runMx(t, { proxies: ['127.0.0.0/8'] })
+  const { port, listener } = await runMx(t, { proxies: networks('127.0.0.0/8') })
   for (const line of ['EHLO c\r\n', 'PROXY TCP4 nonsense 192.0.2.2 1 2\r\n', `PROXY ${'x'.repeat(2000)}`]) {
     const client = await dial(port)
     await client.send(line)
@@ -484,7 +485,7 @@ t.test('a proxy whose first line is broken is closed', async (t) => {
 })
 
 t.test('a PROXY line from another client is an unknown command', async (t) => {
-  const { open, taken } = await runMx(t, { proxies: ['127.0.0.5/32'] })
+  const { open, taken } = await runMx(t, { proxies: networks('127.0.0.5') })
   const client = await open()
   t.match(await client.sendCommand('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25'), /^500 5\.5\.2 /)
   t.match(await deliver(client, letter), /^250 /)

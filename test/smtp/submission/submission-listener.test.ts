@@ -6,7 +6,7 @@ import { Refusal } from '../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../src/platform/memory/budget.js'
 import type { SubmissionDeps } from '../../../src/smtp/submission/submission-deps.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
-import { type Dialogue, dial } from '../../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 import {
   advanceToData,
   app,

@@ -15,6 +15,7 @@ import {
 import { findShownDomain, findTextUrls, parseSpamUrl } from '../../../src/spam/facts/url-facts.js'
 import { buildSpamMessage } from '../../../src/spam/spam-input.js'
 import { scoreByRules } from '../../../src/spam/spam-report.js'
+import { parsedMessage } from '../../helpers/parsed-message.js'
 
 const noParts: MimeParts = { html: null, text: null, headers: [], attachments: [] }
 const unknown = { receivedAt: null, origin: null, authentication: null }
@@ -123,7 +124,9 @@ t.test('files beside the bodies are told from them, and attached pages are read'
     [form, '<script>window.location=1</script>'],
   )
   const names = (bytes: Buffer): readonly string[] =>
-    scoreByRules(buildSpamMessage(bytes, { ...noParts, text: 'x' }, unknown)).contributions.map(({ name }) => name)
+    scoreByRules(buildSpamMessage(parsedMessage(bytes, { ...noParts, text: 'x' }), unknown)).contributions.map(
+      ({ name }) => name,
+    )
   t.ok(names(raw).includes('ATTACHED_PAGE_ASKS'))
   t.ok(names(raw).includes('ATTACHED_PAGE_UNFOLDS'))
   t.notOk(names(raw).includes('BASE64_PLAIN_TEXT'), 'text files are attached in base64')
@@ -168,26 +171,26 @@ t.test('a message is told with its fields as they stand and its subject as it re
     'text',
   )
   const parts = { ...noParts, text: 'text', attachments: [] }
-  const told = buildSpamMessage(raw, parts, unknown)
+  const told = buildSpamMessage(parsedMessage(raw, parts), unknown)
   t.equal(told.subject, 'Grüße')
   t.same(told.from, [{ address: 'joerg@a.test', name: 'Jörg' }])
   t.equal(told.to.length, 2)
   t.match(told.fields[3], { name: 'subject', value: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=' })
   t.equal(told.receivedAt, Date.UTC(2026, 10, 21, 12), 'of a file: its topmost Received field')
-  t.equal(buildSpamMessage(raw, parts, { ...unknown, receivedAt: 5 }).receivedAt, 5)
+  t.equal(buildSpamMessage(parsedMessage(raw, parts), { ...unknown, receivedAt: 5 }).receivedAt, 5)
   t.equal(
-    buildSpamMessage(lines('Date: Sat, 21 Nov 2026 11:00:00 +0000', ''), parts, unknown).receivedAt,
+    buildSpamMessage(parsedMessage(lines('Date: Sat, 21 Nov 2026 11:00:00 +0000', ''), parts), unknown).receivedAt,
     Date.UTC(2026, 10, 21, 11),
   )
 })
 
 t.test('an address list past all limits is nobody, and the message is scored', async (t) => {
   const endless = Array.from({ length: 1_500 }, (_, at) => `a${at}`).join(',')
-  const told = buildSpamMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts, unknown)
+  const told = buildSpamMessage(parsedMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts), unknown)
   t.equal(told.fields.length, 1_000)
   t.ok(told.to.length <= 200)
   t.ok(scoreByRules(told).score > 0)
-  t.same(buildSpamMessage(lines(...Array(10_001).fill('A: b'), '', 'x'), noParts, unknown).fields, [])
+  t.same(buildSpamMessage(parsedMessage(lines(...Array(10_001).fill('A: b'), '', 'x'), noParts), unknown).fields, [])
 })
 
 const fragment = fc.oneof(
@@ -229,7 +232,7 @@ t.test('nothing that a message holds makes scoring fail', async (t) => {
       { filename: name, content_type: 'text/plain', size: 1, content_id: null, disposition: 'attachment' as const },
     ]
     const { score, contributions } = scoreByRules(
-      buildSpamMessage(raw, { text, html, headers: [], attachments }, unknown),
+      buildSpamMessage(parsedMessage(raw, { text, html, headers: [], attachments }), unknown),
     )
     return Number.isFinite(score) && new Set(contributions.map((one) => one.name)).size === contributions.length
   })
@@ -278,7 +281,7 @@ const bombs: Readonly<Record<string, string>> = {
 t.test('every bomb comes to its score', async (t) => {
   for (const [name, bomb] of Object.entries(bombs)) {
     const raw = Buffer.from(`Subject: ${bomb.slice(0, 900 * KB)}\r\nFrom: ${bomb.slice(0, 50 * KB)}\r\n\r\n${bomb}`)
-    const told = buildSpamMessage(raw, { ...noParts, text: bomb, html: bomb }, unknown)
+    const told = buildSpamMessage(parsedMessage(raw, { ...noParts, text: bomb, html: bomb }), unknown)
     const report = scoreByRules({ ...told, pages: [bomb, bomb, bomb] })
     t.ok(Number.isFinite(report.score), name)
   }

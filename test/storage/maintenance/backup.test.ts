@@ -9,10 +9,10 @@ import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
-import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { startChild } from '../children.js'
-import { rowOf } from '../rows.js'
-import { stateKeys, stateWrite } from '../state.js'
+import { startChild } from '../../helpers/database/children.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { rowOf } from '../../helpers/database/rows.js'
+import { stateKeys, stateWrite } from '../../helpers/database/state.js'
 
 const now = Date.parse('2026-11-21T10:00:00Z')
 
@@ -54,7 +54,7 @@ t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t)
   const folder = dirname(file)
   const there = join(folder, 'there')
   writeFileSync(there, 'precious')
-  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExists' })
+  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExistsError' })
   t.equal(readFileSync(there, 'utf8'), 'precious')
   t.throws(() => createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), {
     name: 'StorageFault',

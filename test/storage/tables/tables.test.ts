@@ -12,10 +12,10 @@ import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { type Write, WriteConflict } from '../../../src/storage/writer/write.js'
-import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { columnsOf, rowOf, tablesOf } from '../../helpers/database/rows.js'
+import { declaredTables, type Shape } from '../../helpers/database/table-types.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { columnsOf, rowOf, tablesOf } from '../rows.js'
-import { declaredTables, type Shape } from '../table-types.js'
 
 function migratedTables(read: Read): Shape {
   const shape = (table: string): [string, string][] =>
@@ -30,16 +30,15 @@ t.test('the table types say what the migrations make', async (t) => {
   const { database } = await temporaryDatabase(t)
   const files = [
     'tables',
-    'email-tables',
-    'bayes-tables',
-    'inbound-tables',
-    'zone-tables',
+    'columns',
+    'account-tables',
     'content-tables',
-    'audience-tables',
-    'people-tables',
-    'import-tables',
-  ].map((name) => `src/storage/${name}.ts`)
-  t.strictSame(declaredTables(...files), migratedTables(database.read))
+    'domain-tables',
+    'email-tables',
+    'inbound-tables',
+  ]
+  const paths = files.map((name) => `src/storage/tables/${name}.ts`)
+  t.strictSame(declaredTables(...paths), migratedTables(database.read))
 })
 
 t.test('no table with a workspace_id is forgotten when a workspace is erased', async (t) => {

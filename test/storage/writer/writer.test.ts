@@ -15,9 +15,9 @@ import {
   type Write,
   WriteConflict,
 } from '../../../src/storage/writer/write.js'
-import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
+import { stateKeys, stateWrite } from '../../helpers/database/state.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { stateKeys, stateWrite } from '../state.js'
 
 function smallDatabase(): SQLite.Database {
   const db = new SQLite(':memory:')
@@ -45,7 +45,7 @@ t.test('a statement that touches too many rows is undone', async (t) => {
   const db = smallDatabase()
   const group = createGroupCommit(db)
   const all = { sql: 'delete from words', parameters: [], rows: 1 }
-  t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'Missed', undefined])
+  t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'WriteConflict', undefined])
   t.same(words(db), ['a', 'b', 'c'])
 })
 
@@ -265,7 +265,7 @@ t.test(
     const conflicting = add('twice')
     t.teardown(stop)
     await commit([add('a')])
-    await t.rejects(commit([conflicting]), { name: 'Missed' })
+    await t.rejects(commit([conflicting]), { name: 'WriteConflict' })
     t.same(said, [], 'a conflict is no outage')
     broken = true
     for (const word of ['b', 'c']) await t.rejects(commit([add(word)]), { name: 'StorageFault' })

@@ -7,7 +7,7 @@
  * another workspace, or one made up, can only say where to begin.
  */
 import { z } from 'zod'
-import { wholeNumber } from './query-number.js'
+import { wholeNumber } from './values.js'
 
 export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })
 

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { json, type Route, type UploadCall, uploadRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { findFaults, startTestApi, type TestApi, type TestApiOptions, withKey } from '../../../helpers/test-api.js'
+import { findFaults, startTestApi, type TestApi, type TestApiOptions, withKey } from '../../../helpers/http/test-api.js'
+import type { WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import type { WireAnswer } from '../../../helpers/wire.js'
 
 const LIMIT = 100_000
 

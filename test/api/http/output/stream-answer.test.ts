@@ -1,9 +1,9 @@
 /** Answers in pieces: made while they are read, for clients that read slowly, leave, or are too many. */
 import t, { type Test } from 'tap'
 import type { StreamAnswer } from '../../../../src/api/http/route.js'
-import { request, startTestApi, type TestApi, testRoute, withKey } from '../../../helpers/test-api.js'
+import { request, startTestApi, type TestApi, testRoute, withKey } from '../../../helpers/http/test-api.js'
+import type { Wire } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import type { Wire } from '../../../helpers/wire.js'
 
 const PIECE = 'x'.repeat(100_000)
 

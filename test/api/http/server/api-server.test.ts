@@ -5,16 +5,24 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { z } from 'zod'
-import { type Answer, json, linkRoute } from '../../../../src/api/http/route.js'
+import { type Answer, json, signedLinkRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
 import type { MemoryHolder } from '../../../../src/platform/memory/holders.js'
 import { StorageFault, WriteConflict } from '../../../../src/storage/writer/write.js'
-import { temporaryFolder } from '../../../helpers/database.js'
-import { findFaults, post, request, startTestApi, testRoute, testRoutes, withKey } from '../../../helpers/test-api.js'
-import { messageText, testDaemon } from '../../../helpers/test-daemon.js'
+import { messageText, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../../../helpers/database/database.js'
+import {
+  findFaults,
+  post,
+  request,
+  startTestApi,
+  testRoute,
+  testRoutes,
+  withKey,
+} from '../../../helpers/http/test-api.js'
+import type { WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import type { WireAnswer } from '../../../helpers/wire.js'
 
 interface Told {
   readonly code: string
@@ -177,7 +185,7 @@ t.test('who asks too often is told when to come again, in three places', async (
 })
 
 t.test('a route of signed links asks for no key, counts whoever comes, and takes its own query alone', async (t) => {
-  const link = linkRoute({
+  const link = signedLinkRoute({
     method: 'GET',
     path: '/links/:id',
     area: 'link',
@@ -648,7 +656,7 @@ t.test('what is our fault says nothing of us outside, and everything in the log'
   t.equal((await door.ask('GET /stored', withKey)).headers['retry-after'], '5')
   const errors = door.log.filter(({ level }) => level >= 50)
   t.equal(errors.length, 5)
-  t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /door\.test/ } })
+  t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /api-server\.test/ } })
 })
 
 t.test('each request is one line for who looks for it, without its key', async (t) => {

@@ -6,10 +6,18 @@ import { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { json } from '../../../../src/api/http/route.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
-import { temporaryFolder } from '../../../helpers/database.js'
-import { findFaults, post, request, startTestApi, testRoute, testRoutes, withKey } from '../../../helpers/test-api.js'
+import { temporaryFolder } from '../../../helpers/database/database.js'
+import {
+  findFaults,
+  post,
+  request,
+  startTestApi,
+  testRoute,
+  testRoutes,
+  withKey,
+} from '../../../helpers/http/test-api.js'
+import { openWire, type WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import { openWire, type WireAnswer } from '../../../helpers/wire.js'
 
 function code({ status, body }: WireAnswer): string {
   const { error } = JSON.parse(body) as { readonly error: { readonly code: string; readonly status: number } }

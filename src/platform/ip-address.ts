@@ -1,0 +1,55 @@
+/**
+ * IP addresses and networks: parsing, and whether one holds the other.
+ *
+ * Addresses are compared as what they are: an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2)
+ * counts as IPv4, and an IPv4 network holds no IPv6 address.
+ */
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
+
+export interface Network {
+  /** The address/prefix form (CIDR). */
+  readonly text: string
+  readonly base: IpAddress
+  readonly prefixLength: number
+}
+
+/** Null: not an address. */
+export function parseIpAddress(text: string): IpAddress | null {
+  return isIP(text) !== 0 && ipaddr.isValid(text) ? ipaddr.process(text) : null
+}
+
+/**
+ * `192.168.1.0/24`, `fd00::/8`; a single address is a network of its own. Null for anything else, and
+ * for an IPv4-mapped address or a zone identifier, which would never match.
+ */
+export function parseNetwork(text: string): Network | null {
+  const [address = '', ...prefix] = text.split('/')
+  if (isIP(address) === 0 || address.includes('%') || prefix.length > 1) return null
+  const cidr = prefix.length === 1 ? text : `${address}/${isIP(address) === 4 ? 32 : 128}`
+  if (!ipaddr.isValidCIDR(cidr)) return null
+  const [base, prefixLength] = ipaddr.parseCIDR(cidr)
+  return base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() ? null : { text: cidr, base, prefixLength }
+}
+
+export function isInNetwork({ base, prefixLength }: Network, address: IpAddress): boolean {
+  return address.kind() === base.kind() && address.match(base, prefixLength)
+}
+
+/** False for a text that is not an address. */
+export function isInSomeNetwork(networks: readonly Network[], address: string): boolean {
+  const parsed = networks.length === 0 ? null : parseIpAddress(address)
+  return parsed !== null && networks.some((network) => isInNetwork(network, parsed))
+}
+
+/** Whether every address of `inner` is in `outer`. */
+export function containsNetwork(outer: Network, inner: Network): boolean {
+  return inner.prefixLength >= outer.prefixLength && isInNetwork(outer, inner.base)
+}
+
+/** 127.0.0.0/8 or ::1. False for a name: what it resolves to is decided elsewhere. */
+export function isLoopback(address: string): boolean {
+  return parseIpAddress(address)?.range() === 'loopback'
+}

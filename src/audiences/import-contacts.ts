@@ -9,12 +9,12 @@ import type { Clock } from '../platform/clock.js'
 import { addRefusedLines } from '../platform/csv/refused-lines.js'
 import type { CsvBytes } from '../platform/csv/rows.js'
 import { type BatchPlan, type CsvImport, countRows, type ImportJournal, importCsvRows } from '../storage/csv-import.js'
+import type { Store } from '../storage/database.js'
 import type { ContactImportReport } from '../storage/tables/content-tables.js'
 import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
 import { ContactPlan, type PlannedLine } from './contact-plan.js'
-import type { ContactDeps } from './put-contact.js'
 
 export interface ContactImport {
   readonly workspaceId: string
@@ -22,7 +22,7 @@ export interface ContactImport {
   readonly resubscribe: boolean
 }
 
-export interface ImportDeps extends ContactDeps {
+export interface ImportDeps extends Store {
   readonly clock: Clock
 }
 

@@ -7,9 +7,10 @@
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { toJson } from '../storage/tables/columns.js'
-import { type Commit, ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import type { Metadata } from './contacts.js'
 import {
@@ -20,11 +21,6 @@ import {
   findContactInAudience,
   insertContact,
 } from './contacts.js'
-
-export interface ContactDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 /** As a client says it; undefined: it says nothing of it. */
 export interface RequestedContact {
@@ -38,7 +34,7 @@ export interface RequestedContact {
 
 /** Rejects with a Refusal: audience-not-found, conflict. */
 export async function addContact(
-  { read, commit }: ContactDeps,
+  { read, commit }: Store,
   workspaceId: string,
   wanted: RequestedContact & { readonly email: Address },
   now: number,
@@ -70,7 +66,7 @@ export async function addContact(
 
 /** Undefined: there is no such contact. Rejects with a Refusal: audience-not-found, conflict. */
 export async function updateContact(
-  { read, commit }: ContactDeps,
+  { read, commit }: Store,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   wanted: RequestedContact,
   now: number,

@@ -14,7 +14,15 @@ import { isJournalStream } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, UsageError } from './command.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  refuseExtraWords,
+  textOption,
+  UsageError,
+} from './command.js'
 import { check } from './commands/check.js'
 import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
@@ -93,8 +101,7 @@ function answerHelpOrVersion(world: ProgramIo, line: CommandLine): number | null
 
 async function dispatch(world: ProgramIo, line: CommandLine): Promise<number> {
   const [verb] = line.words
-  const load = (): LoadedConfig =>
-    loadConfig({ file: (line.options['config'] as string | undefined) ?? null, env: world.env })
+  const load = (): LoadedConfig => loadConfig({ file: textOption(line.options, 'config') ?? null, env: world.env })
   if (verb === 'check') {
     refuseExtraWords(line.words, 1)
     refuseForeignOptions(line.options, undefined)

@@ -9,10 +9,9 @@
  */
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
-import type { Read } from '../storage/prepared.js'
+import type { Store } from '../storage/database.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
-import { tryCommit } from '../storage/writer/try-commit.js'
-import type { Commit } from '../storage/writer/write.js'
+import { tryCommit } from '../storage/writer/write.js'
 import { listVariableNames, parseTemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,
@@ -22,11 +21,6 @@ import {
   templateById,
   updateTemplate,
 } from './templates.js'
-
-export interface TemplateDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 export interface TemplateRequest {
   readonly name: string
@@ -46,7 +40,7 @@ const MAX_VARIABLE_BYTES = 65_536
 
 /** Throws a Refusal: `invalid-parameter`, `conflict`. */
 export async function createTemplate(
-  { read, commit }: TemplateDeps,
+  { read, commit }: Store,
   workspaceId: string,
   wish: TemplateRequest,
   now: number,
@@ -63,7 +57,7 @@ export async function createTemplate(
 
 /** What is undefined stays. Null: there is no such template. */
 export async function changeTemplate(
-  { read, commit }: TemplateDeps,
+  { read, commit }: Store,
   place: { readonly workspaceId: string; readonly id: string },
   change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
   now: number,

@@ -8,12 +8,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from '../audiences/audience-removal.js'
 import type { Log } from '../platform/log.js'
-import type { Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
 
-export interface AudienceRemovalDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface AudienceRemovalDeps extends Store {
   readonly log: Pick<Log, 'error'>
   /** Milliseconds that whoever deletes an audience waits at most. */
   readonly maxWait?: number

@@ -7,12 +7,9 @@
  */
 import { type DeletedDomain, failDomain } from '../messages/queue/fail-domain.js'
 import type { Log } from '../platform/log.js'
-import type { Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
 
-export interface DomainWalkDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface DomainWalkDeps extends Store {
   readonly log: Pick<Log, 'error' | 'warn'>
   /** Mail from the domain is not in the queue any more. */
   readonly onWalkEnd: (gone: DeletedDomain) => void

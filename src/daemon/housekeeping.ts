@@ -19,7 +19,7 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
 import type { Database } from '../storage/database.js'
-import { countFreePages } from '../storage/maintenance/free-pages.js'
+import { countFreePages } from '../storage/database.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
 
 const LAST_RUN = 'housekeeping_last_run'

@@ -1,6 +1,7 @@
 /** The TCP listener: it limits the connections, and ends them when it stops. */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { originOf } from '../accounts/client-address.js'
+import { boundAddressOf } from '../platform/bound-address.js'
 import {
   type ConnectionLimiter,
   type ConnectionSlot,
@@ -51,7 +52,7 @@ export async function openTcpListener(
   await bindServer(server, { host, port })
   // For example no free file descriptor: the next connection may find one.
   server.on('error', (error) => log.error({ err: error }, 'a listener of the service zone has a fault'))
-  const { address, port: boundPort } = server.address() as AddressInfo // bound to a port, never to a path
+  const { address, port: boundPort } = boundAddressOf(server)
   return {
     endpoint: { host: address, port: boundPort },
     stop: async (limit) => {

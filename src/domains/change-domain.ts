@@ -6,9 +6,8 @@
  */
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Read } from '../storage/prepared.js'
+import type { Store } from '../storage/database.js'
 import type { Flag } from '../storage/tables/columns.js'
-import type { Commit } from '../storage/writer/write.js'
 import { type DomainFlags, type SendingDomain, setDomainFlags } from './sending-domains.js'
 import {
   blockAddresses,
@@ -34,7 +33,7 @@ const MAX_LISTED = 20
  * the domain is gone.
  */
 export async function changeDomain(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   row: SendingDomain,
   change: DomainChange,
   { actor, now }: { readonly actor: Actor; readonly now: number },

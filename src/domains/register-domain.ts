@@ -7,15 +7,10 @@
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { countDomainCreation } from '../accounts/limits/hourly-limit.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
+import { ConstraintViolated } from '../storage/writer/write.js'
 import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
-
-export interface RegisterDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 export interface Registration extends DomainRequest {
   readonly actor: Actor
@@ -26,7 +21,7 @@ export interface Registration extends DomainRequest {
  * of the workspace in an hour, before the keys are made, because making keys costs CPU time.
  */
 export async function registerDomain(
-  { read, commit }: RegisterDeps,
+  { read, commit }: Store,
   registration: Registration,
   counted: boolean,
 ): Promise<SendingDomain> {

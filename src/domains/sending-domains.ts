@@ -9,8 +9,8 @@
  */
 import { type Selectable, sql } from 'kysely'
 import { type DomainName, parseDomainName, tryParseDomainName } from '../mail/address.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
-import { seekOffset } from '../storage/stepped-walk.js'
+import { type CreationPage, isAfterPlace, slicesByCreation } from '../storage/paging.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
 import type { Flag } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
 
@@ -100,36 +100,12 @@ function selectDomains<Values extends { workspaceId: string }>({ db, slot }: Sta
 
 export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => selectDomains(builder))
 
-type DomainCursor = Pick<SendingDomain, 'created_at' | 'id'>
-
-const skipDomains = prepareRead<{ workspaceId: string; skip: number } & DomainCursor>()(({ db, slot }) =>
-  db
-    .selectFrom('domains')
-    .select(['created_at', 'id'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('created_at'), slot('id'))))
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(1)
-    .offset(slot('skip')),
+const domainsAfter = prepareRead<CreationPage>()((builder) =>
+  selectDomains(builder).where(isAfterPlace(builder)).limit(builder.slot('limit')),
 )
 
-const domainsAfter = prepareRead<{ workspaceId: string; limit: number } & DomainCursor>()((builder) =>
-  selectDomains(builder)
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
-    .limit(builder.slot('limit')),
-)
-
-/** A page of them, in the same order. */
-export async function listDomains(
-  read: Read,
-  workspaceId: string,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
-): Promise<readonly SendingDomain[]> {
-  const skipRows = (place: DomainCursor, skip: number) => skipDomains(read, { workspaceId, ...place, skip })[0]
-  const place = await seekOffset<DomainCursor>({ created_at: -1, id: '' }, offset, skipRows)
-  return place === null ? [] : domainsAfter(read, { workspaceId, ...place, limit })
-}
+/** In the same order. */
+export const listDomains = slicesByCreation('domains', domainsAfter)
 
 /** The verified domain of any workspace: whose it is, and whether another verification would conflict. */
 export const verifiedByName = prepareRead<{ domain: DomainName }>()(({ db, slot }) =>

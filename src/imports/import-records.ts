@@ -6,10 +6,11 @@
  * The record of one that is under way is asserted in each commit of its rows (`advance`), so that
  * a row is taken in once, and none after the workspace was closed: that removes the record.
  */
+
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Store } from '../storage/database.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { Commit } from '../storage/writer/write.js'
 
 export type ImportRow = Selectable<Tables['imports']>
 
@@ -126,10 +127,7 @@ const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** Resolves to whether there may be more. */
-export async function removeExpiredImports(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  now: number,
-): Promise<boolean> {
+export async function removeExpiredImports({ read, commit }: Store, now: number): Promise<boolean> {
   const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
   if (old.length > 0) await commit(old.map(removeImport))
   return old.length === BATCH_SIZE

@@ -16,10 +16,14 @@ export interface InvitationNoticeDeps {
   readonly publicUrl: string
 }
 
+export interface InvitationEventData {
+  readonly invitation_id: string
+}
+
 /** Empty if the invitation is not pending any more. */
 export function buildInvitationNotices(
   { read, secret, publicUrl }: InvitationNoticeDeps,
-  { invitation_id: id }: { readonly invitation_id: string },
+  { invitation_id: id }: InvitationEventData,
   now: number,
 ): readonly NoticeMail[] {
   const [row] = invitationOfToken(read, { id })

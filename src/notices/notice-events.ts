@@ -5,21 +5,20 @@
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
+import type { Json, Timestamp } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
+import type { DomainEventData } from './domain-notice.js'
+import type { InvitationEventData } from './invitation-notice.js'
 
 const CURSOR = 'notices_cursor'
 
 export const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
-export type NoticeEventType = (typeof noticeEventTypes)[number]
 
-export interface NoticeEvent {
-  readonly seq: number
-  readonly workspace_id: string
-  readonly type: NoticeEventType
-  readonly created_at: number
-  /** JSON. */
-  readonly data: string
-}
+/** A row of the log; its type says what its data is. */
+export type NoticeEvent = { readonly seq: number; readonly workspace_id: string; readonly created_at: Timestamp } & (
+  | { readonly type: 'invitation.created'; readonly data: Json<InvitationEventData> }
+  | { readonly type: 'domain.broken' | 'domain.failed'; readonly data: Json<DomainEventData> }
+)
 
 /** Literals, as in the partial index `events_told`, so that SQLite uses it: there are millions of other events. */
 const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`

@@ -7,11 +7,12 @@
 import type { Address } from '../mail/address.js'
 import type { ServiceNotice, ServiceSender } from '../messages/service-email.js'
 import type { Log } from '../platform/log.js'
-import type { Read } from '../storage/prepared.js'
+import type { Store } from '../storage/database.js'
+import { parseJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { type Commit, StorageFault } from '../storage/writer/write.js'
+import { StorageFault } from '../storage/writer/write.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
-import { buildDomainNotices, type DomainEventData } from './domain-notice.js'
+import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
 import { composeNotice, type NoticeMail } from './notice-mail.js'
@@ -19,9 +20,7 @@ import { composeNotice, type NoticeMail } from './notice-mail.js'
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20
 
-export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender {
-  readonly read: Read
-  readonly commit: Commit
+export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender, Store {
   readonly clock: () => number
   readonly log: Pick<Log, 'info' | 'error'>
   /** Hands committed mail to delivery. */
@@ -121,10 +120,9 @@ export class NoticeWriter {
     return false
   }
 
-  private buildNotices({ type, workspace_id: workspaceId, data }: NoticeEvent, now: number): readonly NoticeMail[] {
-    const about: unknown = JSON.parse(data)
-    return type === 'invitation.created'
-      ? buildInvitationNotices(this.deps, about as { readonly invitation_id: string }, now)
-      : buildDomainNotices(this.deps.read, workspaceId, type, about as DomainEventData)
+  private buildNotices(event: NoticeEvent, now: number): readonly NoticeMail[] {
+    return event.type === 'invitation.created'
+      ? buildInvitationNotices(this.deps, parseJson(event.data), now)
+      : buildDomainNotices(this.deps.read, event.workspace_id, event.type, parseJson(event.data))
   }
 }

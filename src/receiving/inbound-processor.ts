@@ -29,8 +29,8 @@ import { freeMemory } from '../platform/memory/free-memory.js'
 import type { ContentAnalysis } from '../spam/content-analysis.js'
 import { spamContextOf } from '../spam/received-spam-message.js'
 import type { SpamContext } from '../spam/spam-input.js'
-import type { Read } from '../storage/prepared.js'
-import { type Commit, StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
+import { StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
 import type { InboundSummary } from './inbound-content.js'
 import type { ReportMail } from './reports/claim.js'
@@ -56,9 +56,7 @@ export type ReportProcessor = (email: InboundEmail, mail: ReportMail) => Process
 
 export type InboundReader = MimeReader<InboundSummary, SpamContext, ContentAnalysis>
 
-export interface ProcessorDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface ProcessorDeps extends Store {
   readonly clock: Clock
   readonly log: Log
   readonly mime: Pick<InboundReader, 'analyze' | 'digest'>

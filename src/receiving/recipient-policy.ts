@@ -18,7 +18,7 @@ import { domainOfMailHost } from '../domains/sending-domains.js'
 import { mailTargetOf } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
 import { localPartKey } from '../mail/mailbox-key.js'
-import { recipientOfReturnPath } from '../mail/return-path.js'
+import { recipientOfReturnPath } from '../mail/recipient-token.js'
 
 export type SystemName = 'postmaster' | 'abuse' | 'fbl' | 'dmarc' | 'tlsrpt' | 'unsubscribe'
 

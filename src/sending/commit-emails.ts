@@ -10,8 +10,9 @@
 import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
+import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   type EarlierUse,
   expireIdempotency,
@@ -22,9 +23,7 @@ import {
 } from './idempotency.js'
 import type { PreparedEmail } from './prepare-email.js'
 
-export interface CommitEmailsDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface CommitEmailsDeps extends Store {
   readonly charge: EmailCharger
   /** The writes that lease the first attempt in the same commit, if it can begin at once. Absent: it never can. */
   readonly claim?: (enqueued: EnqueuedEmail) => Claim | null

@@ -6,7 +6,7 @@
  */
 import { isMessageId } from '../mail/message-id.js'
 import { isOneLine } from '../mail/named-address.js'
-import { REFERENCE_FIELD } from '../mail/reference-field.js'
+import { REFERENCE_FIELD } from '../mail/recipient-token.js'
 import { isServiceField } from './service-headers.js'
 
 export const MAX_CUSTOM_FIELDS = 50

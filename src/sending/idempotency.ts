@@ -8,9 +8,9 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { Refusal } from '../mail/refusal.js'
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { Commit } from '../storage/writer/write.js'
 
 export const IDEMPOTENCY_LIFETIME = 24 * 3_600_000
 export const MAX_IDEMPOTENCY_KEY = 256
@@ -49,10 +49,7 @@ const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
 )
 
 /** Deletes the oldest keys from before `before`, at most one step of them; resolves to whether there may be more. */
-export async function removeExpiredKeys(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  before: number,
-): Promise<boolean> {
+export async function removeExpiredKeys({ read, commit }: Store, before: number): Promise<boolean> {
   const rows = selectOldest(read, { before })
   if (rows.length === 0) return false
   let bytes = 0

@@ -10,8 +10,8 @@ import type { KeyObject } from 'node:crypto'
 import { type ParsedTemplate, renderTemplate, type TemplateData } from '../content/render-template.js'
 import { mailHostOf } from '../domains/sending-domains.js'
 import { type Address, domainOf } from '../mail/address.js'
+import { createUnsubscribeAddress } from '../mail/recipient-token.js'
 import { Refusal } from '../mail/refusal.js'
-import { createUnsubscribeAddress } from '../mail/unsubscribe-address.js'
 import type { MessageContent } from './message-content.js'
 
 export interface TemplateUse {

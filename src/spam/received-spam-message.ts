@@ -41,15 +41,16 @@ export function spamContextOf(email: InboundOrigin): RecordedContext {
   }
 }
 
-function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>): Authentication | null {
-  const kept = parseJson(authentication)
-  const { spf, dkim, dmarc, iprev } = kept
+type ScoredResults = Pick<Authentication, 'spf' | 'dkim' | 'dmarc' | 'iprev'>
+
+function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>): ScoredResults | null {
+  const { spf, dkim, dmarc, iprev } = parseJson(authentication)
   if (spf === undefined || dkim === undefined || dmarc === undefined || iprev === undefined) return null
-  return kept as Authentication
+  return { spf, dkim, dmarc, iprev }
 }
 
 /** Of several signatures the best speaks; SPF keeps its full word, of which `softfail` weighs too. */
-function toSpamAuthentication(results: Authentication): SpamAuthentication {
+function toSpamAuthentication(results: ScoredResults): SpamAuthentication {
   const { dkim_result: dkim, dmarc_result: dmarc } = summarizeResults(results)
   return { spf: results.spf.result, dkim, dmarc, iprev: results.iprev.result }
 }

@@ -20,7 +20,7 @@ import {
 import { dnsRecordsOf } from '../../src/domains/verification/dns-records.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { localPartKey } from '../../src/mail/mailbox-key.js'
-import { createReturnPath } from '../../src/mail/return-path.js'
+import { createReturnPath } from '../../src/mail/recipient-token.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { ConstraintViolated, WriteConflict } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'

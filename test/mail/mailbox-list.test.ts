@@ -1,8 +1,8 @@
 /** Mailboxes and lists of them (RFC 5322). */
+
 import fc from 'fast-check'
 import t from 'tap'
-import { isUnambiguous, parseMailboxList, truncateList } from '../../src/mail/mailbox-list.js'
-import { parseSimpleMailbox } from '../../src/mail/simple-mailbox.js'
+import { isUnambiguous, parseMailboxList, parseSimpleMailbox, truncateList } from '../../src/mail/mailbox-list.js'
 
 t.test('a list of authors is one that everybody reads alike, or it is not', (t) => {
   const clear = [

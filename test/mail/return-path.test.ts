@@ -1,11 +1,17 @@
 /** Addresses that carry a signed reference: return path, reference field, unsubscribe address. */
+
 import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseDomainName, tryParseAddress } from '../../src/mail/address.js'
-import { createReferenceField, recipientOfReference } from '../../src/mail/reference-field.js'
-import { createReturnPath, recipientOfReturnPath } from '../../src/mail/return-path.js'
-import { createUnsubscribeAddress, recipientOfUnsubscribe } from '../../src/mail/unsubscribe-address.js'
+import {
+  createReferenceField,
+  createReturnPath,
+  createUnsubscribeAddress,
+  recipientOfReference,
+  recipientOfReturnPath,
+  recipientOfUnsubscribe,
+} from '../../src/mail/recipient-token.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ReceivingDomain } from '../../src/domains/receiving-domain-cache.js'
 import { type DomainName, parseAddress, tryParseAddress } from '../../src/mail/address.js'
-import { createReturnPath } from '../../src/mail/return-path.js'
+import { createReturnPath } from '../../src/mail/recipient-token.js'
 import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))

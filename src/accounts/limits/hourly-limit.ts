@@ -5,10 +5,11 @@
  * begins, by one statement that counts and adds, so that requests at the same moment
  * cannot pass the limit together; undoing the act gives no place back.
  */
+
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
-import { type Commit, WriteConflict } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { WriteConflict } from '../../storage/writer/write.js'
 import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 
 const HOUR = 3_600_000
@@ -23,7 +24,7 @@ export interface HourlyLimit {
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
 export async function countWithinHour(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   limit: HourlyLimit,
   workspaceId: string,
   now: number,
@@ -60,10 +61,6 @@ const domainLimit = {
 }
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
-export function countDomainCreation(
-  deps: { readonly read: Read; readonly commit: Commit },
-  workspaceId: string,
-  now: number,
-): Promise<void> {
+export function countDomainCreation(deps: Store, workspaceId: string, now: number): Promise<void> {
   return countWithinHour(deps, domainLimit, workspaceId, now)
 }

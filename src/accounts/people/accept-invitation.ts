@@ -14,9 +14,8 @@ import type { KeyObject } from 'node:crypto'
 import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
-import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import { type Commit, ConstraintViolated, type Write } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { ConstraintViolated, tryCommit, type Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
 import { addressKeyOf } from '../client-address.js'
 import { generateKey, type NewKey } from '../keys/api-keys.js'
@@ -27,9 +26,7 @@ import { insertMember, memberById, requireAdministrator } from './members.js'
 import type { PasswordHasher } from './passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from './users.js'
 
-export interface AcceptDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface AcceptDeps extends Store {
   /** Of the tokens. */
   readonly secret: KeyObject
   readonly passwords: PasswordHasher

@@ -10,9 +10,9 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Address } from '../../mail/address.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
+import type { Store } from '../../storage/database.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
-import type { Commit } from '../../storage/writer/write.js'
 
 export const INVITATION_LIFETIME = 7 * 24 * 3_600_000
 /** What is over stays for a month, so that whoever comes late is told why the link does not work. */
@@ -136,10 +136,7 @@ const removeInvitation = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** Removes some of those that are long over; resolves to whether there may be more. */
-export async function removeOldInvitations(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  now: number,
-): Promise<boolean> {
+export async function removeOldInvitations({ read, commit }: Store, now: number): Promise<boolean> {
   const old = oldInvitations(read, { before: now - RETENTION })
   if (old.length === 0) return false
   await commit(old.map(removeInvitation))

@@ -13,16 +13,14 @@ import {
 } from '../../audiences/audiences.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
 
-export interface AudienceDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface AudienceDeps extends Store {
   /** Its contacts are to be removed. Resolves when they are, or when it takes long: then it goes on by itself. */
   readonly onAudienceDeleted: (audience: DeletedAudience) => Promise<void>
 }

@@ -6,11 +6,11 @@ import {
   type BulkOperation,
   MAX_BULK_CONTACTS,
 } from '../../audiences/bulk-contacts.js'
+import type { Store } from '../../storage/database.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { json, type Route, route } from '../http/route.js'
 import { audienceId } from './contact-fields.js'
-import type { ContactDeps } from './contacts.js'
 
 const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const
 const operation = z.enum(operations, `allowed: ${operations.join(', ')}`)
@@ -52,7 +52,7 @@ const bulkResult = z
     example: { operation: 'unsubscribe', affected: 1, skipped: 0, message: '1 contact unsubscribed, 0 skipped' },
   })
 
-export function bulkRoute(deps: ContactDeps): Route {
+export function bulkRoute(deps: Store): Route {
   return route({
     method: 'POST',
     path: '/contacts/bulk',

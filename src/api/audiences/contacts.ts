@@ -11,9 +11,9 @@ import { countContacts, findContactIds, listContacts } from '../../audiences/con
 import { type Contact, contactById, removeContact } from '../../audiences/contacts.js'
 import { addContact, updateContact } from '../../audiences/put-contact.js'
 import type { Refusal } from '../../mail/refusal.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { checkListForm, listQueryFields, numberedPageSchema, sliceOf, toListRequest } from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
@@ -27,11 +27,6 @@ import {
   toCreatedContact,
 } from './contact-fields.js'
 
-export interface ContactDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
-
 const DEFAULT_LIMIT = 50
 
 const listQuery = z
@@ -44,11 +39,11 @@ const listQuery = z
 
 const tag = 'Contacts'
 
-export function contactRoutes(deps: ContactDeps): readonly Route[] {
+export function contactRoutes(deps: Store): readonly Route[] {
   return [addRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
 }
 
-function addRoute(deps: ContactDeps): Route {
+function addRoute(deps: Store): Route {
   return route({
     method: 'POST',
     path: '/contacts',
@@ -64,7 +59,7 @@ function addRoute(deps: ContactDeps): Route {
   })
 }
 
-function listRoute({ read }: ContactDeps): Route {
+function listRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/contacts',
@@ -96,7 +91,7 @@ function listRoute({ read }: ContactDeps): Route {
   })
 }
 
-function getRoute({ read }: ContactDeps): Route {
+function getRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/contacts/:id',
@@ -109,7 +104,7 @@ function getRoute({ read }: ContactDeps): Route {
   })
 }
 
-function patchRoute(deps: ContactDeps): Route {
+function patchRoute(deps: Store): Route {
   return route({
     method: 'PATCH',
     path: '/contacts/:id',
@@ -128,7 +123,7 @@ function patchRoute(deps: ContactDeps): Route {
   })
 }
 
-function removeRoute({ read, commit }: ContactDeps): Route {
+function removeRoute({ read, commit }: Store): Route {
   return route({
     method: 'DELETE',
     path: '/contacts/:id',

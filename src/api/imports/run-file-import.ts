@@ -2,6 +2,7 @@
  * The answer to an uploaded CSV file, whatever is imported: a short file is imported before its request
  * is answered; a long one is stored, answered 202 and imported afterwards (`imports.ts` shows it).
  */
+
 import { z } from 'zod'
 import { requireWorkspace, workspaceById } from '../../accounts/workspaces.js'
 import { beginImport } from '../../imports/begin-import.js'
@@ -9,16 +10,14 @@ import type { ImportRef } from '../../imports/import-file.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
 import type { ImportJournal } from '../../storage/csv-import.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import type { ImportOptions } from '../../storage/tables/content-tables.js'
-import type { Commit } from '../../storage/writer/write.js'
 import { type FilesInMemory, withFileInMemory } from '../http/input/file-in-memory.js'
 import type { FileLimit, UploadedFile } from '../http/input/upload.js'
 import { type Answer, type DocumentedAnswer, json } from '../http/route.js'
 
-export interface ImportRouteDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface ImportRouteDeps extends Store {
   readonly clock: Clock
   readonly files: FilesInMemory
   /** The import is on disk and goes on after its request. */

@@ -16,19 +16,17 @@ import {
 import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { JSON_TYPE } from '../http/output/send-reply.js'
 import { json, type Route, route } from '../http/route.js'
 import { fileNameOf } from './attachment-file.js'
 import { listItemFields, toListItem } from './list.js'
 
-export interface InboundDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface InboundDeps extends Store {
   readonly mime: MessageReader
 }
 

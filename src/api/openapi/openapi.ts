@@ -104,8 +104,8 @@ function toFormBody({
 function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
   const { path, query, headers, tag, params = {} } = route
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  const described = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
-  const inPath = names.map((name) => [name, toPathParameter(described[name as keyof typeof described])] as const)
+  const described: Readonly<Record<string, string>> = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
+  const inPath = names.map((name) => [name, toPathParameter(described[name])] as const)
   return {
     ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),

@@ -4,10 +4,9 @@ import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
+import type { Store } from '../../storage/database.js'
 import { parseJson } from '../../storage/tables/columns.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import {
   findSuppression,
@@ -20,11 +19,6 @@ import {
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, noContent, type Route, route } from '../http/route.js'
-
-export interface SuppressionDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
 const listQuery = z.strictObject({
@@ -49,11 +43,11 @@ const record = z
 
 const tag = 'Suppressions'
 
-export function suppressionRoutes(deps: SuppressionDeps): readonly Route[] {
+export function suppressionRoutes(deps: Store): readonly Route[] {
   return [listRoute(deps), addRoute(deps), getRoute(deps), removeByAddressRoute(deps), removeRoute(deps)]
 }
 
-function listRoute({ read }: SuppressionDeps): Route {
+function listRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/suppressions',
@@ -74,7 +68,7 @@ function listRoute({ read }: SuppressionDeps): Route {
   })
 }
 
-function addRoute(deps: SuppressionDeps): Route {
+function addRoute(deps: Store): Route {
   return route({
     method: 'POST',
     path: '/suppressions',
@@ -95,7 +89,7 @@ function addRoute(deps: SuppressionDeps): Route {
   })
 }
 
-function getRoute({ read }: SuppressionDeps): Route {
+function getRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/suppressions/:id',
@@ -112,7 +106,7 @@ function getRoute({ read }: SuppressionDeps): Route {
   })
 }
 
-function removeByAddressRoute(deps: SuppressionDeps): Route {
+function removeByAddressRoute(deps: Store): Route {
   return route({
     method: 'DELETE',
     path: '/suppressions',
@@ -130,7 +124,7 @@ function removeByAddressRoute(deps: SuppressionDeps): Route {
   })
 }
 
-function removeRoute(deps: SuppressionDeps): Route {
+function removeRoute(deps: Store): Route {
   return route({
     method: 'DELETE',
     path: '/suppressions/:id',
@@ -148,7 +142,7 @@ function removeRoute(deps: SuppressionDeps): Route {
 }
 
 async function removeFromList(
-  { commit }: SuppressionDeps,
+  { commit }: Store,
   principal: Principal,
   { workspace_id: workspaceId, id, email, reason }: Suppression,
   at: number,

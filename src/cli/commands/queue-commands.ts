@@ -14,8 +14,8 @@ import {
 } from '../../messages/queue/queue-admin.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Write } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,

@@ -5,7 +5,7 @@ import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import { findSuppression, removeSuppression, type Suppression } from '../../suppressions/suppressions.js'
 import {

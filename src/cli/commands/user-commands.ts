@@ -6,7 +6,7 @@ import { allUsers, setPassword, userByEmail } from '../../accounts/people/users.
 import { ownerOf, workspacesOfUser } from '../../accounts/workspaces.js'
 import { parseAddress, toLowerCaseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'

@@ -24,9 +24,10 @@ import type { ServiceNotice } from '../../messages/service-email.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { type Commit, StorageFault, type Write } from '../../storage/writer/write.js'
+import { StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, isSuppressed } from '../../suppressions/suppressions.js'
 import type { RetryPolicy } from '../queue/retry-schedule.js'
 import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
@@ -34,9 +35,7 @@ import { type Decision, decideOutcome } from './decide-outcome.js'
 import type { FinishedAttempt } from './make-attempt.js'
 import type { BuildSenderNotice } from './sender-notice-builder.js'
 
-export interface SettleDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface SettleDeps extends Store {
   readonly clock: Clock
   readonly random: RandomSource
   readonly log: Log

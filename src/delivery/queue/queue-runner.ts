@@ -9,13 +9,14 @@
  * entry alone. Stopping lets attempts finish; those that outlast the limit are released, and are
  * attempted again at the next start.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
-import type { Read } from '../../storage/prepared.js'
-import { type Commit, StorageFault } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { StorageFault } from '../../storage/writer/write.js'
 import {
   type AttemptSteps,
   type AttemptTurn,
@@ -41,9 +42,7 @@ const FULL_SWEEP_INTERVAL = 5 * 60_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
 
-export interface RunnerDeps extends AttemptSteps {
-  readonly read: Read
-  readonly commit: Commit
+export interface RunnerDeps extends Store, AttemptSteps {
   readonly clock: Clock
   readonly log: Log
   readonly messageCache: MessageCache

@@ -9,7 +9,7 @@ import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-
 import { Refusal } from '../../mail/refusal.js'
 import { prepareWrite } from '../../storage/prepared.js'
 import type { Selector } from '../../storage/tables/domain-tables.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { replaceIdleKey } from '../new-domain.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import { nextCheckAt } from '../verification/check-outcome.js'

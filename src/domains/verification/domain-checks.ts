@@ -9,9 +9,10 @@ import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-
 import { recordEvent } from '../../events/event-log.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { RandomSource } from '../../platform/random.js'
-import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit, Write } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { prepareRead, prepareWrite } from '../../storage/prepared.js'
+import type { Write } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import {
@@ -24,9 +25,7 @@ import {
 import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
 import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
 
-export interface CheckDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface CheckDeps extends Store {
   readonly resolver: DomainResolver
   readonly names: ZoneNames
   readonly random: RandomSource

@@ -11,8 +11,10 @@
  */
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../mail/address.js'
+import type { Slice } from '../../storage/paging.js'
+import { seekOffset } from '../../storage/paging.js'
 import { prepareRead, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
-import { INDEX_STEP, ROW_STEP, seekOffset, waitForStep } from '../../storage/stepped-walk.js'
+import { INDEX_STEP, ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-email.js'
 
@@ -48,11 +50,6 @@ export type ListedInbound = Pick<InboundEmail, (typeof listColumns)[number]>
 
 type Cursor = Pick<InboundEmail, 'received_at' | 'id'>
 
-interface PageRange {
-  readonly offset: number
-  readonly limit: number
-}
-
 const START_CURSOR: Cursor = { received_at: Number.MAX_SAFE_INTEGER, id: '' }
 
 /** Those with an index of their own, the usually narrowest first. */
@@ -61,11 +58,7 @@ const indexedFilters = ['from', 'domain', 'spamStatus', 'status'] as const
 /** Null: the index of the whole list. */
 type Driver = (typeof indexedFilters)[number] | null
 
-export async function listInbound(
-  read: Read,
-  filter: InboundFilter,
-  slice: PageRange,
-): Promise<readonly ListedInbound[]> {
+export async function listInbound(read: Read, filter: InboundFilter, slice: Slice): Promise<readonly ListedInbound[]> {
   const given = indexedFilters.filter((name) => filter[name] !== undefined)
   if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
@@ -86,7 +79,7 @@ async function scanRows(
   read: Read,
   filter: InboundFilter,
   driver: Driver,
-  { offset, limit }: PageRange,
+  { offset, limit }: Slice,
 ): Promise<readonly ListedInbound[]> {
   const found: string[] = []
   let toPass = offset

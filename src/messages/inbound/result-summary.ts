@@ -12,7 +12,7 @@ export interface ResultSummary {
 
 const dkimRanking: readonly DkimResult[] = ['pass', 'fail', 'temperror', 'policy', 'permerror']
 
-export function summarizeResults({ spf, dkim, dmarc }: Authentication): ResultSummary {
+export function summarizeResults({ spf, dkim, dmarc }: Pick<Authentication, 'spf' | 'dkim' | 'dmarc'>): ResultSummary {
   return {
     spf_result: spf.result === 'pass' || spf.result === 'fail' ? spf.result : 'neutral',
     dkim_result: dkimRanking.find((word) => dkim.some(({ result }) => result === word)) ?? 'none',

@@ -5,7 +5,7 @@
  * gets nothing of our environment.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Duplex } from 'node:stream'
+import { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { ProcessData, UnreadableReason } from './mime-parts-protocol.js'
 
@@ -46,7 +46,8 @@ export function startMimeChild({ memory, resident }: ProcessLimits, analysisModu
   const ready = new Promise<void>((resolve) => {
     markReady = resolve
   })
-  const stream = child.stdio[3] as Duplex
+  const [, , , stream] = child.stdio
+  if (!(stream instanceof Duplex)) throw new Error('the process has no pipe')
   const running: MimeChild = { child, stream, ready, markReady, hasStarted: false, stderrTail: '' }
   child.stderr?.on('data', (chunk: Buffer) => {
     running.stderrTail = `${running.stderrTail}${chunk.toString('latin1')}`.slice(-MAX_STDERR)

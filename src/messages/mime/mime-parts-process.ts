@@ -11,6 +11,7 @@
  * the message's fault; nor is one that fails: that is a Refusal `unavailable`, and no answer about
  * the message.
  */
+
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
 import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
@@ -143,8 +144,8 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private startChild(): MimeChild {
     const running = startMimeChild(this.limits, this.analyzer?.module ?? null)
     const { child, stream } = running
-    const read = createFrameReader(FRAME_LIMITS, (said, bytes) =>
-      this.onMessage(running, said as FromMimeProcess<Summary, Analysis>, bytes),
+    const read = createFrameReader<FromMimeProcess<Summary, Analysis>>(FRAME_LIMITS, (said, bytes) =>
+      this.onMessage(running, said, bytes),
     )
     stream.on('data', (chunk: Buffer) => {
       try {

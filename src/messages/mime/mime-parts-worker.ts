@@ -102,8 +102,9 @@ function collectAttachment(part: AttachmentStream, goal: AttachmentSink): void {
     content_id: decodeHeaderText(part.cid ?? '') || null,
     disposition: part.contentDisposition?.toLowerCase() === 'inline' ? 'inline' : 'attachment',
   } as const
-  collectContent(part.content as Readable, described, goal)
-  ;(part.content as Readable).on('end', () => part.release())
+  const content = part.content as Readable
+  collectContent(content, described, goal)
+  content.on('end', () => part.release())
 }
 
 function collectNamedText({ filename, headers, content }: NamedText, goal: AttachmentSink): void {
@@ -290,7 +291,7 @@ if (data.analysisModule !== null) await import(data.analysisModule)
 const stream = openParentStream()
 const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }
-const read = createFrameReader(frameLimits, (message, raw) => void handleMessage(raw, message as ToMimeProcess, say))
+const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => void handleMessage(raw, message, say))
 stream.on('data', read)
 stream.on('error', () => process.exit(0))
 stream.on('close', () => process.exit(0))

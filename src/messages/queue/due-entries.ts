@@ -7,7 +7,6 @@
 
 import type { DomainName } from '../../mail/address.js'
 import { prepareRead } from '../../storage/prepared.js'
-import type { QueueEntry } from './queue.js'
 
 interface DueQuery {
   readonly workspaceId: string
@@ -29,8 +28,7 @@ export const dueEntriesOfWorkspace = prepareRead<DueQuery>()(({ db, slot }) =>
     .where((eb) => eb(eb.refTuple('next_attempt_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
     .orderBy('next_attempt_at')
     .orderBy('id')
-    .limit(slot('limit'))
-    .$castTo<QueueEntry>(),
+    .limit(slot('limit')),
 )
 
 interface LaneQuery {
@@ -52,6 +50,5 @@ export const dueEntriesOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
     .where('held', '=', 0)
     .where('next_attempt_at', '<=', slot('now'))
     .orderBy('next_attempt_at')
-    .limit(slot('limit'))
-    .$castTo<QueueEntry>(),
+    .limit(slot('limit')),
 )

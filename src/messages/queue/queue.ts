@@ -7,19 +7,14 @@
  * its history is in `attempts`.
  */
 import { type Selectable, sql } from 'kysely'
-import type { Address, DomainName } from '../../mail/address.js'
+import type { DomainName } from '../../mail/address.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 import type { Flag } from '../../storage/tables/columns.js'
 import type { Priority } from '../../storage/tables/email-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
-type QueueRow = Selectable<Tables['queue']>
-
-export interface QueueEntry extends QueueRow {
-  readonly recipient: Address
-  readonly domain: DomainName
-}
+export type QueueEntry = Selectable<Tables['queue']>
 
 export const priorityRank: Readonly<Record<Priority, 0 | 1 | 2>> = { high: 0, normal: 1, low: 2 }
 
@@ -38,11 +33,9 @@ const columns = [
   'noticed',
   'last_response',
   'waits_for',
-] as const satisfies readonly (keyof QueueRow)[]
+] as const satisfies readonly (keyof QueueEntry)[]
 
-export const insertEntry = prepareWrite<QueueRow>(({ db, slot }) =>
-  db.insertInto('queue').values(Object.fromEntries(columns.map((column) => [column, slot(column)])) as never),
-)
+export const insertEntry = prepareWrite<QueueEntry>(({ db, slots }) => db.insertInto('queue').values(slots(columns)))
 
 interface Lease {
   readonly id: string
@@ -175,5 +168,5 @@ export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
 )
 
 export const entryById = prepareRead<{ id: string }>()(({ db, slot }) =>
-  db.selectFrom('queue').select(columns).where('id', '=', slot('id')).$castTo<QueueEntry>(),
+  db.selectFrom('queue').select(columns).where('id', '=', slot('id')),
 )

@@ -43,10 +43,13 @@ export function writeFrame(
   stream.uncork()
 }
 
-/** A function that takes the chunks of a stream as they come. Throws a FrameTooLarge. */
-export function createFrameReader(
+/**
+ * A function that takes the chunks of a stream as they come; throws FrameTooLarge. The other end of the
+ * stream is ours, so its values are trusted to be of type `Value`.
+ */
+export function createFrameReader<Value>(
   limits: FrameLimits,
-  take: (value: unknown, bytes: Buffer) => void,
+  take: (value: Value, bytes: Buffer) => void,
 ): (chunk: Buffer) => void {
   const head = Buffer.alloc(HEADER_BYTES)
   let json = Buffer.alloc(0)

@@ -6,7 +6,6 @@
  * further on was to report a success, this is that report: it is made once, and then the wish
  * for it is gone, because a recipient that is delivered already has no other mark of it.
  */
-import type { Address } from '../../mail/address.js'
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
 import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
@@ -50,11 +49,9 @@ export function buildLateNotice(
 ): LateNotice | null {
   const { kind, action, digit } = dsnTerms[bounce.kind]
   const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
-  if (
-    !shouldNotifySender({ email, notify }, kind) ||
-    isSuppressed(read, SERVICE_WORKSPACE, email.envelope_from as Address)
-  )
-    return null
+  const sender = email.envelope_from
+  if (sender === '' || !shouldNotifySender({ email, notify }, kind)) return null
+  if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return null
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
   const reportedRecipient: DsnRecipient = {

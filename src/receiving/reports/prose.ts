@@ -135,7 +135,7 @@ function diagnosticOf(recipient: Address, section: readonly string[], lines: rea
   const bare = recipient.toLowerCase()
   const named = all.find((line) => line.toLowerCase().includes(bare))
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
-  const rest = isSameAddress(recipient, beside as Address) ? '' : beside
+  const rest = isSameAddress(recipient, beside) ? '' : beside
   return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toOneLine(flat))
 }
 

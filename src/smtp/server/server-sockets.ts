@@ -1,5 +1,6 @@
 /** The sockets of a listener, opened and closed together. */
-import type { AddressInfo } from 'node:net'
+
+import { boundAddressOf } from '../../platform/bound-address.js'
 import type { Endpoint } from '../session/session-gate.js'
 import { shutdownReply } from '../session/session-replies.js'
 import type { SmtpSession } from '../session/smtp-session.js'
@@ -39,7 +40,7 @@ function bind<Server extends AnyServer>(server: Server, { host, port }: Endpoint
 type AnyServer = SmtpServerAdapter<SmtpSession>
 
 export function boundEndpointOf(server: AnyServer): BoundEndpoint {
-  const { address, port } = server.server.address() as AddressInfo // bound to a port, never to a path
+  const { address, port } = boundAddressOf(server.server)
   return { host: address, port, tls: server.tls }
 }
 

@@ -57,3 +57,14 @@ export class StorageFault extends Error {
     super(message)
   }
 }
+
+/** Waits for a commit: true when it was made, false when a write of it missed. */
+export async function tryCommit(commit: Promise<void>): Promise<boolean> {
+  try {
+    await commit
+    return true
+  } catch (error) {
+    if (error instanceof WriteConflict) return false
+    throw error
+  }
+}

@@ -65,7 +65,7 @@ function firstSegment(path: string): string {
 
 /** No route matched: the path is unknown, or has other methods. */
 async function refuseUnmatched(ctx: ApiContext, path: string): Promise<never> {
-  const matched = (ctx['matched'] ?? []) as readonly { readonly path: string; readonly methods: readonly string[] }[]
+  const matched: readonly { readonly path: string; readonly methods: readonly string[] }[] = ctx['matched'] ?? []
   const exact = matched.filter((layer) => layer.path === path)
   const methods = [...new Set((exact.length > 0 ? exact : matched).flatMap(({ methods }) => methods))].sort()
   if (methods.length === 0) throw resourceNotFound(path)

@@ -140,7 +140,7 @@ function authorizeRoute({ area, own }: KeyRoute, principal: Principal): string |
 }
 
 function paramsOf(ctx: ApiContext): Call['params'] {
-  return ctx['params'] as Call['params']
+  return ctx['params']
 }
 
 /** Throws a Refusal for parameters that the route does not have. */

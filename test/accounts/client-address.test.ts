@@ -1,4 +1,5 @@
 /** The keys by which clients are counted. */
+
 import t from 'tap'
 import { addressKeyOf, networkKeyOf } from '../../src/accounts/client-address.js'
 

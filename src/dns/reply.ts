@@ -22,7 +22,7 @@ export interface Reply {
 }
 
 export const MAX_TCP_MESSAGE = 0xffff
-/** `max`: fits without fragments (DNS flag day 2020). `min`: every client accepts it. */
+/** Every client accepts so much over UDP (RFC 1035 section 2.3.4). */
 const MIN_UDP_PAYLOAD = 512
 
 export function udpSizeLimitOf(edns: Edns | null): number {

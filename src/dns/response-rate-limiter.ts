@@ -4,12 +4,12 @@
  *
  * Each pair of network (/24 of IPv4, /56 of IPv6) and answer has a token bucket. Of the replies beyond it,
  * every second one is dropped and the others have no records and the TC bit, after which a genuine client asks
- * again over TCP. All negative answers of a network share a bucket, because names that do not exist are endless. Loopback
- * has no limit: it cannot be forged from outside.
+ * again over TCP. All negative answers of a network share a bucket, because names that do not exist are
+ * endless. Loopback has no limit: it cannot be forged from outside.
  *
- * Known limit: there are at most `maxBuckets`; the oldest is dropped first, and starts full when it returns.
+ * Known limit: there are at most `maxBuckets`; the least recently used is dropped first, and starts full when
+ * it returns.
  */
-
 import { parseIpAddress } from '../platform/ip-address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 

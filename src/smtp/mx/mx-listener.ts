@@ -4,7 +4,6 @@
  * It offers STARTTLS without requiring it, offers no AUTH, and does not relay: `checkRecipient` decides
  * who receives mail here. A message is answered 250 once `accept` has resolved.
  */
-
 import { originOf } from '../../accounts/client-address.js'
 import { isInSomeNetwork } from '../../platform/ip-address.js'
 import type { TlsPair } from '../../platform/tls-files.js'

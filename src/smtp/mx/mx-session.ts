@@ -196,14 +196,14 @@ export class MxSession implements SmtpSession {
     await checkLines(raw, this.gate.settings.maxLineLength)
     const header = scanHeader(raw)
     checkHopCount(header)
-    const { id } = await this.gate.deps.accept({ ...(await this.envelopeFacts(mail)), recipients, raw, header })
+    const { id } = await this.gate.deps.accept({ ...(await this.buildEnvelopeFacts(mail)), recipients, raw, header })
     this.ending.forgiveFaults()
     this.advancedAt = this.gate.deps.clock()
     this.hasDelivered = true
     return buildQueuedReply(id)
   }
 
-  private async envelopeFacts({
+  private async buildEnvelopeFacts({
     from,
     smtputf8,
   }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {

@@ -4,7 +4,6 @@
  * Wrong keys are counted for the session and for the client's address; too many of either end
  * the session. A client must log in within the login timeout, whatever else it says.
  */
-
 import { addressKeyOf } from '../../accounts/client-address.js'
 import { keyPrefixOf } from '../../accounts/keys/api-keys.js'
 import type { Principal } from '../../accounts/principal.js'

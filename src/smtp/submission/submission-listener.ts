@@ -1,5 +1,4 @@
 /** The submission listener: all its sockets, and what they share. */
-
 import { originOf } from '../../accounts/client-address.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'

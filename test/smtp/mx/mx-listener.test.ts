@@ -1,5 +1,4 @@
 /** The MX listener over real sockets: what it offers, accepts and refuses, and how it withstands hostile clients. */
-
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'

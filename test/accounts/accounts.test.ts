@@ -43,7 +43,7 @@ t.test('what a role and the scopes of a key allow', async (t) => {
   t.throws(() => requirePermission(member, 'admin'), { name: 'Refusal', kind: 'forbidden', message: /role "member"/ })
 })
 
-t.test('a workspace is born with its owner and a key; people can own several', async (t) => {
+t.test('a workspace is created with its owner and a key; a user can own several', async (t) => {
   const { database } = await temporaryDatabase(t)
   const first = buildWorkspaceWithOwner(database.read, 'Café au lait', parseAddress('Owner@A.test'), 'pro', 1000)
   await database.commit(first.writes)
@@ -58,7 +58,7 @@ t.test('a workspace is born with its owner and a key; people can own several', a
   t.equal(keyByHash(database.read, { hash: hashKey(second.key.secret) })[0]?.workspace_id, second.workspaceId)
 })
 
-t.test('a slug is made of words, and of something where there are none', async (t) => {
+t.test('a slug is made of the words of the name, or of a fallback', async (t) => {
   const taken = new Set(['acme', 'acme-2', 'workspace'])
   const slug = (name: string): string => buildUniqueSlug(name, (wanted) => taken.has(wanted))
   t.same(['Acme', 'a  B_c', 'Ünïcode Größe', '漢字', ' -- '].map(slug), [
@@ -71,7 +71,7 @@ t.test('a slug is made of words, and of something where there are none', async (
   t.equal(slug('x'.repeat(200)).length, 50)
 })
 
-t.test('ten domains in any sixty minutes', async (t) => {
+t.test('a workspace registers at most ten domains in any sixty minutes', async (t) => {
   const { database } = await temporaryDatabase(t)
   const hour = 3_600_000
   const begun = Date.UTC(2026, 10, 21)
@@ -92,7 +92,7 @@ t.test('ten domains in any sixty minutes', async (t) => {
   await t.rejects(count(begun - hour), { ...refused, details: { retry_after: 3600 } }, 'the clock was set back')
 })
 
-t.test('acts are kept as long as they must, and go in small steps', async (t) => {
+t.test('audit log entries are kept for the promised time and removed in small steps', async (t) => {
   const { database } = await temporaryDatabase(t)
   const act = (at: number): Write =>
     recordAuditEntry({ workspaceId: 'ws_1', actor: operatorActor, action: 'domain.deleted', target: 'd', at })

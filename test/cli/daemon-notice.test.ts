@@ -7,12 +7,12 @@ import { changeNotifier } from '../../src/daemon/change-notices.js'
 import { readAnnouncedChange } from '../../src/storage/change-acknowledgement.js'
 import { lockDataFolder } from '../../src/storage/data-lock.js'
 import { openDatabase } from '../../src/storage/open.js'
-import { place, setUp } from '../helpers/cli/command-line.js'
+import { createInstallation, setUpWorkspace } from '../helpers/cli/command-line.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-t.test('a command says whether the daemon has taken note of what it changed', async (t) => {
-  const { run, data } = place(t)
-  await setUp(run)
+t.test('a command says whether the daemon has noticed what it changed', async (t) => {
+  const { run, data } = createInstallation(t)
+  await setUpWorkspace(run)
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(() => database.close())
   const answer: Answer = { json: null, lines: ['done'] }

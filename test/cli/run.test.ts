@@ -18,12 +18,12 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { databaseCommands } from '../../src/cli/run.js'
 import { createSelfSigned } from '../helpers/certificates.js'
-import { main, place, program, setUp } from '../helpers/cli/command-line.js'
+import { createInstallation, programFile, runProgram, setUpWorkspace } from '../helpers/cli/command-line.js'
 import { runCommand } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 
-t.test('usage errors end with 2 and leave nothing behind', async (t) => {
-  const { run, data } = place(t)
+t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
+  const { run, data } = createInstallation(t)
   const wrong: readonly (readonly [argv: readonly string[], says: RegExp])[] = [
     [['nonsense'], /unknown command: nonsense/],
     [['key'], /unknown command: key \(there are: key create, key list, key revoke\)\n/],
@@ -91,7 +91,7 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
   t.same((await runCommand(['help', '--json'])).json(), { help: help.out.trimEnd() })
 })
 
-t.test('each command has help of its own, with every option, and needs no configuration for it', async (t) => {
+t.test('each command has its own help with every option, and needs no configuration for it', async (t) => {
   const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
   for (const argv of [['version'], ['--version'], ['--version', '--config', '/nowhere']]) {
     t.match(await runCommand(argv), { status: 0, out: `posthorn ${packageVersion}\n`, err: '' })
@@ -122,7 +122,7 @@ t.test('each command has help of its own, with every option, and needs no config
   t.match(await runCommand(['version', 'more']), { status: 2, err: /unexpected: more/ })
 })
 
-t.test('a configuration with problems stops every command, with all of them at once', async (t) => {
+t.test('a faulty configuration stops every command, with all of its problems reported at once', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'posthorn.toml')
   writeFileSync(file, '[service]\nhostname = "a b"\ncolour = 1\n[outbound]\nport = "x"\n')
@@ -137,8 +137,8 @@ t.test('a configuration with problems stops every command, with all of them at o
   t.equal(json.status, 1)
   t.match(json.json(), { ok: false, problems: [{ key: /./, message: /found .*; allowed: / }, {}, {}] })
   t.match(await runCommand(['check', '--config', join(folder, 'absent.toml')]), { status: 1, out: /cannot be read/ })
-  const good = place(t)
-  // Of ours: where there is none, root judges as the user of the unit, which this machine may have.
+  const good = createInstallation(t)
+  // The data folder of this test: where there is none, root judges as the user of the unit, which this machine may have.
   mkdirSync(good.data)
   const { username: user } = userInfo()
   const said = `${good.config}: no problems\nchecked with the rights of the user ${user}\n`
@@ -150,18 +150,20 @@ t.test('a configuration with problems stops every command, with all of them at o
   t.match(await good.run('check'), { status: 1, out: /service\.data_dir: .* is not a directory/ })
 })
 
-t.test('the program itself', async (t) => {
-  const { config } = place(t)
-  const made = program('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--json', '--config', config)
+t.test('the program runs as a process', async (t) => {
+  const { config } = createInstallation(t)
+  const made = runProgram('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--json', '--config', config)
   t.match(made, { status: 0, stderr: '' })
   t.match(JSON.parse(made.stdout), { workspace_id: /^ws_/ })
-  t.match(program('nonsense', '--config', config), { status: 2, stdout: '' })
-  t.match(program('explain', 'nothing', '--config', config), { status: 1, stdout: '' })
+  t.match(runProgram('nonsense', '--config', config), { status: 2, stdout: '' })
+  t.match(runProgram('explain', 'nothing', '--config', config), { status: 1, stdout: '' })
 })
 
-t.test('a reader that has seen enough is no fault', async (t) => {
-  const { config } = place(t)
-  const child = spawn(process.execPath, [main, '--help', '--config', config], { stdio: ['ignore', 'pipe', 'pipe'] })
+t.test('a reader that closes the pipe is no error', async (t) => {
+  const { config } = createInstallation(t)
+  const child = spawn(process.execPath, [programFile, '--help', '--config', config], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   child.stdout.destroy()
   const said = text(child.stderr)
   const [status] = (await once(child, 'close')) as [number]
@@ -169,9 +171,9 @@ t.test('a reader that has seen enough is no fault', async (t) => {
   t.equal(status, 0)
 })
 
-t.test('what others wrote does not steer the terminal', async (t) => {
-  const { run } = place(t)
-  await setUp(run)
+t.test('untrusted text does not control the terminal', async (t) => {
+  const { run } = createInstallation(t)
+  await setUpWorkspace(run)
   t.match(await run('key', 'create', '--name', 'a\u001b[31mb\u0007'), {
     status: 0,
     out: /^key \S+ \(a\?\[31mb\?\)\nph_/,
@@ -182,12 +184,12 @@ const root = process.getuid?.() === 0
 
 const nobody = 65_534
 
-t.test('started as root it works as the owner of the data folder', { skip: !root && 'not root' }, async (t) => {
-  const { config, data, folder } = place(t)
+t.test('started as root, it works as the owner of the data folder', { skip: !root && 'not root' }, async (t) => {
+  const { config, data, folder } = createInstallation(t)
   mkdirSync(data, { mode: 0o700 })
   chownSync(data, nobody, nobody)
   chmodSync(folder, 0o755)
-  t.match(program('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--config', config), {
+  t.match(runProgram('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--config', config), {
     status: 0,
     stderr: '',
   })
@@ -196,51 +198,44 @@ t.test('started as root it works as the owner of the data folder', { skip: !root
   t.ok(readFileSync(config, 'utf8').length > 0)
 })
 
-t.test(
-  'a check by root judges with the rights of the daemon, and says whose',
-  { skip: !root && 'not root' },
-  async (t) => {
-    const { config, data, folder } = place(t)
-    const { cert, key } = await createSelfSigned(['localhost'])
-    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-    writeFileSync(certFile, cert)
-    writeFileSync(keyFile, key, { mode: 0o600 })
-    writeFileSync(
-      config,
-      `${readFileSync(config, 'utf8')}\n[tls]\ncert_file = "${certFile}"\nkey_file = "${keyFile}"\n`,
-    )
-    mkdirSync(data, { mode: 0o700 })
-    chmodSync(folder, 0o755)
-    t.match(program('check', '--config', config), { status: 0, stdout: /no problems\nchecked .* of the user root\n$/ })
+t.test('a check by root uses the rights of the daemon, and names whose', { skip: !root && 'not root' }, async (t) => {
+  const { config, data, folder } = createInstallation(t)
+  const { cert, key } = await createSelfSigned(['localhost'])
+  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  writeFileSync(certFile, cert)
+  writeFileSync(keyFile, key, { mode: 0o600 })
+  writeFileSync(config, `${readFileSync(config, 'utf8')}\n[tls]\ncert_file = "${certFile}"\nkey_file = "${keyFile}"\n`)
+  mkdirSync(data, { mode: 0o700 })
+  chmodSync(folder, 0o755)
+  t.match(runProgram('check', '--config', config), { status: 0, stdout: /no problems\nchecked .* of the user root\n$/ })
 
-    chownSync(data, nobody, nobody)
-    const refused = program('check', '--config', config)
-    t.match(refused, { status: 1, stdout: /: tls: EACCES.*key\.pem.*\nchecked with the rights of the user nobody\n$/ })
-    chmodSync(keyFile, 0o644)
-    t.match(program('check', '--config', config), { status: 0, stdout: /no problems/ })
-    chmodSync(config, 0o600)
-    t.match(program('check', '--config', config), { status: 1, stdout: /cannot be read: EACCES.*\n.* user nobody\n$/ })
-    t.match(program('key', 'list', '--config', config).status, 1)
-    chmodSync(config, 0o644)
-    chmodSync(data, 0o500)
-    t.match(program('check', '--config', config), { status: 1, stdout: /service\.data_dir: EACCES/ })
-    chmodSync(data, 0o700)
-    chmodSync(folder, 0o750)
-    const hidden = readFileSync(config, 'utf8')
-    const reachable = join(temporaryFolder(t), 'posthorn.toml')
-    chmodSync(dirname(reachable), 0o755)
-    writeFileSync(reachable, hidden.replace(/^\[tls\][^[]*/m, ''))
-    t.match(program('check', '--config', reachable), { status: 1, stdout: /service\.data_dir: EACCES/ }, 'not absent')
-    chmodSync(folder, 0o755)
-    t.match(program('setup', '--workspace', 'A', '--email', 'o@acme.test', '--config', config), { status: 0 })
-    const database = join(data, 'posthorn.db')
-    chownSync(database, 0, 0)
-    const copied = program('check', '--config', config)
-    t.match(copied, { status: 1, stdout: /service\.data_dir: EACCES.*posthorn\.db'\n.* user nobody\n$/ })
-    const unread = program('key', 'list', '--config', config)
-    t.match(unread, { status: 1, stderr: /\(SQLITE_CANTOPEN\), as the user nobody: "posthorn check" says more\n$/ })
-    chownSync(database, nobody, nobody)
-    const elsewhere = program('backup', join(folder, 'saved.db'), '--config', config)
-    t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })
-  },
-)
+  chownSync(data, nobody, nobody)
+  const refused = runProgram('check', '--config', config)
+  t.match(refused, { status: 1, stdout: /: tls: EACCES.*key\.pem.*\nchecked with the rights of the user nobody\n$/ })
+  chmodSync(keyFile, 0o644)
+  t.match(runProgram('check', '--config', config), { status: 0, stdout: /no problems/ })
+  chmodSync(config, 0o600)
+  t.match(runProgram('check', '--config', config), { status: 1, stdout: /cannot be read: EACCES.*\n.* user nobody\n$/ })
+  t.match(runProgram('key', 'list', '--config', config).status, 1)
+  chmodSync(config, 0o644)
+  chmodSync(data, 0o500)
+  t.match(runProgram('check', '--config', config), { status: 1, stdout: /service\.data_dir: EACCES/ })
+  chmodSync(data, 0o700)
+  chmodSync(folder, 0o750)
+  const hidden = readFileSync(config, 'utf8')
+  const reachable = join(temporaryFolder(t), 'posthorn.toml')
+  chmodSync(dirname(reachable), 0o755)
+  writeFileSync(reachable, hidden.replace(/^\[tls\][^[]*/m, ''))
+  t.match(runProgram('check', '--config', reachable), { status: 1, stdout: /service\.data_dir: EACCES/ }, 'not absent')
+  chmodSync(folder, 0o755)
+  t.match(runProgram('setup', '--workspace', 'A', '--email', 'o@acme.test', '--config', config), { status: 0 })
+  const database = join(data, 'posthorn.db')
+  chownSync(database, 0, 0)
+  const copied = runProgram('check', '--config', config)
+  t.match(copied, { status: 1, stdout: /service\.data_dir: EACCES.*posthorn\.db'\n.* user nobody\n$/ })
+  const unread = runProgram('key', 'list', '--config', config)
+  t.match(unread, { status: 1, stderr: /\(SQLITE_CANTOPEN\), as the user nobody: "posthorn check" says more\n$/ })
+  chownSync(database, nobody, nobody)
+  const elsewhere = runProgram('backup', join(folder, 'saved.db'), '--config', config)
+  t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })
+})

@@ -48,15 +48,19 @@ t.test('drill', { skip: skipWithout('drill') }, async (t) => {
   t.match(await drill('-t', ZONE, 'NS'), `ns.${ZONE}.\t3600\tIN\tA\t192.0.2.1`, 'over TCP, with its address')
 })
 
-t.test('Unbound believes it, and mixed letters come back', { skip: skipWithout('unbound') }, async (t) => {
-  const { port, key } = await openZoneServer(t)
-  const unbound = await startUnbound(t, { zones: { [ZONE]: port } })
-  t.equal((await dig(unbound.port, key.name, 'TXT', '+short')).replaceAll(/" "|"/g, ''), `${key.text}\n`)
-  t.match(await dig(unbound.port, `posthorn.${ZONE}`, 'A'), /status: NXDOMAIN/)
-  t.match(await dig(unbound.port, `mail.${ZONE}`, 'MX', '+short'), `10 mx.${ZONE}.`)
-})
+t.test(
+  'Unbound accepts the answers, and names in mixed case are echoed',
+  { skip: skipWithout('unbound') },
+  async (t) => {
+    const { port, key } = await openZoneServer(t)
+    const unbound = await startUnbound(t, { zones: { [ZONE]: port } })
+    t.equal((await dig(unbound.port, key.name, 'TXT', '+short')).replaceAll(/" "|"/g, ''), `${key.text}\n`)
+    t.match(await dig(unbound.port, `posthorn.${ZONE}`, 'A'), /status: NXDOMAIN/)
+    t.match(await dig(unbound.port, `mail.${ZONE}`, 'MX', '+short'), `10 mx.${ZONE}.`)
+  },
+)
 
-t.test('Knot copies the zone, and again when it is told of a change', { skip: skipWithout('knotd') }, async (t) => {
+t.test('Knot transfers the zone, and again after a NOTIFY', { skip: skipWithout('knotd') }, async (t) => {
   const knotPort = await freePort()
   const { database, port, serial, key } = await openZoneServer(t, [`127.0.0.1:${knotPort}`])
   const knot = await startSecondary(t, knotPort, ZONE, port)
@@ -68,7 +72,7 @@ t.test('Knot copies the zone, and again when it is told of a change', { skip: sk
   t.equal(await at(key.name), '"v=DKIM1; p="\n')
 })
 
-/** What matters of an answer of dig: code and flags, and its records in the order of their text. */
+/** What matters of an answer of dig: code and flags, and its records sorted by their text. */
 function gist(answer: string): readonly string[] {
   const [, code = ''] = /status: (\w+)/.exec(answer) ?? []
   const [, flags = ''] = /;; flags: ([\w ]*);/.exec(answer) ?? []
@@ -77,28 +81,32 @@ function gist(answer: string): readonly string[] {
   return [code, flags, ...told.map((section) => section.trim().replaceAll(/\s+/g, ' '))]
 }
 
-t.test('it answers as its copy at Knot does', { skip: skipWithout('knotd') || skipWithout('dig') }, async (t) => {
-  const knotPort = await freePort()
-  const { port, serial, key } = await openZoneServer(t, [`127.0.0.1:${knotPort}`])
-  const knot = await startSecondary(t, knotPort, ZONE, port)
-  await knot.waitForSerial(serial())
-  const label = key.name.slice('dkim1.'.length)
-  const questions = [
-    ...['SOA', 'NS', 'A', 'AAAA', 'MX', 'TXT', 'CAA', 'DS', 'SRV'].map((type) => [ZONE, type]),
-    ...[key.name, label, `x.${label}`, `_domainkey.${ZONE}`, `_dmarc.${ZONE}`].map((name) => [name, 'TXT']),
-    ...[`mail.${ZONE}`, `MX.${ZONE}`, `nothing.${ZONE}`, `x.mx.${ZONE}`, `_tcp.${ZONE}`, 'elsewhere.test'].map(
-      (name) => [name, 'A'],
-    ),
-    [ZONE, 'A', '-c', 'CH'],
-  ]
-  for (const [name = '', type = '', ...more] of questions) {
-    const ask = (at: number): Promise<string> =>
-      dig(at, '+norecurse', '+noedns', '+noall', '+comments', '+answer', '+authority', ...more, name, type)
-    t.same(gist(await ask(port)), gist(await ask(knot.port)), `${name} ${type} ${more}`)
-  }
-})
+t.test(
+  'the listener and its copy at Knot give the same answers',
+  { skip: skipWithout('knotd') || skipWithout('dig') },
+  async (t) => {
+    const knotPort = await freePort()
+    const { port, serial, key } = await openZoneServer(t, [`127.0.0.1:${knotPort}`])
+    const knot = await startSecondary(t, knotPort, ZONE, port)
+    await knot.waitForSerial(serial())
+    const label = key.name.slice('dkim1.'.length)
+    const questions = [
+      ...['SOA', 'NS', 'A', 'AAAA', 'MX', 'TXT', 'CAA', 'DS', 'SRV'].map((type) => [ZONE, type]),
+      ...[key.name, label, `x.${label}`, `_domainkey.${ZONE}`, `_dmarc.${ZONE}`].map((name) => [name, 'TXT']),
+      ...[`mail.${ZONE}`, `MX.${ZONE}`, `nothing.${ZONE}`, `x.mx.${ZONE}`, `_tcp.${ZONE}`, 'elsewhere.test'].map(
+        (name) => [name, 'A'],
+      ),
+      [ZONE, 'A', '-c', 'CH'],
+    ]
+    for (const [name = '', type = '', ...more] of questions) {
+      const ask = (at: number): Promise<string> =>
+        dig(at, '+norecurse', '+noedns', '+noall', '+comments', '+answer', '+authority', ...more, name, type)
+      t.same(gist(await ask(port)), gist(await ask(knot.port)), `${name} ${type} ${more}`)
+    }
+  },
+)
 
-t.test('it listens on addresses of IPv6', { skip: skipWithout('dig') }, async (t) => {
+t.test('the listener serves IPv6 addresses', { skip: skipWithout('dig') }, async (t) => {
   const { listener } = await openZoneServer(t, [], '::1')
   const [endpoint] = listener.endpoints
   t.equal(endpoint?.host, '::1')

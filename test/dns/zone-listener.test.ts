@@ -8,7 +8,7 @@ import { createServiceZone } from '../../src/domains/zone/zone.js'
 import { openZoneServer, ZONE } from '../helpers/dns/zone-server.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-/** One connection, and the replies that came over it. */
+/** One connection, and the replies received on it. */
 async function dialTcp(t: Test, port: number): Promise<{ socket: Socket; replies: () => readonly Buffer[] }> {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -28,7 +28,7 @@ async function dialTcp(t: Test, port: number): Promise<{ socket: Socket; replies
   return { socket, replies }
 }
 
-/** Framed, for the addresses of `mx`. */
+/** A framed query for the addresses of `mx`. */
 function question(id: number): Buffer {
   const name = `\x02mx${ZONE.split('.')
     .map((label) => String.fromCharCode(label.length) + label)
@@ -42,7 +42,7 @@ function question(id: number): Buffer {
 
 const idsOf = (replies: readonly Buffer[]): number[] => replies.map((reply) => reply.readUInt16BE(0))
 
-t.test('questions in one connection are answered in their order, however they come in', async (t) => {
+t.test('pipelined queries are answered in order, however they are split', async (t) => {
   const { port } = await openZoneServer(t)
   const { socket, replies } = await dialTcp(t, port)
   const ids = Array.from({ length: 50 }, (_, id) => id)
@@ -53,7 +53,7 @@ t.test('questions in one connection are answered in their order, however they co
   t.same(idsOf(replies()), ids, 'the last ones after the client has said all')
 })
 
-t.test('a connection that says nothing of use ends', async (t) => {
+t.test('a connection without a valid query is closed', async (t) => {
   const { port } = await openZoneServer(t)
   for (const bytes of [Buffer.of(0xff, 0xff, 1, 2), Buffer.of(0, 0), Buffer.of(0, 1, 1), Buffer.alloc(14, 0xff)]) {
     const { socket, replies } = await dialTcp(t, port)
@@ -63,7 +63,7 @@ t.test('a connection that says nothing of use ends', async (t) => {
   }
 })
 
-t.test('one address has twenty connections, and its places again when they have ended', async (t) => {
+t.test('an address may have twenty connections, and gets its slots back when they end', async (t) => {
   const { port } = await openZoneServer(t)
   const held = await Promise.all(Array.from({ length: 20 }, () => dialTcp(t, port)))
   const one = await dialTcp(t, port)
@@ -77,7 +77,7 @@ t.test('one address has twenty connections, and its places again when they have 
   })
 })
 
-t.test('connections that ask nothing, from whole networks, keep no question out', async (t) => {
+t.test('idle connections from many networks do not block other queries', async (t) => {
   const { port } = await openZoneServer(t)
   const flood = Array.from({ length: 500 }, (_, at) => {
     const localAddress = `127.3.${at % 5}.${1 + Math.floor(at / 100)}`
@@ -97,7 +97,7 @@ t.test('connections that ask nothing, from whole networks, keep no question out'
 
 t.test('a fault of the listener is logged, and it goes on', async (t) => {
   const { port, errors } = await openZoneServer(t)
-  // The system's faults cannot be called for: the server that has this port is told of one.
+  // Faults of the system cannot be provoked: the server on this port is made to emit one.
   const handles = Reflect.get(process, '_getActiveHandles') as () => readonly unknown[]
   const isOurs = (handle: unknown): handle is Server =>
     handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port
@@ -109,7 +109,7 @@ t.test('a fault of the listener is logged, and it goes on', async (t) => {
   t.equal(replies().length, 1)
 })
 
-t.test('a long transfer to a slow client leaves nothing behind at each wait', async (t) => {
+t.test('a long transfer to a slow client leaves no listeners behind at each wait', async (t) => {
   const [count, size] = [500, 60_000]
   let [most, waits, got] = [0, 0, 0]
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -129,7 +129,7 @@ t.test('a long transfer to a slow client leaves nothing behind at each wait', as
   socket.on('data', ({ length }: Buffer) => {
     got += length
     socket.pause()
-    // Some turns later, in each of which the server would send more.
+    // Some turns of the event loop later, in each of which the server would send more.
     setImmediate(() => setImmediate(() => setImmediate(() => socket.resume())))
   })
   socket.end(question(1))
@@ -139,7 +139,7 @@ t.test('a long transfer to a slow client leaves nothing behind at each wait', as
   t.ok(most < 5, `${most} listeners`)
 })
 
-t.test('stopping answers what was asked, and then nobody is there', async (t) => {
+t.test('stopping answers pending queries and closes the ports', async (t) => {
   const { port, listener } = await openZoneServer(t)
   const { socket } = await dialTcp(t, port)
   socket.write(question(1))
@@ -149,7 +149,7 @@ t.test('stopping answers what was asked, and then nobody is there', async (t) =>
   await t.rejects(dialTcp(t, port), { code: 'ECONNREFUSED' })
 })
 
-t.test('a place that is taken leaves nothing open', async (t) => {
+t.test('if one address cannot be bound, nothing stays open', async (t) => {
   const { port, listener } = await openZoneServer(t)
   const log = { error: () => undefined, warn: () => undefined }
   const zone = createServiceZone({ read: () => [] }, {} as never)

@@ -1,4 +1,4 @@
-/** Sending domains: who may claim one, its keys and records, and what the books remember. */
+/** Sending domains: who may claim one, its keys and records, and its caches. */
 import { createSecretKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { operatorActor } from '../../src/accounts/audit-log.js'
@@ -30,7 +30,7 @@ const wanted = { domain, forced: false, inbound: false, now: 1000 }
 const idOf = (read: Read): string => domainByName(read, { workspaceId: 'ws_1', domain })[0]?.id ?? ''
 const long = (length: number): string => `${`${'x'.repeat(60)}.`.repeat(4).slice(0, length - 5)}.test`
 
-t.test('an unverified claim blocks nobody, a verified one everybody else', async (t) => {
+t.test('an unverified claim blocks no other workspace, a verified one blocks all', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   for (const workspaceId of ['ws_1', 'ws_2']) await commit((await buildDomain(read, { ...wanted, workspaceId })).writes)
@@ -96,7 +96,7 @@ t.test('a domain has two keys of which one signs', async (t) => {
   await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), WriteConflict)
 })
 
-t.test('the book knows verified domains alone, until it is told to forget one', async (t) => {
+t.test('the cache holds verified domains only, until it is told to drop one', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
@@ -113,7 +113,7 @@ t.test('the book knows verified domains alone, until it is told to forget one', 
   t.equal(book.findVerified('ws_1', domain), undefined)
 })
 
-t.test('who receives mail for a domain is known from memory until it is to be forgotten', async (t) => {
+t.test('which workspace receives mail for a domain is cached until it changes', async (t) => {
   const { database } = await temporaryDatabase(t)
   let reads = 0
   const read: Read = (sql, parameters) => {
@@ -153,7 +153,7 @@ t.test('who receives mail for a domain is known from memory until it is to be fo
   t.same(asked(), [undefined, 1])
 })
 
-t.test('names of strangers, however many, push out no domain of ours, and the book stays small', async (t) => {
+t.test('any number of foreign names evicts no domain of ours, and the cache stays small', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit } = database
   const names = ['a', 'b', 'c'].map((name) => parseDomainName(`${name}.test`))
@@ -189,7 +189,7 @@ t.test('names of strangers, however many, push out no domain of ours, and the bo
   t.equal(ask(few, 'c.test', 'b.test', 'c.test'), 2, 'what was forgotten weighs nothing')
 })
 
-t.test('a blocked address has one form, and postmaster is none', (t) => {
+t.test('a blocked address has one form, and postmaster cannot be blocked', (t) => {
   const key = (given: string): string => parseBlockedLocalPart(given, domain, 'blocked_addresses')
   const refused = { name: 'Refusal', kind: 'invalid-parameter', details: { field: 'blocked_addresses' } }
   for (const [given, kept] of [
@@ -217,7 +217,7 @@ t.test('a blocked address has one form, and postmaster is none', (t) => {
   t.end()
 })
 
-t.test('three records stand for everything, and the resource shows them', async (t) => {
+t.test('three records cover everything, and the resource shows them', async (t) => {
   const label = '7abc8defaabbccddeeff'
   t.same(dnsRecordsOf({ id: '019a0000-0000-7abc-8def-aabbccddeeff', domain: parseDomainName('a.test') }, 'zone.test'), [
     { type: 'CNAME', name: 'posthorn.a.test', value: 'mail.zone.test', purpose: 'mail_cname' },
@@ -238,7 +238,7 @@ t.test('three records stand for everything, and the resource shows them', async 
   })
 })
 
-t.test('a domain is as long as its return paths can be', async (t) => {
+t.test('the length of a domain leaves room for its return paths', async (t) => {
   const { database } = await temporaryDatabase(t)
   const id = '00000000-0000-7000-8000-000000000000'
   const longest = parseDomainName(long(195))
@@ -251,7 +251,7 @@ t.test('a domain is as long as its return paths can be', async (t) => {
   })
 })
 
-t.test('of two changes at once each does what it meant, and nothing else', async (t) => {
+t.test('two concurrent changes are both applied', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true, inbound: true })).writes)

@@ -1,7 +1,7 @@
 /** The refusal that a function throws. */
 import { Refusal } from '../../src/mail/refusal.js'
 
-export function refusal(work: () => unknown): Refusal {
+export function catchRefusal(work: () => unknown): Refusal {
   try {
     work()
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The queue under load: who is served when, and that each message arrives once. */
+/** The queue under load: fairness, and each message arrives once. */
 import t from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { bulkEmail } from '../helpers/database/bulk.js'
@@ -8,7 +8,7 @@ import { waitUntil } from '../helpers/wait-until.js'
 const count = (app: TestDaemon, sql: string): number =>
   app.rows<{ n: number }>(`select count(*) as n from ${sql}`)[0]?.n ?? -1
 
-t.test('thousands of messages of one workspace hold up nobody else', async (t) => {
+t.test('thousands of messages of one workspace do not delay others', async (t) => {
   const slow = await openSink({ script: { rcpt: ({ line }) => (line.includes('<many') ? 'hang' : '250 2.1.5 ok') } })
   const quick = await openSink()
   t.teardown(() => Promise.all([slow.close(), quick.close()]))

@@ -78,7 +78,7 @@ t.test('an original recipient has a type and an address', (t) => {
   t.end()
 })
 
-t.test('a refusal shows no more than a printable beginning of the value', (t) => {
+t.test('a refusal shows only a printable beginning of the value', (t) => {
   try {
     validateEnvid(`\r\n\u009b${'x'.repeat(200)}`)
     t.fail('refused')
@@ -88,7 +88,7 @@ t.test('a refusal shows no more than a printable beginning of the value', (t) =>
   t.end()
 })
 
-t.test('DSN parameters survive the way out and in, whatever they hold', (t) => {
+t.test('DSN parameters survive formatting and parsing, whatever they hold', (t) => {
   const ascii = fc.string({ unit: 'binary-ascii', maxLength: 60 })
   const anyText = fc.string({ unit: 'binary', maxLength: 40 })
   fc.assert(

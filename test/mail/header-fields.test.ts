@@ -60,7 +60,7 @@ t.test('the header ends at an empty line, at the end, or at a line that is no fi
   t.end()
 })
 
-t.test('a header without measure is refused', (t) => {
+t.test('a header beyond the limits is refused', (t) => {
   t.equal(scanHeader(Buffer.from('a:\r\n'.repeat(10_000))).fields.length, 10_000)
   t.throws(() => scanHeader(Buffer.from('a:\r\n'.repeat(10_001))), { name: 'Refusal', kind: 'malformed-message' })
   t.end()
@@ -108,7 +108,7 @@ function coversAll(raw: Buffer, { fields, end, bodyStart }: Header): boolean {
   return ordered && ends.at(-1) === end && bodyStart >= end && bodyStart <= end + 2 && bodyStart <= raw.length
 }
 
-t.test('fields lie side by side, whatever the bytes', (t) => {
+t.test('fields lie side by side for any bytes', (t) => {
   for (const { raw } of oddMessages(200, 3)) t.ok(coversAll(raw, scanHeader(raw)))
   const bytes = fc.array(fc.constantFrom('a', 'B:', ':', ' ', '\t', '\r\n', '\r', '\n', '\0', 'ü', '\r\n\r\n'))
   const property = fc.property(bytes, (parts) => {

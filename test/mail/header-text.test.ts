@@ -36,13 +36,13 @@ t.test('encoded words are decoded', (t) => {
   t.end()
 })
 
-t.test('texts are cut at 2,000 characters, not inside one', (t) => {
+t.test('texts are cut at 2,000 characters, never inside a character', (t) => {
   t.equal(decodeHeaderText('x'.repeat(3000)).length, 2000)
   t.equal(decodeHeaderText(`x${'😀'.repeat(1500)}`).length, 1999)
   t.end()
 })
 
-t.test('a text fits one line of JSON and of a log, whatever came', (t) => {
+t.test('any text fits one line of JSON and of a log', (t) => {
   const unit = fc.constantFrom(
     '=?utf-8?q?',
     '=?utf-8?b?',

@@ -4,7 +4,7 @@ import t from 'tap'
 import { checkLinesInSteps, type LineCheck } from '../../src/mail/line-check.js'
 import { checkForm } from '../helpers/mail/check-form.js'
 
-t.test('the form of lines is judged', (t) => {
+t.test('faults in the form of lines are found', (t) => {
   const ok = { kind: 'ok', has8bit: false } as const
   const bare = (line: number): LineCheck => ({ kind: 'bare-line-break', line })
   const long = { kind: 'line-too-long', line: 2, octets: 11 } as const
@@ -30,7 +30,7 @@ t.test('the form of lines is judged', (t) => {
   t.end()
 })
 
-t.test('the form agrees with a plain reading of the rules', (t) => {
+t.test('the check agrees with a plain implementation of the rules', (t) => {
   const unit = fc.constantFrom('a', 'bc', 'ü', '\r\n', '\r\n', '\r\n', ' ', '\r', '\n', '\0')
   const property = fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
     const raw = Buffer.from(text)
@@ -46,7 +46,7 @@ t.test('the form agrees with a plain reading of the rules', (t) => {
   t.end()
 })
 
-t.test('many lines are looked at in steps', (t) => {
+t.test('many lines are checked in steps', (t) => {
   const raw = Buffer.from(`${'\r\n'.repeat(200_000)}a\nb\r\n`)
   const steps = checkLinesInSteps(raw, { maxLineOctets: 10 })
   let pauses = 0

@@ -8,7 +8,7 @@ import { formatMessageDate } from '../../src/mail/message-date.js'
 import { createMessageId, isMessageId } from '../../src/mail/message-id.js'
 import { tryParseNamedAddress } from '../../src/mail/named-address.js'
 
-t.test('a value is cut before it is made safe to say', async (t) => {
+t.test('a value is cut before it is made printable', async (t) => {
   const value = 'a\u0000'.repeat(3_000_000)
   let replaced = 0
   const replace = String.prototype.replace
@@ -25,14 +25,14 @@ t.test('a value is cut before it is made safe to say', async (t) => {
   t.equal(formatForDisplay('😀'.repeat(100)), `${'😀'.repeat(48)}?...`, 'a pair that the cut divides')
 })
 
-t.test('the one look at a plain address passes what the long way passes, and nothing else', (t) => {
+t.test('the fast check of a plain address accepts what the full parser accepts, and nothing else', (t) => {
   const local = fc.string({
     unit: fc.constantFrom('a', '1', '.', '-', '_', '+', '=', '"', ' ', 'ü', '@'),
     maxLength: 6,
   })
   const domain = fc.string({ unit: fc.constantFrom('a', '1', '.', '-', '_', 'x.test'), maxLength: 8 })
   const property = fc.property(local, domain, (name, host) => {
-    // Capitals in the domain are what the short way does not know.
+    // Capitals in the domain are left to the full parser.
     if (!/[a-z]/.test(host)) return
     t.equal(tryParseAddress(`${name}@${host}`), tryParseAddress(`${name}@${host.toUpperCase()}`))
   })
@@ -67,7 +67,7 @@ t.test('every line end becomes CRLF, as a replacement by pattern would have it',
   t.equal(withCrlf(Buffer.from('a\n\rb\r\n')).toString(), 'a\r\n\r\nb\r\n')
 })
 
-t.test('the many ways to write an address are one person, other addresses are others', async (t) => {
+t.test('different spellings of an address have one key, other addresses have others', async (t) => {
   const ways = ['nina@b.test', 'NINA@B.test', '"nina"@b.test', '"n\\ina"@b.test', 'nina+x@b.test', '"nina+x y"@b.test']
   for (const way of [...ways, 'nina++@b.test', 'ｎina@b.test', 'nina@b.test.']) {
     t.equal(personKey(parseAddress(way)), 'nina@b.test', way)
@@ -78,7 +78,7 @@ t.test('the many ways to write an address are one person, other addresses are ot
   t.not(personKey(parseAddress('nina@c.test')), 'nina@b.test')
 })
 
-t.test('one mailbox is read from text, and nothing that may be a list', async (t) => {
+t.test('one mailbox is parsed from text, and a possible list is not', async (t) => {
   const good: readonly (readonly [string, string, string])[] = [
     ['bob@b.test', 'bob@b.test', ''],
     [' <bob@B.test> ', 'bob@b.test', ''],

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isUnambiguous, parseMailboxList, parseSimpleMailbox, truncateList } from '../../src/mail/mailbox-list.js'
 
-t.test('a list of authors is one that everybody reads alike, or it is not', (t) => {
+t.test('a list of authors that readers may interpret differently is ambiguous', (t) => {
   const clear = [
     'a@b.test',
     '<a@b.test>',
@@ -41,7 +41,7 @@ t.test('a list of authors is one that everybody reads alike, or it is not', (t) 
   t.end()
 })
 
-t.test('the short way for simple mailboxes gives what the long way gives', (t) => {
+t.test('the fast parser of simple mailboxes gives the result of the full parser', (t) => {
   t.strictSame(parseSimpleMailbox('Some One <Some.One+x@b.test>'), { address: 'Some.One+x@b.test', name: 'Some One' })
   t.strictSame(parseSimpleMailbox('a@B.test'), { address: 'a@b.test', name: '' })
   for (const value of [
@@ -76,7 +76,7 @@ t.test('the short way for simple mailboxes gives what the long way gives', (t) =
     const value = parts.join('').trim()
     const simple = parseSimpleMailbox(value)
     if (simple === null) return
-    // A blank behind it is all that keeps the short way from being taken.
+    // The space after it is all that keeps the fast parser from being used.
     t.strictSame([simple], parseMailboxList(`${value} `), value)
     t.ok(isUnambiguous(value), value)
   })
@@ -84,7 +84,7 @@ t.test('the short way for simple mailboxes gives what the long way gives', (t) =
   t.end()
 })
 
-t.test('mailboxes come out of lists, groups and comments', (t) => {
+t.test('mailboxes are found in lists, groups and comments', (t) => {
   t.strictSame(
     parseMailboxList('"Müller, A" <a@Example.TEST>, b@example.test (Bob), =?utf-8?q?=2C_x?= <c@bücher.test>'),
     [
@@ -102,7 +102,7 @@ t.test('mailboxes come out of lists, groups and comments', (t) => {
   t.end()
 })
 
-t.test('what is no address is shown as such, never dropped', (t) => {
+t.test('an invalid address is shown as such, never dropped', (t) => {
   t.strictSame(
     parseMailboxList('a@example.test, nobody, <b@@example.test>, c@[192.0.2.1]').map(({ address }) => address),
     ['a@example.test', null, null, null],
@@ -116,7 +116,7 @@ t.test('an encoded word adds no address', (t) => {
   t.end()
 })
 
-t.test('lists without measure are refused', (t) => {
+t.test('lists beyond the limits are refused', (t) => {
   const most = `${'a@b.test,'.repeat(908)}c@test,d@test`.padEnd(8192, ' ')
   t.equal(most.length, 8192)
   t.equal(parseMailboxList(most).length, 910)
@@ -138,7 +138,7 @@ function unambiguousByExpression(value: string): boolean {
   return !/["(]/.test(plain) && isUnambiguous(plain)
 }
 
-t.test('quoted strings, comments and encoded words are found in one pass as an expression finds them', (t) => {
+t.test('one pass over quoted strings, comments and encoded words finds what the expression finds', (t) => {
   const unit = fc.constantFrom(
     '"',
     '(',

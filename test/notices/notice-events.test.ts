@@ -4,7 +4,7 @@ import { noticeEventsAfter } from '../../src/notices/notice-events.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 
-t.test('what people must be told is found without looking at other events', async (t) => {
+t.test('the events to mail about are found without reading other events', async (t) => {
   const { database } = await temporaryDatabase(t)
   let sql = ''
   const listening: Read = (text) => {

@@ -1,4 +1,4 @@
-/** Mail is taken in for everybody it was taken for at RCPT, or for nobody. */
+/** A message is accepted for all of its recipients, or for none. */
 import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
 import type { Authentication } from '../../src/mail/authentication-results.js'
@@ -67,7 +67,7 @@ function recordAcceptance(
   return { take: (...recipients) => accept({ ...same, recipients }), written, filed, told }
 }
 
-t.test('two workspaces get a record each, a return path without a token none', async (t) => {
+t.test('each of two workspaces gets a record, a return path without a token gets none', async (t) => {
   const { take, written, filed, told } = recordAcceptance((address) => {
     if (address === forged) return { kind: 'return-path', recipientId: null }
     return mailbox(address === home ? 'home' : 'other')
@@ -82,7 +82,7 @@ t.test('two workspaces get a record each, a return path without a token none', a
   t.equal(written.length, 4)
 })
 
-t.test('a message for somebody who was taken away since the RCPT is not acknowledged', async (t) => {
+t.test('a message whose recipient was removed since RCPT is not acknowledged', async (t) => {
   for (const why of ['unknown', 'blocked', 'relay'] as const) {
     const { take, written } = recordAcceptance((address) =>
       address === home ? mailbox('home') : { kind: 'refused', why },

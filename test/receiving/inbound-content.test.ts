@@ -1,4 +1,4 @@
-/** What a record keeps of a stranger's header: something, whatever it says. */
+/** The stored fields of an inbound header: valid values for any input. */
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
@@ -21,7 +21,7 @@ const attachment = {
 const summaryOf = (raw: Buffer): InboundSummary => summarizeInbound(parsedMessage(raw))
 const message = (...lines: readonly string[]): Buffer => Buffer.from([...lines, '', 'text', ''].join('\r\n'))
 
-t.test('the fields that lists and replies need are kept, decoded', async (t) => {
+t.test('the fields that lists and replies need are stored, decoded', async (t) => {
   const raw = message(
     'From: =?utf-8?q?M=C3=BCller?= <mueller@b.test>',
     'To: info@a.test, "Sales, all" <sales@a.test>',
@@ -57,7 +57,7 @@ t.test('the fields that lists and replies need are kept, decoded', async (t) => 
   })
 })
 
-t.test('a header without what it should have leaves that empty', async (t) => {
+t.test('missing or empty fields are stored as empty', async (t) => {
   const content = summaryOf(Buffer.from('no header at all\r\n'))
   t.match(content, { message_id: null, reference_ids: '[]', from_email: '', to_emails: '[]', subject: '' })
   t.match(buildReceivedData({ id: 'in_1', envelope_to: toJson([parseAddress('info@a.test')]) }, content), {
@@ -73,7 +73,7 @@ t.test('a header without what it should have leaves that empty', async (t) => {
   t.match(summaryOf(message(...Array.from({ length: 10_001 }, () => 'X: y'))), { subject: '' })
 })
 
-t.test('of a long thread its first and its last messages are kept', async (t) => {
+t.test('the first and the last message ids of a long thread are stored', async (t) => {
   const ids = Array.from({ length: 80 }, (_, n) => `<${n}@b.test>`)
   const kept = parseReferenceIds(ids.join(' '), '')
   t.equal(kept.length, 50)
@@ -82,7 +82,7 @@ t.test('of a long thread its first and its last messages are kept', async (t) =>
   t.same(parseReferenceIds('<1@b.test> <1@b.test> <no> junk', '<2@b.test>'), ['<1@b.test>'])
 })
 
-t.test('of lists without end the beginning is read, whole addresses alone', async (t) => {
+t.test('the beginning of endless lists is read, complete addresses only', async (t) => {
   const raw = message(
     ...Array.from({ length: 9_000 }, () => `To: ${'a@b.test,'.repeat(100)}`),
     `Cc: ${Array.from({ length: 180 }, (_, n) => `c${n}@${`${'x'.repeat(48)}.`.repeat(4)}test`).join(',')}`,
@@ -94,7 +94,7 @@ t.test('of lists without end the beginning is read, whole addresses alone', asyn
   t.ok(cc.every((address) => address.endsWith('.test')))
 })
 
-t.test('names and subjects show what their octets say', async (t) => {
+t.test('names and subjects are decoded from their octets', async (t) => {
   const japanese = `=?iso-2022-jp?B?${Buffer.from('\x1b$B%F%9%H\x1b(B').toString('base64')}?=`
   const raw = Buffer.from(
     `From: ${japanese} ${japanese} <a@b.test>\r\nSubject: ${japanese}\r\n ${japanese} =?iso-8859-1?q?Fr\xf6sche?=\r\n\r\n`,
@@ -105,7 +105,7 @@ t.test('names and subjects show what their octets say', async (t) => {
   t.match(summaryOf(sender), { from_name: 'Frösche', from_email: 'a@b.test' })
 })
 
-t.test('no bytes are too strange', (t) => {
+t.test('no bytes make it throw', (t) => {
   const name = fc.constantFrom('From', 'To', 'Cc', 'Subject', 'References', 'Message-ID', 'In-Reply-To', 'from ', '')
   const value = fc.oneof(
     fc.string({ unit: 'binary' }),

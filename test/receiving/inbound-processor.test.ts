@@ -1,4 +1,4 @@
-/** Mail on disk is looked at, once, whatever it is and whatever breaks meanwhile. */
+/** Stored mail is processed once, whatever it is and whatever fails meanwhile. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -90,7 +90,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
 
 const events = ({ read }: Database): number => read<{ n: number }>('select count(*) as n from events', [])[0]?.n ?? -1
 
-t.test('what waited before the start and what comes after it is processed, each once', async (t) => {
+t.test('mail that waited before the start and later mail is processed, each message once', async (t) => {
   const { processor, file, status, database, errors } = await fixture(t)
   const early = Array.from({ length: 250 }, (_, n) => `early-${n}`)
   for (const id of early) await file(id)
@@ -106,7 +106,7 @@ t.test('what waited before the start and what comes after it is processed, each 
   t.same(errors, [])
 })
 
-t.test('a message that cannot be read has failed and keeps its bytes; the others go on', async (t) => {
+t.test('a message that cannot be parsed is filed as failed and keeps its bytes; the others go on', async (t) => {
   const { processor, file, status, database } = await fixture(t)
   const deep = Array.from(
     { length: 2000 },
@@ -120,7 +120,7 @@ t.test('a message that cannot be read has failed and keeps its bytes; the others
   t.equal(events(database), 1)
 })
 
-t.test('while the database takes nothing, mail waits, and is processed when it does again', async (t) => {
+t.test('while the database takes no writes mail waits, and is processed when it does', async (t) => {
   const { processor, file, status, faults, errors, database } = await fixture(t)
   faults.commit = true
   await file('a')
@@ -134,7 +134,7 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   t.equal(events(database), 1)
 })
 
-t.test('a stop waits for no bomb, and what the ended processes give up waits for the next start', async (t) => {
+t.test('stopping waits for no bomb, and unfinished messages wait for the next start', async (t) => {
   const mime = new MimeReader({ ...defaultMimeLimits, time: 60_000 }, contentAnalyzer)
   let begun = false
   const { processor, file, status, errors } = await fixture(t, {
@@ -160,7 +160,7 @@ t.test('a stop waits for no bomb, and what the ended processes give up waits for
   t.same(errors, [])
 })
 
-t.test('a bug of ours fails one message, and says so in the log', async (t) => {
+t.test('an internal error fails one message and is logged', async (t) => {
   const buggy: MailProcessor = (email, raw, summary, analysis) => {
     if (email.id === 'odd') throw new TypeError('a bug')
     return judge(email, raw, summary, analysis)
@@ -173,7 +173,7 @@ t.test('a bug of ours fails one message, and says so in the log', async (t) => {
   t.match(errors, [/a bug/])
 })
 
-t.test('what is deleted while it is looked at leaves no event', async (t) => {
+t.test('a message that is deleted during processing leaves no event', async (t) => {
   let commit: Database['commit'] | undefined
   const deleted: string[] = []
   const slow: MailProcessor = async (email, raw, summary, analysis) => {
@@ -191,7 +191,7 @@ t.test('what is deleted while it is looked at leaves no event', async (t) => {
   t.same([status('a'), events(database), errors], [undefined, 0, []])
 })
 
-t.test('a commit that misses while the message still waits is tried again, and holds up nobody', async (t) => {
+t.test('a commit that misses for a waiting message is repeated, and delays no other', async (t) => {
   let judged = 0
   const missing: MailProcessor = async (email, raw, summary, analysis) => {
     judged += 1
@@ -209,7 +209,7 @@ t.test('a commit that misses while the message still waits is tried again, and h
   t.same([judged, events(database), errors], [3, 2, []])
 })
 
-t.test('what was judged hears of its commit, and of none that missed', async (t) => {
+t.test('observers are told of each committed verdict, and of none that missed', async (t) => {
   const heard: string[] = []
   let judged = 0
   const told: MailProcessor = async (email, raw, summary, analysis) => {
@@ -226,7 +226,7 @@ t.test('what was judged hears of its commit, and of none that missed', async (t)
   t.same([judged, heard], [2, ['a']])
 })
 
-t.test('a report goes to its own judge, digested in a process', async (t) => {
+t.test('a report is digested in a process and goes to the judge of reports', async (t) => {
   const seen: unknown[] = []
   const processReport: ProcessorDeps['processReport'] = ({ id, workspace_id: workspaceId }, digest) => {
     seen.push(digest)
@@ -239,7 +239,7 @@ t.test('a report goes to its own judge, digested in a process', async (t) => {
   t.same([seen, errors], [[{ report: { type: 'other' }, isAutoReply: true }], []])
 })
 
-t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
+t.test('a workspace with much slow mail delays only itself', async (t) => {
   const ends: (() => void)[] = []
   const slow: MailProcessor = async (email, raw, summary, analysis) => {
     if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
@@ -265,7 +265,7 @@ t.test('whoever has much mail waiting that takes long waits for it alone', async
   t.equal(events(database), 123)
 })
 
-t.test('what was in hand at two deaths of the process has failed, unread; what merely was near has not', async (t) => {
+t.test('a message in hand at two deaths of the process is filed as failed, unparsed; others are not', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const program = fileURLToPath(new URL('../fixtures/dying-processor.js', import.meta.url))
   for (const id of ['a', 'bomb', 'c']) await database.commit(storeInbound(inboundMail({ id }), text))
@@ -284,7 +284,7 @@ t.test('what was in hand at two deaths of the process has failed, unread; what m
   t.equal(readFileSync(join(dirname(file), 'in-hand'), 'latin1'), '', 'a clean end leaves nothing')
 })
 
-t.test('what was in hand at two deaths is not read either where the disk takes no write at first', async (t) => {
+t.test('a message in hand at two deaths is not parsed even if the disk takes no write at first', async (t) => {
   const over: string[] = []
   const looked: string[] = []
   const crashGuard = {

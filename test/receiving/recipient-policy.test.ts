@@ -1,4 +1,4 @@
-/** For whom mail is taken in: a table of every kind of address. */
+/** For which recipients mail is accepted: a table of every kind of address. */
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
@@ -86,7 +86,7 @@ for (const [address, wanted] of cases) {
   })
 }
 
-t.test('nothing outside our own domains is ever taken', (t) => {
+t.test('no recipient outside our own domains is ever accepted', (t) => {
   const ours = /(^|\.)(in\.test|out\.test|service\.test|zone\.test)$/
   const label = fc.constantFrom('in', 'out', 'test', 'mail', 'zone', 'posthorn', 'mx', 'service', 'evil')
   const local = fc.constantFrom('postmaster', 'abuse', 'bounce+x', 'info', 'unsubscribe+x')

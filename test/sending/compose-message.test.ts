@@ -41,7 +41,7 @@ interface Composed {
   readonly mail: ParsedMail
 }
 
-/** Composed, looked at for its form, and read back by our own reader and by another. */
+/** Composed, checked for its form, and parsed by our own reader and by another. */
 async function composeAndParse(content: Partial<MessageContent>): Promise<Composed> {
   const raw = composeMessage({ ...plain, ...content }, composing)
   assert.equal(checkForm(raw, { maxLineOctets: 998 }).kind, 'ok')
@@ -72,7 +72,7 @@ t.test('a text alone is one part', async (t) => {
   )
 })
 
-t.test('text, HTML, images and attachments stand in the tree that readers expect', async (t) => {
+t.test('text, HTML, images and attachments form the tree that mail clients expect', async (t) => {
   const { text, mail } = await composeAndParse({
     cc: [mailbox('cc@b.test')],
     bcc: [mailbox('blind@b.test')],
@@ -108,7 +108,7 @@ t.test('text, HTML, images and attachments stand in the tree that readers expect
   t.match(mail.replyTo, { value: [{ address: 'reply@a.test', name: 'Reply, please' }] })
 })
 
-t.test('an image without HTML to show it in is attached', async (t) => {
+t.test('an image without HTML is attached', async (t) => {
   const { text, mail } = await composeAndParse({
     inlineImages: [{ cid: 'a', content: Buffer.from('x'), contentType: 'image/png', filename: 'a.png' }],
   })
@@ -116,7 +116,7 @@ t.test('an image without HTML to show it in is attached', async (t) => {
   t.match(mail.attachments, [{ filename: 'a.png' }])
 })
 
-t.test('fields of the app stand as it wrote them', async (t) => {
+t.test('fields of the app are kept as written', async (t) => {
   const references = Array.from({ length: 60 }, (_, n) => `<${n}.${'x'.repeat(60)}@a.test>`).join(' ')
   const { text, mail } = await composeAndParse({
     fields: [
@@ -135,13 +135,13 @@ t.test('fields of the app stand as it wrote them', async (t) => {
   t.match(text, '\r\nX-Note: =?UTF-8?Q?f=C3=BCr_alle?=\r\n')
 })
 
-t.test('addresses with UTF-8 or quotes in them are read back as they were', async (t) => {
+t.test('addresses with UTF-8 or quotes are read back unchanged', async (t) => {
   const to = [mailbox('jürgen@münchen.test', 'Jürgen'), mailbox('"a, b"@b.test'), mailbox('"c@d"@b.test', 'C "D" \\')]
   const { summary } = await composeAndParse({ to })
   t.same(summary.to, to)
 })
 
-/** What a header can carry and show: no controls, no blanks around it. */
+/** The part of a text that a header can carry and show: no controls, no spaces around it. */
 const shownText = fc
   .string({ unit: 'grapheme', maxLength: 250 })
   .map((text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim())
@@ -216,14 +216,14 @@ t.test('bodies, file names and bytes survive', async () => {
   )
 })
 
-t.test('a body of megabytes goes in base64 and survives', async (t) => {
+t.test('a body of megabytes is encoded in base64 and survives', async (t) => {
   const html = 'größer\n'.repeat(150_000)
   const { mail, text } = await composeAndParse({ html })
   t.equal(mail.html, html)
   t.match(text, 'Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n')
 })
 
-t.test('what is written straight out is read like what goes through the tree of parts', async () => {
+t.test('a message that is written directly is read like one that is built from a tree of parts', async () => {
   const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
   const body = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\r\n', 'a '.repeat(60), '.', '--=_')))
   const bodies = body.map((parts) =>
@@ -248,7 +248,7 @@ t.test('what is written straight out is read like what goes through the tree of 
   )
 })
 
-t.test('text is made of HTML where none is given', async (t) => {
+t.test('text is generated from HTML if there is none', async (t) => {
   const html = `<html><head><title>no</title><style>p { }</style></head><body><h1>Hello Bob</h1>
     <p>Your <b>order</b> &amp; more: <a href="https://a.test/1">see here</a>
     <a href="https://a.test/2">https://a.test/2</a></p><img src="x.png" alt="Logo"><script>no()</script></body></html>`

@@ -19,7 +19,7 @@ function prepareLines(...lines: readonly string[]): { text: string; messageId: s
   return { text: made.toString(), messageId }
 }
 
-t.test('what is missing is added, what is ours is taken out', async (t) => {
+t.test('missing fields are added, our own fields are removed', async (t) => {
   t.same(prepareLines('From: a@a.test', '', 'text', ''), {
     text: `${received}From: a@a.test\r\nDate: ${date}\r\nMessage-ID: <id-1@mail.test>\r\n\r\ntext\r\n`,
     messageId: '<id-1@mail.test>',
@@ -37,7 +37,7 @@ t.test('what is missing is added, what is ours is taken out', async (t) => {
   t.equal(prepareLines('From: a@a.test').text.endsWith('Message-ID: <id-1@mail.test>\r\n'), true, 'without a body too')
 })
 
-t.test('whatever comes, everything that is not ours stays byte for byte', async (t) => {
+t.test('for any input, everything that is not ours stays byte for byte', async (t) => {
   const line = fc.string({ unit: fc.constantFrom('a', 'B', ':', ' ', '\t', '.', 'ü', '-') })
   fc.assert(
     fc.property(fc.array(line, { maxLength: 8 }), fc.array(line), (head, body) => {
@@ -53,7 +53,7 @@ t.test('whatever comes, everything that is not ours stays byte for byte', async 
   t.pass('as asserted')
 })
 
-t.test('a summary shows what lists show', async (t) => {
+t.test('a summary holds what lists show', async (t) => {
   const raw = Buffer.from(
     'From: =?utf-8?q?J=C3=BC?= <j@a.test>, k@a.test\r\nTo: x@b.test, broken, Group: y@b.test;\r\nReply-To: r@a.test\r\n\r\n',
   )
@@ -70,7 +70,7 @@ t.test('a summary shows what lists show', async (t) => {
 })
 
 t.test(
-  'From has a limit, and the refusal names it; of longer lists of recipients the first 8 KB are noted',
+  'the length of From is limited by a refusal that names it; of longer recipient lists the first 8 KB are stored',
   async (t) => {
     const list = (size: number): string => `${'a@b.test,'.repeat(900)}${'c@d.test'.padStart(size - 8100)}`
     const summary = (field: string, size: number): MessageSummary => {

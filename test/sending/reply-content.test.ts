@@ -1,4 +1,4 @@
-/** Whom an answer goes to, what it is called, and how it joins its thread. */
+/** The recipient of a reply, its subject, and its place in the thread. */
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
@@ -43,7 +43,7 @@ t.test('its subject has one Re:', async (t) => {
   t.equal(subject('x'.repeat(998)).length, 998)
 })
 
-t.test('its thread ends with its parent, and fits a header field however long it is', async (t) => {
+t.test('its references end with its parent, and fit a header field at any length of the thread', async (t) => {
   t.equal(field({}, 'In-Reply-To'), '<9@b.test>')
   t.equal(field({}, 'References'), '<1@b.test> <2@b.test> <9@b.test>')
   t.equal(field({ reference_ids: toJson(['<9@b.test>']) }, 'References'), '<9@b.test>')

@@ -16,7 +16,7 @@ const now = Date.UTC(2026, 10, 21)
 
 const day = 86_400_000
 
-t.test('moments are read strictly', async (t) => {
+t.test('times are parsed strictly', async (t) => {
   const at = Date.UTC(2026, 11, 1, 9, 0)
   const good: readonly (readonly [string, number])[] = [
     ['2026-12-01T09:00:00Z', at],
@@ -40,7 +40,7 @@ t.test('moments are read strictly', async (t) => {
   for (const text of [...bad, ...impossible, `${now}`]) t.equal(parseTimestamp(text), null, text)
 })
 
-t.test('a release lies at most thirty days ahead; the past is now', async (t) => {
+t.test('a release lies at most thirty days ahead; a time in the past means now', async (t) => {
   t.equal(parseReleaseTime('2026-11-21T00:00:00Z', now), null)
   t.equal(parseReleaseTime('2020-01-01T00:00:00Z', now), null)
   t.equal(parseReleaseTime('2026-11-21T00:00:00.001Z', now), now + 1)
@@ -51,7 +51,7 @@ t.test('a release lies at most thirty days ahead; the past is now', async (t) =>
   })
 })
 
-t.test('a key may name senders in its own verified domains alone', async (t) => {
+t.test('a key may use senders in its own verified domains only', async (t) => {
   const domain = { domain: 'a.test' } as SendingDomain
   const verified = (workspace: string, name: string): SendingDomain | undefined =>
     workspace === 'ws_1' && name === 'a.test' ? domain : undefined
@@ -67,13 +67,13 @@ t.test('a key may name senders in its own verified domains alone', async (t) => 
   t.doesNotThrow(() => checkEnvelopeSender(principal, '', () => undefined), 'the null reverse-path needs no domain')
 })
 
-t.test('a fingerprint tells apart what only looks alike when joined', async (t) => {
+t.test('a fingerprint distinguishes values that are equal when joined', async (t) => {
   t.equal(fingerprintOf(['a', 'bc']), fingerprintOf(['a', Buffer.from('bc')]))
   t.not(fingerprintOf(['a', 'bc']), fingerprintOf(['ab', 'c']))
   t.not(fingerprintOf(['a', 'b', 'c']), fingerprintOf(['a', 'b1:c']))
 })
 
-t.test('fields that are ours or have no right form are refused', async (t) => {
+t.test('reserved and malformed fields are refused', async (t) => {
   const good: readonly (readonly [string, string])[] = [
     ['X-Campaign', 'spring'],
     ['List-Unsubscribe', '<https://a.test/u>'],
@@ -103,7 +103,7 @@ t.test('fields that are ours or have no right form are refused', async (t) => {
   }
 })
 
-t.test('plain ASCII is quoted as nodemailer quotes it', (t) => {
+t.test('plain ASCII is encoded as nodemailer encodes it', (t) => {
   const unit = fc.constantFrom('a', '=', ' ', '\t', '\r\n', '\n', '~', 'ü', '. ')
   const property = fc.property(fc.string({ unit, maxLength: 40 }), (text) => {
     assert.equal(toQuotedPrintable(text), encode(text))

@@ -1,6 +1,6 @@
 /**
- * Whole messages: what services send to their users is clean, by the rules and beside a classifier that
- * knows old mail alone; fraud of our days is not.
+ * Complete messages: mail of services to their users is clean, by the rules and beside a classifier that knows old
+ * mail only; present-day fraud is not.
  */
 import t from 'tap'
 import type { MimeAttachment } from '../../src/messages/mime/mime-parts-protocol.js'
@@ -17,7 +17,7 @@ const passed: SpamAuthentication = { spf: 'pass', dkim: 'pass', dmarc: 'pass', i
 const nothingSeen = { earlyTalker: false, listings: [], spamReason: null }
 const thresholds = { suspicious: 4, spam: 8 }
 
-/** Names its own address over a link to elsewhere: what fraud does too, where nothing proves the author. */
+/** It shows its own address over a link to elsewhere: fraud does so too, unless the author is proved. */
 const needsProof = new Set(['button through a service that counts clicks'])
 
 function messageOf(mail: FixtureMail, authentication: SpamAuthentication | null): SpamMessage {
@@ -40,7 +40,7 @@ function messageOf(mail: FixtureMail, authentication: SpamAuthentication | null)
   return buildSpamMessage(parsedMessage(raw, parts), { receivedAt, origin: null, authentication })
 }
 
-t.test('no mail of services to their users is flagged, whatever a classifier of old mail says', async (t) => {
+t.test('no mail of services to their users is flagged, whatever a classifier trained on old mail says', async (t) => {
   for (const [kind, mail] of Object.entries(transactionalMail)) {
     const { contributions, score } = scoreByRules(messageOf(mail, passed))
     t.ok(score < thresholds.suspicious, `${kind}: rules`, { contributions })
@@ -62,7 +62,7 @@ t.test('no mail of services to their users is flagged, whatever a classifier of 
   }
 })
 
-t.test('present-day fraud is flagged by the rules alone, of whom nothing is known', async (t) => {
+t.test('present-day fraud from an unknown sender is flagged by the rules alone', async (t) => {
   for (const [kind, mail] of Object.entries(phishingMail)) {
     const { contributions, score } = scoreByRules(messageOf(mail, null))
     t.not(spamStatusOf(score), 'clean', kind, { contributions })

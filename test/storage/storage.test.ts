@@ -1,4 +1,4 @@
-/** What holds across processes: durability, migrations, folders that cannot be written. */
+/** Storage across processes: durability, migrations, folders that are not writable. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -53,7 +53,7 @@ function finishedSync(lines: readonly string[]): boolean {
   return lines.slice(begun).some((later) => later.startsWith(`${thread} `) && /sync resumed>.*= 0$/.test(later))
 }
 
-t.test('of processes that start at once, one makes the database and all can use it', async (t) => {
+t.test('when processes start at once, one creates the database and all can use it', async (t) => {
   const file = fileIn(temporaryFolder(t))
   const children = Array.from({ length: 4 }, () => startChild(t, file, 'once'))
   await Promise.all(children.map((child) => child.ended))
@@ -63,7 +63,7 @@ t.test('of processes that start at once, one makes the database and all can use 
 
 const later = (up: () => Promise<void>): Migrations => ({ ...migrations, '9999-later': { up } })
 
-t.test('a database of a newer version is refused and left as it is', async (t) => {
+t.test('a database of a newer version is refused and left unchanged', async (t) => {
   const file = fileIn(temporaryFolder(t))
   await (await openDatabase({ file, migrations: later(async () => undefined) })).close()
   const before = readFileSync(file)
@@ -71,7 +71,7 @@ t.test('a database of a newer version is refused and left as it is', async (t) =
   t.ok(before.equals(readFileSync(file)))
 })
 
-t.test('a migration that fails leaves nothing of itself nor of those before it', async (t) => {
+t.test('a failed migration leaves nothing of itself or of those before it', async (t) => {
   const file = fileIn(temporaryFolder(t))
   const broken: Migrations = {
     ...migrations,
@@ -104,13 +104,13 @@ t.test('only its owner may read the database and its log', async (t) => {
   for (const name of [file, `${file}-wal`, `${file}-shm`]) t.equal(statSync(name).mode & 0o777, 0o600, name)
 })
 
-t.test('where nothing may be written', async (t) => {
-  // Permissions do not stop root: the child runs as nobody then.
+t.test('without write permission', async (t) => {
+  // Permissions do not stop root: the child then runs as the user nobody.
   const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   const file = fileIn(temporaryFolder(t))
   const folder = dirname(file)
 
-  t.test('no database can be made, and the folder is named', async (t) => {
+  t.test('no database can be created, and the folder is named', async (t) => {
     chmodSync(folder, 0o555)
     const child = startChild(t, file, 'open', nobody)
     await child.ended
@@ -118,7 +118,7 @@ t.test('where nothing may be written', async (t) => {
     chmodSync(folder, 0o755)
   })
 
-  t.test('one that is there is not opened without its log', async (t) => {
+  t.test('an existing one is not opened without its log', async (t) => {
     const database = await openDatabase({ file })
     await database.commit([stateWrite('there', 'x')])
     await database.close()
@@ -140,7 +140,7 @@ t.test('where nothing may be written', async (t) => {
 
 const root = { skip: process.getuid?.() !== 0 && 'only root can change what another user may do' }
 
-t.test('a writer that was refused opens the file anew, and writes once it may', root, async (t) => {
+t.test('a writer that was refused reopens the file, and writes once it is allowed', root, async (t) => {
   const file = fileIn(temporaryFolder(t))
   await (await openDatabase({ file })).close()
   chmodSync(file, 0o644)

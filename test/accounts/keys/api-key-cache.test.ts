@@ -10,7 +10,7 @@ import { waitUntil } from '../../helpers/wait-until.js'
 
 const made = generateKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })
 
-t.test('the ring remembers keys, judges them each time, and forgets when told', async (t) => {
+t.test('the cache keeps keys, checks them on every use, and drops them when notified', async (t) => {
   const { database } = await temporaryDatabase(t)
   const begun = Date.UTC(2026, 10, 21)
   let now = begun
@@ -69,7 +69,7 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
   t.equal(ring.isStillValid({ ...principal, keyId: null }), true, 'a trusted network has no key to lose')
 })
 
-t.test('the times of last use in memory are bounded', async (t) => {
+t.test('the last-use times in memory are bounded', async (t) => {
   const written: string[] = []
   const owner = { ...made.row, role: 'owner' as const, allowed_networks: '[]', scopes: '["full"]' }
   const ring = createApiKeyCache({
@@ -85,7 +85,7 @@ t.test('the times of last use in memory are bounded', async (t) => {
   t.equal(written.length, 10_002, 'the newest are not')
 })
 
-t.test('a key that was revoked is forgotten, and no other with it', async (t) => {
+t.test('a revoked key leaves the cache, and no other key does', async (t) => {
   const { database } = await temporaryDatabase(t)
   const asked: string[] = []
   const read: typeof database.read = (sql, parameters) => {

@@ -9,7 +9,7 @@ import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const made = generateKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })
 
-t.test('a key is a secret of which only a hash is kept', async (t) => {
+t.test("only a hash of a key's secret is stored", async (t) => {
   t.match(made.secret, /^ph_[A-Za-z0-9_-]{43}$/)
   t.equal(made.row.key_hash, hashKey(made.secret))
   t.equal(made.row.key_prefix, made.secret.slice(0, 11))
@@ -23,7 +23,7 @@ t.test('a key is a secret of which only a hash is kept', async (t) => {
   }
 })
 
-t.test('who may act with a key', async (t) => {
+t.test('which keys authenticate', async (t) => {
   const row = (more: Partial<KeyWithRole>): KeyWithRole => ({ ...made.row, role: 'member', ...more })
   const cases: readonly (readonly [
     what: string,
@@ -61,7 +61,7 @@ t.test('a key is revoked once, and only by its workspace', async (t) => {
   t.notOk(JSON.stringify(keysOfWorkspace(database.read, { workspaceId: 'ws_1' })).includes(made.row.key_hash))
 })
 
-t.test('a key may give another at most what it has itself', async (t) => {
+t.test('a key cannot grant more than it has', async (t) => {
   const own = {
     expiresAt: 5000,
     allowedNetworks: ['10.0.0.0/8', '2001:db8::/32'],

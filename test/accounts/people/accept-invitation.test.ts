@@ -21,11 +21,11 @@ const secret = createSecretKey(Buffer.alloc(32, 1))
 
 const address = parseAddress('nina@b.test')
 
-/** An invitation of Nina's to a first workspace; `meanwhile` is committed while her password is worked on. */
+/** An invitation of Nina to a first workspace; `meanwhile` is committed while her password is hashed. */
 async function inviteNina(t: Test): Promise<{
   readonly database: Database
   readonly workspaceId: string
-  /** An admin. */
+  /** The invited role is admin. */
   readonly inviter: { readonly workspaceId: string; readonly id: string; readonly userId: string }
   readonly accept: (meanwhile: readonly Write[]) => Promise<unknown>
 }> {
@@ -60,14 +60,14 @@ async function inviteNina(t: Test): Promise<{
   return { database, workspaceId, inviter, accept }
 }
 
-t.test('nobody joins a workspace that ends while they accept, and nothing of them is kept', async (t) => {
+t.test('no account joins a workspace that is deleted during acceptance, and nothing is stored', async (t) => {
   const { database, workspaceId, accept } = await inviteNina(t)
   await t.rejects(accept(closeWorkspace(workspaceId, 3)), { message: /no such invitation/ })
   for (const table of ['users', 'members']) t.same(database.read(`select * from ${table}`, []), [], table)
   t.match(database.read('select name from api_keys', []), [{}], "the one of before, which is nobody's")
 })
 
-t.test('somebody who is forgotten with another workspace while they accept does not join as nobody', async (t) => {
+t.test('an account that is erased with another workspace during acceptance does not join', async (t) => {
   const { database, accept } = await inviteNina(t)
   const { read, commit } = database
   const other = buildWorkspaceWithOwner(read, 'Other', address, 'unlimited', 1)
@@ -81,7 +81,7 @@ t.test('somebody who is forgotten with another workspace while they accept does 
   t.match(read('select status from invitations', []), [{ status: 'pending' }], 'and may try again')
 })
 
-t.test('an acceptance that meets the end of its inviter lets nobody in', async (t) => {
+t.test('an acceptance that coincides with the removal of its inviter is refused', async (t) => {
   const ends: readonly ((inviter: { workspaceId: string; id: string; userId: string }) => Write[])[] = [
     (inviter) => removeMember(inviter, 3),
     (inviter) => [setRole({ ...inviter, role: 'member' })],
@@ -90,7 +90,7 @@ t.test('an acceptance that meets the end of its inviter lets nobody in', async (
     const { database, inviter, accept } = await inviteNina(t)
     await t.rejects(accept(end(inviter)), { kind: 'conflict', message: /was cancelled/ })
     t.same(database.read(`select 1 from users where email = 'nina@b.test'`, []), [])
-    // Though it waited, whoever may not invite lets nobody in.
+    // The acceptance waited; the inviter may no longer invite.
     const { accept: again, database: other, inviter: theirs } = await inviteNina(t)
     const waits = { sql: `update invitations set status = 'pending'`, parameters: [] }
     await t.rejects(again([...end(theirs), waits]), { kind: 'conflict', message: /at this moment/ })
@@ -98,7 +98,7 @@ t.test('an acceptance that meets the end of its inviter lets nobody in', async (
   }
 })
 
-t.test('of an acceptance and the removal of its inviter at once either is whole', async (t) => {
+t.test('a concurrent acceptance and removal of its inviter leave one complete result', async (t) => {
   for (const first of ['accept', 'remove'] as const) {
     const { database, inviter, accept } = await inviteNina(t)
     const remove = (): Promise<void> => database.commit(removeMember(inviter, 3))
@@ -111,7 +111,7 @@ t.test('of an acceptance and the removal of its inviter at once either is whole'
   }
 })
 
-t.test('who joins finds the key that they got in the audit log', async (t) => {
+t.test('the audit log shows a new member the key that was issued', async (t) => {
   const { database, workspaceId, accept } = await inviteNina(t)
   await accept([])
   const acts = database.read<{ action: string; details: string }>(
@@ -126,7 +126,7 @@ t.test('who joins finds the key that they got in the audit log', async (t) => {
   t.equal(ownerOf(database.read, { workspaceId }).length, 1)
 })
 
-t.test('a crowd of addresses makes nobody forget how often an invitation was tried', async (t) => {
+t.test('attempts from many addresses do not reset the attempt limit of an invitation', async (t) => {
   const { clients, invitations } = createAttemptLimits()
   for (let n = 0; n < 5; n += 1) t.ok(invitations.take('i', 1).allowed)
   for (let n = 0; n < 10_001; n += 1) clients.take(`2001:db8:${n.toString(16)}::/64`, 2)

@@ -15,7 +15,7 @@ import { uuidv7 } from '../../../src/platform/ids.js'
 import { ConstraintViolated, WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
-t.test('a password matches itself in any normal form, and nothing else matches', async (t) => {
+t.test('a password matches itself in any Unicode normal form, and nothing else matches', async (t) => {
   const { hash, matches } = createPasswordHasher()
   const stored = await hash('Grüße aus Köln')
   t.notMatch(stored, /Köln/)
@@ -30,7 +30,7 @@ t.test('a password matches itself in any normal form, and nothing else matches',
   }
 })
 
-t.test('of many guesses at once a few are worked on, some wait, and the rest are sent away', async (t) => {
+t.test('with many concurrent guesses, a few are hashed, some wait, and the rest are refused', async (t) => {
   const { hash, matches } = createPasswordHasher()
   const stored = await hash('correct horse battery')
   const guesses = Array.from({ length: 30 }, () =>
@@ -44,7 +44,7 @@ t.test('of many guesses at once a few are worked on, some wait, and the rest are
   t.equal(await matches('correct horse battery', stored), true, 'and then there is room again')
 })
 
-t.test('a token is good for its invitation, its secret and its very letters', async (t) => {
+t.test('a token is valid for its own invitation and secret only', async (t) => {
   const secret = createSecretKey(Buffer.alloc(32, 1))
   const id = uuidv7(1)
   const token = buildInvitationToken(secret, id)
@@ -56,7 +56,7 @@ t.test('a token is good for its invitation, its secret and its very letters', as
   }
 })
 
-t.test('a transfer makes one owner of another, or changes nothing', async (t) => {
+t.test('a transfer moves ownership completely or changes nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const member = (user_id: string, role: 'owner' | 'member') =>
@@ -77,7 +77,7 @@ t.test('a transfer makes one owner of another, or changes nothing', async (t) =>
   ])
 })
 
-t.test('invitations are forgotten a month after their end, in small steps', async (t) => {
+t.test('invitations are removed a month after they end, in small steps', async (t) => {
   const { database } = await temporaryDatabase(t)
   const DAY = 86_400_000
   const row = (n: number, expires_at: number) =>
@@ -100,7 +100,7 @@ t.test('invitations are forgotten a month after their end, in small steps', asyn
   t.same(database.read('select id from invitations', []), [{ id: 'i900' }])
 })
 
-t.test('a transfer, another role and a removal at once leave one owner', async (t) => {
+t.test('a concurrent transfer, role change and removal leave one owner', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const member = (user_id: string, role: 'owner' | 'admin') =>

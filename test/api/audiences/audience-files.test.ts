@@ -1,4 +1,4 @@
-/** Files of contacts and suppressions over the REST door: what becomes of each line, there and back, many at once. */
+/** Files of contacts and suppressions over REST: the result of each line, import of an export, concurrency. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
@@ -6,7 +6,7 @@ import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
-import { fileForm } from '../../helpers/http/file-form.js'
+import { fileForm } from '../../helpers/http/multipart.js'
 import type { RestAnswer } from '../../helpers/http/rest-client.js'
 
 interface Report {
@@ -37,7 +37,7 @@ async function importFile(app: TestDaemon, id: string, content: string | Buffer,
   return reportOf(app, await bring(app, id, content, query))
 }
 
-/** Of a file that is done with its request, or behind it. */
+/** The report of an import that finished within its request, or after it. */
 async function reportOf(app: TestDaemon, answer: RestAnswer): Promise<Report> {
   if (answer.status === 200) return answer.json<Report>()
   if (answer.status !== 202) throw new Error(answer.text)
@@ -65,7 +65,7 @@ async function contacts(app: TestDaemon, id: string): Promise<ReadonlyMap<string
   return new Map(data.map((contact) => [contact.email, contact]))
 }
 
-t.test('a file adds, changes and refuses, line by line', async (t) => {
+t.test('a file adds, updates and refuses contacts line by line', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const id = await audience(app)
@@ -104,7 +104,7 @@ t.test('a file adds, changes and refuses, line by line', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('whoever has unsubscribed stays so, unless it is said twice that they are to be subscribed', async (t) => {
+t.test('an unsubscribed contact stays so unless the request says twice to subscribe it', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   await importFile(app, id, 'email,subscribed\noff@b.test,no\non@b.test,yes\nplain@b.test,')
@@ -134,7 +134,7 @@ t.test('whoever has unsubscribed stays so, unless it is said twice that they are
   }
 })
 
-t.test('a file that cannot be read is refused, and has changed nothing', async (t) => {
+t.test('an unreadable file is refused and changes nothing', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   const good = Array.from({ length: 2_000 }, (_, n) => `n${n}@b.test,x`).join('\n')
@@ -159,7 +159,7 @@ t.test('a file that cannot be read is refused, and has changed nothing', async (
   t.same(app.errors, [])
 })
 
-t.test('what is exported can be imported, and is what it was', async (t) => {
+t.test('an export can be imported and restores the same contacts', async (t) => {
   const app = await testDaemon(t)
   const [from, to] = [await audience(app, '../Üsers "x"\r\n'.replace(/[\r\n]/g, '')), await audience(app)]
   const text = fc.string({
@@ -190,7 +190,7 @@ t.test('what is exported can be imported, and is what it was', async (t) => {
   )
   t.match(await importFile(app, to, file.text), { added: 40, updated: 0, refused: 0 })
   const known = ({ first_name, subscribed, metadata, ...more }: Contact): unknown => [
-    // To a file a name without letters is none.
+    // A name without letters counts as absent in a file.
     first_name || null,
     (more as unknown as { last_name: string | null }).last_name || null,
     subscribed,
@@ -210,7 +210,7 @@ const lines = (from: number, to: number, more = ''): string =>
     '\n',
   )
 
-t.test('a thousand lines are done with their request, one more goes on behind it, with the same report', async (t) => {
+t.test('up to a thousand lines finish within the request; more continue after it, with the same report', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const [one, two] = [await audience(app), await audience(app, 'Others')]
@@ -236,32 +236,35 @@ t.test('a thousand lines are done with their request, one more goes on behind it
   t.same(app.errors, [])
 })
 
-t.test('two files at once, and clients between them: every address once, every line counted once', async (t) => {
-  const app = await testDaemon(t)
-  const id = await audience(app)
-  const mail = { from: 'app@other.test', to: 'x@b.test', subject: 's', text: 't' }
-  const [one, two, ...others] = await Promise.all([
-    importFile(app, id, lines(0, 3_000)),
-    importFile(app, id, lines(1_000, 4_000)),
-    ...Array.from({ length: 20 }, (_, n) =>
-      app.rest('POST', '/v1/contacts', { body: { email: `n${n * 190}@b.test`, audience_id: id } }),
-    ),
-    ...Array.from({ length: 20 }, () => app.rest('POST', '/v1/emails', { body: mail, key: app.otherKey })),
-  ])
-  const sum = (report: Report): number => report.added + report.updated + report.unchanged
-  t.same([one, two].map(sum), [3_000, 3_000])
-  t.ok(others.slice(0, 20).every(({ status }) => status === 201 || status === 409))
-  t.ok(
-    others.slice(20).every(({ status }) => status === 201),
-    "another workspace's mail is taken meanwhile",
-  )
-  t.match((await app.rest('GET', `/v1/audiences/${id}`)).json(), { contacts_count: 4_000 })
-  const added = others.slice(0, 20).filter(({ status }) => status === 201).length
-  t.equal(one.added + two.added + added, 4_000)
-  t.same(app.errors, [])
-})
+t.test(
+  'with two files and other clients at once, every address is stored once and every line counted once',
+  async (t) => {
+    const app = await testDaemon(t)
+    const id = await audience(app)
+    const mail = { from: 'app@other.test', to: 'x@b.test', subject: 's', text: 't' }
+    const [one, two, ...others] = await Promise.all([
+      importFile(app, id, lines(0, 3_000)),
+      importFile(app, id, lines(1_000, 4_000)),
+      ...Array.from({ length: 20 }, (_, n) =>
+        app.rest('POST', '/v1/contacts', { body: { email: `n${n * 190}@b.test`, audience_id: id } }),
+      ),
+      ...Array.from({ length: 20 }, () => app.rest('POST', '/v1/emails', { body: mail, key: app.otherKey })),
+    ])
+    const sum = (report: Report): number => report.added + report.updated + report.unchanged
+    t.same([one, two].map(sum), [3_000, 3_000])
+    t.ok(others.slice(0, 20).every(({ status }) => status === 201 || status === 409))
+    t.ok(
+      others.slice(20).every(({ status }) => status === 201),
+      "another workspace's mail is taken meanwhile",
+    )
+    t.match((await app.rest('GET', `/v1/audiences/${id}`)).json(), { contacts_count: 4_000 })
+    const added = others.slice(0, 20).filter(({ status }) => status === 201).length
+    t.equal(one.added + two.added + added, 4_000)
+    t.same(app.errors, [])
+  },
+)
 
-t.test('who unsubscribes while a file comes in stays unsubscribed', async (t) => {
+t.test('a contact who unsubscribes during an import stays unsubscribed', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   await importFile(app, id, lines(0, 2_000))
@@ -280,7 +283,7 @@ t.test('who unsubscribes while a file comes in stays unsubscribed', async (t) =>
   t.same(app.errors, [])
 })
 
-t.test('an audience that is deleted while a file comes in stays gone, and so does what came', async (t) => {
+t.test('an audience that is deleted during an import stays deleted, with what was imported', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   const begun = await bring(app, id, lines(0, 20_000))
@@ -291,7 +294,7 @@ t.test('an audience that is deleted while a file comes in stays gone, and so doe
   t.same(app.errors, [])
 })
 
-t.test('the list of another provider comes on ours, and delivery knows it', async (t) => {
+t.test('a list of another provider is imported as suppressions, and delivery honours it', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   await app.rest('POST', '/v1/suppressions', { body: { email: 'there@b.test', reason: 'unsubscribe' } })
@@ -357,7 +360,7 @@ t.test('the list of another provider comes on ours, and delivery knows it', asyn
   t.same(app.errors, [])
 })
 
-t.test('no bytes in a file make the door answer a 5xx', async (t) => {
+t.test('no bytes in a file make the API answer a 5xx', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   const cell = fc.oneof(

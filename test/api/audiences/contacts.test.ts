@@ -1,4 +1,4 @@
-/** Contacts and audiences over the REST door: records, both forms of the list, many at once, many clients at once. */
+/** Contacts and audiences over REST: records, both forms of lists, bulk requests, concurrent clients. */
 import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
@@ -48,7 +48,7 @@ const listContacts = async (app: TestDaemon, query = ''): Promise<List> => {
 const bulk = (app: TestDaemon, body: object): Promise<RestAnswer> => app.rest('POST', `${PATH}/bulk`, { body })
 const emails = ({ data }: List): readonly string[] => data.map(({ email }) => email)
 
-t.test('a contact is added, shown, changed field by field, and deleted', async (t) => {
+t.test('a contact is added, read, updated field by field, and deleted', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const list = await audience(app)
@@ -97,7 +97,7 @@ t.test('a contact is added, shown, changed field by field, and deleted', async (
   t.same(app.errors, [])
 })
 
-t.test('what a contact cannot be is refused by its field', async (t) => {
+t.test('an invalid contact is refused with its field', async (t) => {
   const app = await testDaemon(t)
   const foreign = await audience(app, 'Theirs', app.otherKey)
   const { id } = await contact(app, 'there@b.test')
@@ -142,7 +142,7 @@ t.test('what a contact cannot be is refused by its field', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('an address is once in each audience, and once in none', async (t) => {
+t.test('an address is unique in each audience, and among contacts without one', async (t) => {
   const app = await testDaemon(t)
   const [one, two] = [await audience(app), await audience(app)]
   const everywhere = [null, one, two]
@@ -177,7 +177,7 @@ t.test('an address is once in each audience, and once in none', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('the list has two forms, a filter, bounds, and never an error behind its end', async (t) => {
+t.test('the list has two forms, a filter and bounds, and is empty past its end', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const [one, none] = [await audience(app), await audience(app)]
@@ -212,7 +212,7 @@ t.test('the list has two forms, a filter, bounds, and never an error behind its 
   t.same(app.errors, [])
 })
 
-t.test('many at once: what can be done is done, what cannot is counted', async (t) => {
+t.test('a bulk request does what it can and counts what it cannot', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const [from, to] = [await audience(app), await audience(app)]
@@ -288,7 +288,7 @@ t.test('many at once: what can be done is done, what cannot is counted', async (
   t.same(app.errors, [])
 })
 
-t.test('of many operations on the same contacts each is counted as if it were alone', async (t) => {
+t.test('concurrent operations on the same contacts are each counted as if alone', async (t) => {
   const app = await testDaemon(t)
   const lists = [await audience(app), await audience(app)]
   const ids: string[] = []
@@ -309,7 +309,7 @@ t.test('of many operations on the same contacts each is counted as if it were al
   t.same(app.errors, [])
 })
 
-t.test('an audience is made, listed with its count, changed, and deleted with its contacts', async (t) => {
+t.test('an audience is created, listed with its count, updated, and deleted with its contacts', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const first = await app.rest('POST', '/v1/audiences', { body: { name: 'Readers', description: 'Of the\nletter' } })
@@ -359,7 +359,7 @@ t.test('an audience is made, listed with its count, changed, and deleted with it
   t.same(app.errors, [])
 })
 
-t.test('nothing comes into an audience once it is deleted, and all of it goes', async (t) => {
+t.test('nothing enters an audience that is deleted, and all of it is removed', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   const sql = `
@@ -378,7 +378,7 @@ t.test('nothing comes into an audience once it is deleted, and all of it goes', 
   t.same(app.errors, [])
 })
 
-t.test('a removal that was cut off is taken up at the next start', async (t) => {
+t.test('an interrupted removal resumes at the next start', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   await contact(app, 'x@b.test', { audience_id: id })
@@ -393,7 +393,7 @@ t.test('a removal that was cut off is taken up at the next start', async (t) => 
   t.same(again.rows('select email from contacts'), [])
 })
 
-t.test('with its workspace all of it is erased', async (t) => {
+t.test('deleting its workspace erases all of it', async (t) => {
   const app = await testDaemon(t)
   await contact(app, 'x@b.test', { audience_id: await audience(app) })
   await createResource(

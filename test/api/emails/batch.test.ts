@@ -6,7 +6,7 @@ import { parseInput } from '../../../src/api/http/input/parse-input.js'
 import type { Call } from '../../../src/api/http/route.js'
 import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
 
-t.test('the messages of a batch are bounded together', async (t) => {
+t.test('the total size of the messages of a batch is bounded', async (t) => {
   let composed = 0
   const prepared = {
     raw: Buffer.alloc(MAX_BATCH_BYTES / 4),

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { downloadTypeOf, fileNameOf } from '../../../src/api/inbound/attachment-file.js'
 
-t.test('types that a browser would run are downloaded as bytes', (t) => {
+t.test('types that a browser would run are served as application/octet-stream', (t) => {
   for (const type of [
     'image/png',
     'application/pdf',

@@ -12,7 +12,7 @@ interface Attachment {
   readonly expires_at: string
 }
 
-/** Of a listed attachment: the path behind the public address. */
+/** The path of a listed attachment behind the public address. */
 const pathOf = ({ download_url: url }: Attachment): string => url.replace('https://mail.service.test', '')
 
 const withFiles = Buffer.from(
@@ -54,7 +54,7 @@ async function fileWithAttachments(t: Test): Promise<{ app: TestDaemon; id: stri
   return { app, id, data: answer.json<{ data: Attachment[] }>().data }
 }
 
-t.test('attachments are listed with links that need no key, for an hour', async (t) => {
+t.test('attachments are listed with links that need no key and are valid for an hour', async (t) => {
   const { app, id, data } = await fileWithAttachments(t)
   t.match(data, [
     {
@@ -108,7 +108,7 @@ t.test('attachments are listed with links that need no key, for an hour', async 
   t.same(app.errors, [])
 })
 
-t.test('a link is good for what it was made for, and dies with its email', async (t) => {
+t.test('a link is valid for its own attachment only, and ends with its email', async (t) => {
   const { app, id, data } = await fileWithAttachments(t)
   const [page] = data
   if (page === undefined) throw new Error('an attachment')
@@ -123,7 +123,7 @@ t.test('a link is good for what it was made for, and dies with its email', async
     path.replace(/signature=(.)/, (_, first: string) => `signature=${first === '-' ? '_' : '-'}`),
     path.replace(/.$/, ''),
     path.replace(/signature=.*/, 'signature='),
-    // The same bytes to whoever reads base64 leniently.
+    // The same bytes to a lenient reader of base64.
     `${path}%3D`,
     `${path}!`,
     path.replace('signature=', 'signature=%20'),
@@ -152,7 +152,7 @@ t.test('a link is good for what it was made for, and dies with its email', async
   t.same(app.errors, [])
 })
 
-t.test('the largest attachment that comes in goes out as it came', async (t) => {
+t.test('the largest attachment that is accepted is returned unchanged', async (t) => {
   const app = await testDaemon(t)
   const id = uuidv7(app.now())
   const line = Buffer.alloc(57, 'posthorn')

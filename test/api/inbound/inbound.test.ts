@@ -42,7 +42,7 @@ interface Filed {
   readonly app: TestDaemon
   readonly processed: string
   readonly failed: string
-  /** When the first of them came; the second came a second later. */
+  /** When the first of them arrived; the second arrived one second later. */
   readonly at: number
 }
 
@@ -70,7 +70,7 @@ async function setUpInbound(t: Test): Promise<Filed> {
   return { app, processed, failed, at }
 }
 
-t.test('lists hold what came in, the newest first, by every filter', async (t) => {
+t.test('lists hold the received emails, newest first, narrowed by every filter', async (t) => {
   const { app, processed, failed, at } = await setUpInbound(t)
   const check = schemaCheck(app.daemon.routes)
   const ids = async (query: string): Promise<string[]> => {
@@ -104,7 +104,7 @@ t.test('lists hold what came in, the newest first, by every filter', async (t) =
   })
 })
 
-t.test('an email is shown with its content, its authentication and its spam report', async (t) => {
+t.test('an email is returned with its content, its authentication and its spam report', async (t) => {
   const { app, processed } = await setUpInbound(t)
   const answer = await app.rest('GET', `/v1/inbound/${processed}`)
   t.same(schemaCheck(app.daemon.routes)('GET /inbound/:id', answer), [])
@@ -129,13 +129,13 @@ t.test('an email is shown with its content, its authentication and its spam repo
   t.equal(bytes.text, raw.toString('latin1'))
 })
 
-t.test('an email that could not be read is shown as far as it is known, and its bytes are there', async (t) => {
+t.test('an email that could not be parsed is returned with what is known, and its bytes are available', async (t) => {
   const { app, failed } = await setUpInbound(t)
   t.match((await app.rest('GET', `/v1/inbound/${failed}`)).json(), { status: 'failed', subject: '', spam_status: null })
   t.equal((await app.rest('GET', `/v1/inbound/${failed}/raw`)).text, 'odd')
 })
 
-t.test('a message that nobody can take apart is shown without its parts, and its bytes are there', async (t) => {
+t.test('a message that cannot be parsed is returned without its parts, and its bytes are available', async (t) => {
   const app = await testDaemon(t)
   const id = uuidv7(app.now())
   const bomb = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`
@@ -150,7 +150,7 @@ t.test('a message that nobody can take apart is shown without its parts, and its
   t.same(app.errors, [])
 })
 
-t.test('an email that has HTML alone is shown with a text of it, and has none of its own', async (t) => {
+t.test('an email with HTML only is returned with a generated text, which is not stored', async (t) => {
   const app = await testDaemon(t)
   const id = uuidv7(app.now())
   const html = 'Content-Type: text/html\r\n\r\n<h1>News</h1><p>for <b>you</b></p>\r\n'
@@ -163,7 +163,7 @@ t.test('an email that has HTML alone is shown with a text of it, and has none of
   })
 })
 
-t.test('deleting is for good, with the bytes', async (t) => {
+t.test('deletion is final and removes the bytes', async (t) => {
   const { app, processed, failed } = await setUpInbound(t)
   t.same((await app.rest('DELETE', `/v1/inbound/${processed}`)).json(), { deleted: true, id: processed })
   for (const [method, path] of [
@@ -179,7 +179,7 @@ t.test('deleting is for good, with the bytes', async (t) => {
   t.equal((await app.rest('GET', `/v1/inbound/${failed}/raw`)).status, 404, 'bytes are kept for a time')
 })
 
-t.test('an answer goes to the author, from the address that was written to, in its thread', async (t) => {
+t.test('a reply goes to the author, from the address that received the email, in its thread', async (t) => {
   const { app, processed, failed } = await setUpInbound(t)
   const attachments = [{ filename: 'b.txt', content: 'aGVsbG8=', content_type: 'text/plain' }]
   const answer = await app.rest('POST', `/v1/inbound/${processed}/reply`, { body: { text: 'thank you', attachments } })
@@ -200,14 +200,14 @@ t.test('an answer goes to the author, from the address that was written to, in i
   t.match(nobody.json(), { error: { code: 'validation_error', message: /nobody/ } })
 })
 
-/** What the classifier holds of the workspace. */
+/** What the classifier has learned of the workspace. */
 function readLearned(app: TestDaemon): unknown {
   const sql = 'select verdict, count(*) as count from bayes_learned where workspace_id = ? group by verdict'
   const counts = 'select verdict, count from bayes_messages where workspace_id = ? and count > 0'
   return [app.rows(sql, app.workspaceId), app.rows(counts, app.workspaceId)]
 }
 
-t.test('what a person calls an email is learned once, and the last word counts', async (t) => {
+t.test('feedback on an email is learned once, and the last verdict counts', async (t) => {
   const { app, processed } = await setUpInbound(t)
   const check = schemaCheck(app.daemon.routes)
   const say = async (verdict: string): Promise<unknown> => {
@@ -237,7 +237,7 @@ t.test('what a person calls an email is learned once, and the last word counts',
   )
 })
 
-t.test('nothing can be learned of a message whose bytes are gone, or that nobody can read', async (t) => {
+t.test('nothing is learned of a message whose bytes are gone or cannot be parsed', async (t) => {
   const { app, processed } = await setUpInbound(t)
   const feedback = async (id: string): Promise<unknown> => {
     const answer = await app.rest('POST', `/v1/inbound/${id}/feedback`, { body: { verdict: 'spam' } })

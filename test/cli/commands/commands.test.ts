@@ -7,17 +7,25 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { openDatabase } from '../../../src/storage/open.js'
-import { acts, main, moment, place, type Setup, setUp, uuid } from '../../helpers/cli/command-line.js'
+import {
+  createInstallation,
+  programFile,
+  readAuditLog,
+  type SetupOutput,
+  setUpWorkspace,
+  timestampPattern,
+  uuidPattern,
+} from '../../helpers/cli/command-line.js'
 import { runCommand } from '../../helpers/daemon/test-daemon.js'
 import { plainNode } from '../../helpers/programs/plain-node.js'
 
-t.test('the first workspace, before the daemon ever ran', async (t) => {
-  const { run, data } = place(t)
+t.test('the first workspace is created before the daemon ever ran', async (t) => {
+  const { run, data } = createInstallation(t)
   t.match(await run('domain', 'list'), { status: 1, err: /there is no workspace yet: run "posthorn setup" first/ })
   t.match(await run('setup', '--workspace', 'Acme', '--email', 'nonsense'), { status: 1, err: /not a mail address/ })
   t.match(await run('setup', '--workspace', 'x'.repeat(101), '--email', 'o@acme.test'), { status: 1, err: /100/ })
-  const made = await setUp(run)
-  t.match(made, { workspace_id: /^ws_/, user_id: uuid, api_key: /^ph_/ })
+  const made = await setUpWorkspace(run)
+  t.match(made, { workspace_id: /^ws_/, user_id: uuidPattern, api_key: /^ph_/ })
   t.ok(made.api_key.startsWith(made.key_prefix))
   t.equal(statSync(join(data, 'posthorn.db')).mode & 0o777, 0o600)
   t.equal(statSync(data).mode & 0o777, 0o700)
@@ -36,7 +44,10 @@ t.test('the first workspace, before the daemon ever ran', async (t) => {
   })
   const list = (await run('--json', 'workspace', 'list')).json()
   t.match(list, {
-    data: [{ id: made.workspace_id, name: 'Acme', slug: 'acme', created_at: moment }, { slug: 'bravo-charlie' }],
+    data: [
+      { id: made.workspace_id, name: 'Acme', slug: 'acme', created_at: timestampPattern },
+      { slug: 'bravo-charlie' },
+    ],
   })
   t.match(await run('workspace', 'list'), { out: /^ID +NAME +PLAN +CREATED +INBOUND +OPERATOR\nws_/ })
   t.match(await run('key', 'list'), { status: 1, err: /several workspaces, choose one with --workspace: ws_/ })
@@ -45,14 +56,14 @@ t.test('the first workspace, before the daemon ever ran', async (t) => {
   t.match(await run('queue', 'list', '--workspace', 'nobody'), { status: 1, err: /no such workspace/ })
 })
 
-t.test('keys are made, listed and revoked; options stand wherever they like', async (t) => {
-  const here = place(t)
+t.test('keys are created, listed and revoked; options may stand anywhere', async (t) => {
+  const here = createInstallation(t)
   const { run, config } = here
-  const { workspace_id, user_id } = await setUp(run)
+  const { workspace_id, user_id } = await setUpWorkspace(run)
   const made = (
     await runCommand(['--json', '--config', config, 'key', '--name', 'app', 'create', '--scopes', 'send,read'])
   ).json()
-  t.match(made, { id: uuid, name: 'app', key: /^ph_/, key_prefix: /^ph_/, created_at: moment })
+  t.match(made, { id: uuidPattern, name: 'app', key: /^ph_/, key_prefix: /^ph_/, created_at: timestampPattern })
   const { id, key, key_prefix } = made as { id: string; key: string; key_prefix: string }
   t.match(made, { scopes: ['send', 'read'], expires_at: null, allowed_networks: [], allowed_domains: [] })
   const soon = new Date(Date.now() + 3_600_000).toISOString()
@@ -68,11 +79,11 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
   t.notOk(JSON.stringify(listed).includes(key))
   t.match(await run('key', 'revoke', id, '--json'), { status: 0, out: new RegExp(`^{"id":"${id}","revoked_at":"`) })
   t.match(await run('key', 'revoke', id), { status: 1, err: /no key .* could be revoked/, out: '' })
-  const log = await acts(t, here)
+  const log = await readAuditLog(t, here)
   t.match(log, [
     ['workspace.created', workspace_id, { name: 'Acme', owner: user_id }],
     ['api_key.created', id, { name: 'app', key_prefix, scopes: ['send', 'read'] }],
-    ['api_key.created', uuid, { name: 'brief', expires_at: soon }],
+    ['api_key.created', uuidPattern, { name: 'brief', expires_at: soon }],
     ['api_key.revoked', id, {}],
   ])
   t.equal(log.length, 4, 'what failed is no act')
@@ -82,12 +93,12 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
   t.match(long, { status: 1, out: '', err: /name: 1 to 100 characters/ })
 })
 
-t.test('the database is saved, put back and checked', async (t) => {
-  const { run, folder, data } = place(t)
+t.test('the database is backed up, restored and verified', async (t) => {
+  const { run, folder, data } = createInstallation(t)
   const file = join(folder, 'saved.db')
   t.match(await run('backup', file), { status: 1, err: /there is no database/ })
   t.match(await run('verify-data'), { status: 1, err: /there is no database/ })
-  await setUp(run)
+  await setUpWorkspace(run)
   t.same((await run('backup', file, '--json')).json(), { file })
   t.match(await run('backup', file), { status: 1, err: /./, out: '' }, 'never over a file')
   t.equal((await run('backup', '-')).out.slice(0, 15), 'SQLite format 3')
@@ -111,11 +122,11 @@ t.test('the database is saved, put back and checked', async (t) => {
   })
 })
 
-t.test('a workspace is transferred to one of its members, and to nobody else', async (t) => {
-  const { run, data } = place(t)
-  const { workspace_id: id, user_id: first } = await setUp(run)
+t.test('a workspace is transferred to one of its members only', async (t) => {
+  const { run, data } = createInstallation(t)
+  const { workspace_id: id, user_id: first } = await setUpWorkspace(run)
   const other = await run('workspace', 'create', 'Other', '--email', 'second@acme.test', '--json')
-  const { user_id: second } = other.json() as Setup
+  const { user_id: second } = other.json() as SetupOutput
   t.match(await run('workspace', 'transfer', id), { status: 2, err: /EMAIL is missing/ })
   t.match(await run('workspace', 'transfer', id, 'second@acme.test'), { status: 1, err: /no member/ })
   t.match(await run('workspace', 'transfer', id, 'o@acme.test'), { status: 1, err: /owns .* already/ })
@@ -139,11 +150,11 @@ t.test('a workspace is transferred to one of its members, and to nobody else', a
   })
 })
 
-t.test('a password comes from standard input, and is not an argument', async (t) => {
-  const { run, config, data } = place(t)
-  await setUp(run)
+t.test('a password is read from standard input, and cannot be an argument', async (t) => {
+  const { run, config, data } = createInstallation(t)
+  await setUpWorkspace(run)
   const set = async (email: string, input: string): Promise<{ status: unknown; err: string }> => {
-    const child = spawn('env', plainNode(main, 'user', 'set-password', email, '--config', config))
+    const child = spawn('env', plainNode(programFile, 'user', 'set-password', email, '--config', config))
     const closed = once(child, 'close')
     child.stdin.end(input)
     const err = await text(child.stderr)

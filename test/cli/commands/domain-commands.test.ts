@@ -3,20 +3,26 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { acts, moment, place, setUp, uuid } from '../../helpers/cli/command-line.js'
+import {
+  createInstallation,
+  readAuditLog,
+  setUpWorkspace,
+  timestampPattern,
+  uuidPattern,
+} from '../../helpers/cli/command-line.js'
 import { messageText, submitMessage, testDaemon } from '../../helpers/daemon/test-daemon.js'
 
 t.test('domains', async (t) => {
-  const here = place(t)
+  const here = createInstallation(t)
   const { run, folder } = here
-  await setUp(run)
+  await setUpWorkspace(run)
   const added = (await run('domain', 'add', 'Münster.Test', '--inbound', '--json')).json()
   t.match(added, {
-    id: uuid,
+    id: uuidPattern,
     domain: 'xn--mnster-3ya.test',
     status: 'pending',
     inbound: true,
-    created_at: moment,
+    created_at: timestampPattern,
     verified_at: null,
     dns_records: [
       { type: 'CNAME', purpose: 'mail_cname', status: 'pending' },
@@ -33,7 +39,7 @@ t.test('domains', async (t) => {
   t.match(await run('domain', 'add', `${`${'x'.repeat(60)}.`.repeat(4)}test`), { status: 1, err: /may have 195/ })
   t.match((await run('domain', 'verify', 'münster.test', '--force', '--json')).json(), {
     status: 'verified',
-    verified_at: moment,
+    verified_at: timestampPattern,
   })
   t.match(await run('domain', 'add', 'b.test', '--force'), {
     status: 0,
@@ -81,15 +87,15 @@ t.test('domains', async (t) => {
   const { id } = (await run('domain', 'show', 'b.test', '--json')).json() as { id: string }
   t.same((await run('domain', 'delete', 'b.test', '--json')).json(), { deleted: true, id })
   t.match(await run('domain', 'delete', 'b.test'), { status: 1, err: /not registered/ })
-  t.match((await acts(t, here)).slice(1), [
-    ['domain.created', uuid, { domain: 'xn--mnster-3ya.test', forced: false, inbound: true }],
-    ['domain.verified', uuid, { domain: 'xn--mnster-3ya.test', forced: true }],
+  t.match((await readAuditLog(t, here)).slice(1), [
+    ['domain.created', uuidPattern, { domain: 'xn--mnster-3ya.test', forced: false, inbound: true }],
+    ['domain.verified', uuidPattern, { domain: 'xn--mnster-3ya.test', forced: true }],
     ['domain.created', id, { domain: 'b.test', forced: true }],
     ['domain.changed', id, { domain: 'b.test', inbound: true }],
     ['domain.changed', id, { domain: 'b.test', blocked: ['sold', 'a+b'] }],
     ['domain.changed', id, { domain: 'b.test', unblocked: ['a+b'] }],
-    ['domain.created', uuid, { domain: 'pending.test' }],
-    ['domain.deleted', uuid, { domain: 'pending.test' }],
+    ['domain.created', uuidPattern, { domain: 'pending.test' }],
+    ['domain.deleted', uuidPattern, { domain: 'pending.test' }],
     ['domain.key_imported', id, { domain: 'b.test', selector: 'old' }],
     ['domain.deleted', id, { domain: 'b.test' }],
   ])

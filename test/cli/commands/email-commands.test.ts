@@ -1,10 +1,10 @@
 /** Commands on emails, beside the daemon. */
 import t from 'tap'
-import { uuid } from '../../helpers/cli/command-line.js'
+import { uuidPattern } from '../../helpers/cli/command-line.js'
 import { testDaemon, withOwnDatabase } from '../../helpers/daemon/test-daemon.js'
 import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
-t.test('beside the daemon: send tells what became of it, explain tells it again', async (t) => {
+t.test('beside the daemon, send reports the result and explain reports it again', async (t) => {
   const sink = await openSink({
     script: {
       rcpt: ({ line }) => {
@@ -19,7 +19,7 @@ t.test('beside the daemon: send tells what became of it, explain tells it again'
   t.equal(sent.status, 0, sent.err)
   const story = sent.json() as { id: string }
   t.match(story, {
-    id: uuid,
+    id: uuidPattern,
     from: 'app@a.test',
     to: ['bob@b.test'],
     subject: 'Grüße',

@@ -10,14 +10,14 @@ import { plainNode } from '../programs/plain-node.js'
 
 export type Run = (...argv: readonly string[]) => Promise<CommandResult>
 
-export interface Place {
+export interface Installation {
   readonly folder: string
   readonly data: string
   readonly config: string
   readonly run: Run
 }
 
-export function place(t: Test): Place {
+export function createInstallation(t: Test): Installation {
   const folder = temporaryFolder(t)
   const { file } = writeConfiguration(folder, {})
   const run: Run = (...argv) => runCommand([...argv, '--config', file])
@@ -25,9 +25,9 @@ export function place(t: Test): Place {
 }
 
 /** What the audit log holds, oldest first: the action, its target, its details. */
-export async function acts(
+export async function readAuditLog(
   t: Test,
-  { data }: Place,
+  { data }: Installation,
 ): Promise<readonly (readonly [action: string, target: string, details: unknown])[]> {
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(() => database.close())
@@ -39,21 +39,21 @@ export async function acts(
   return rows.map(({ action, target, details }) => [action, target, JSON.parse(details)])
 }
 
-export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-export const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+export const timestampPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-export interface Setup {
+export interface SetupOutput {
   readonly workspace_id: string
   readonly user_id: string
   readonly api_key: string
   readonly key_prefix: string
 }
 
-export const setUp = async (run: Run): Promise<Setup> =>
-  (await run('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--json')).json() as Setup
+export const setUpWorkspace = async (run: Run): Promise<SetupOutput> =>
+  (await run('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--json')).json() as SetupOutput
 
-export const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
+export const programFile = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 
-export const program = (...argv: readonly string[]): { status: number | null; stdout: string; stderr: string } =>
-  spawnSync('env', plainNode(main, ...argv), { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '' } })
+export const runProgram = (...argv: readonly string[]): { status: number | null; stdout: string; stderr: string } =>
+  spawnSync('env', plainNode(programFile, ...argv), { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '' } })

@@ -1,6 +1,6 @@
 /**
- * Rules about single files that the linter cannot express: sizes, the head of a file, and what
- * only platform/, storage/ or the command line may touch.
+ * Rules about single files that the linter cannot express: sizes, the head comment, private members, and what only
+ * platform/, storage/ or the command line may use.
  *
  * Known limit: it reads names, not meanings; a forbidden function behind another name passes.
  */
@@ -34,7 +34,7 @@ function textOffences({ path, text }: Source): readonly string[] {
 }
 
 function faultOf(node: ts.Node, room: string): string | null {
-  return sizeFault(node) ?? typeFault(node) ?? worldFault(node, room) ?? sqlFault(node, room)
+  return sizeFault(node) ?? privateFault(node) ?? typeFault(node) ?? worldFault(node, room) ?? sqlFault(node, room)
 }
 
 function lineOf(file: ts.SourceFile, position: number): number {
@@ -53,13 +53,18 @@ function linesOf(node: ts.Node): number {
   return lineOf(file, node.getEnd()) - lineOf(file, node.getStart()) + 1
 }
 
-/** Functions declared inside count for themselves, as the methods of a class do; callbacks count as lines. */
+/** Function declarations inside count for themselves, as the methods of a class do; callbacks count as lines. */
 function innerLines(node: ts.Node): number {
   let lines = 0
   ts.forEachChild(node, (child) => {
     lines += ts.isFunctionDeclaration(child) ? linesOf(child) : innerLines(child)
   })
   return lines
+}
+
+function privateFault(node: ts.Node): string | null {
+  if (!ts.isPrivateIdentifier(node) || (node.parent as { name?: ts.Node }).name !== node) return null
+  return ts.isPropertyAccessExpression(node.parent) ? null : `${node.text}: members are private by the keyword`
 }
 
 function typeFault(node: ts.Node): string | null {
@@ -71,7 +76,10 @@ function typeFault(node: ts.Node): string | null {
 const dialingWords = new Set(['connect', 'createConnection', 'Socket'])
 const environmentReaders = new Set(['config', 'cli', 'main.ts'])
 
-/** Time, chance, names and connections come in through platform/; the environment through the command line. */
+/**
+ * Time, randomness, name resolution and connections come in through platform/; the environment through the command
+ * line.
+ */
 function worldFault(node: ts.Node, room: string): string | null {
   if (ts.isPropertyAccessExpression(node)) {
     const name = `${node.expression.getText()}.${node.name.text}`
@@ -99,7 +107,7 @@ function importFault(node: ts.ImportDeclaration): string | null {
   return dialing === undefined ? null : `${dialing.getText()} of node:${from} belongs to platform/`
 }
 
-/** A second database must stay possible. */
+/** Another database must stay possible. */
 function sqlFault(node: ts.Node, room: string): string | null {
   if (room === 'storage') return null
   const text = ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node) ? node.text : ''

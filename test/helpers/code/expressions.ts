@@ -1,6 +1,6 @@
 /**
- * Every regular expression of the program, found by the compiler: literals, and what `RegExp` is called with where
- * that is made of constants of the same file.
+ * Every regular expression of the program, found by the compiler: literals, and arguments of `RegExp` that consist of
+ * constants of the same file.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export interface Expression {
   /** As `src/mail/address.ts`. */
   readonly file: string
   readonly line: number
-  /** As a literal; null: made of what only the running program knows, and `code` is how. */
+  /** As a literal; null: built at run time, by `code`. */
   readonly literal: string | null
   readonly code: string
 }

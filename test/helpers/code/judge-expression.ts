@@ -2,7 +2,7 @@
  * How the time of a regular expression grows with its input, as recheck finds out.
  *
  * Pure JavaScript in this thread, the same on every machine. Fuzzing takes up to seconds where an expression has long
- * counted repetitions, so what took long once is kept in `fixtures/judged-expressions.json`.
+ * counted repetitions, so slow results are stored in `fixtures/judged-expressions.json`.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 export type Growth = 'linear' | 'polynomial' | 'exponential' | 'unknown'
 
 export interface JudgedExpressions {
-  /** Of recheck: another one judges anew. */
+  /** The version of recheck: another one judges anew. */
   readonly version: string
   readonly growth: Readonly<{ [literal: string]: Growth }>
 }

@@ -1,6 +1,6 @@
 /**
- * Who may import whom: a room (a folder of src/) imports only from floors below its own, rooms of
- * one floor do not know each other, and no files import in a circle.
+ * Which room may import which: a room (a folder of src/) imports only from floors below its own, rooms of one floor
+ * do not import each other, and no files import in a circle.
  *
  * Works on values, so that the checker itself can be tested; `layering.test.ts` gives it src/.
  */
@@ -13,7 +13,7 @@ export interface Source {
   readonly text: string
 }
 
-/** The house, lowest floor first. A new room gets its place here before it gets a file. */
+/** All rooms, lowest floor first. A new room is entered here before it gets a file. */
 const floors: readonly (readonly string[])[] = [
   ['mail', 'platform'],
   ['config'],
@@ -34,7 +34,7 @@ export function layeringOffences(sources: readonly Source[]): readonly string[] 
   return [...sources.flatMap(nameOffences), ...sources.flatMap(importOffences), ...findCycles(sources)]
 }
 
-/** The folder below src/, or the file that stands there alone. */
+/** The folder below src/, or a file directly in src/. */
 export function roomOf(path: string): string {
   return path.split('/')[1] ?? ''
 }

@@ -1,14 +1,13 @@
 /**
- * The whole daemon on free ports, with a founded workspace, its key and a verified domain,
- * and nothing of the world but loopback.
+ * The whole daemon on free ports, with a workspace, its key and a verified domain, on loopback only.
  *
  *     const sink = await openSink()
  *     const app = await testDaemon(t, { routes: { 'b.test': sink } })
  *     const id = await app.accepted({ to: ['bob@b.test'] })
  *     await app.settled(id)
  *
- * Names are answered from a zone that is a literal; a routed domain gets its host in it. The
- * clock is the true one, moved by `advance`. The command line runs in this process (`cli`).
+ * Names are answered from a literal zone; a routed domain gets its host in it. The clock is the real one, moved by
+ * `advance`. The command line runs in this process (`cli`).
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,9 +37,9 @@ type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 export interface TestDaemonOptions {
   /** Domain to sink: a route of the configuration. */
   readonly routes?: Readonly<Record<string, { readonly port: number }>>
-  /** `dns.servers`: names are asked of the servers that the settings name. */
+  /** `dns.servers`: names are resolved by the servers of the settings. */
   readonly zone?: Zone | 'dns.servers'
-  /** Sections of the configuration, beyond what a test needs anyway. */
+  /** Sections of the configuration, beside those that each test needs. */
   readonly settings?: Settings
   readonly timeouts?: Partial<Timeouts>
   /** PEM certificates that are trusted instead of the machine's. */
@@ -57,12 +56,12 @@ export interface TestDaemonOptions {
 export interface Submission {
   readonly from?: string
   readonly to?: readonly string[]
-  /** Parameters of MAIL and RCPT, with a blank before each. */
+  /** Parameters of MAIL and RCPT, with a space before each. */
   readonly mailParameters?: string
   readonly rcptParameters?: string
   /** Header lines beside From, To and Subject. */
   readonly fields?: readonly string[]
-  /** The whole message, CRLF at its end, instead of one made here. */
+  /** The complete message, ending with CRLF, instead of a generated one. */
   readonly raw?: string
   readonly key?: string
 }
@@ -71,7 +70,7 @@ export interface CommandResult {
   readonly status: number
   readonly out: string
   readonly err: string
-  /** Of `--json`. */
+  /** The output of `--json`, parsed. */
   readonly json: () => unknown
 }
 
@@ -79,7 +78,7 @@ export interface TestDaemon {
   readonly daemon: Daemon
   readonly folder: string
   readonly config: Config
-  /** Beside the daemon, for another process. */
+  /** For another process beside the daemon. */
   readonly configFile: string
   readonly key: string
   readonly otherKey: string
@@ -87,7 +86,7 @@ export interface TestDaemon {
   readonly otherWorkspaceId: string
   /** What was logged as an error. */
   readonly errors: readonly string[]
-  /** All that was logged, each line as it was written. */
+  /** All log lines, as they were written. */
   readonly lines: readonly string[]
   readonly now: () => number
   readonly advance: (milliseconds: number) => void
@@ -95,21 +94,21 @@ export interface TestDaemon {
   readonly openSession: (key?: string) => Promise<Dialogue>
   /** The reply to the end of DATA, or to the command that was refused before. */
   readonly submit: (submission?: Submission) => Promise<string>
-  /** Submits; the id of the email. Throws when it is refused. */
+  /** Submits an email and returns its id. Throws when it is refused. */
   readonly submitAccepted: (submission?: Submission) => Promise<string>
   readonly findStory: (id: string) => EmailDetails
-  /** Waits until no recipient is queued or scheduled any more. */
+  /** Waits until no recipient is queued or scheduled. */
   readonly waitUntilSettled: (id: string) => Promise<EmailDetails>
   /** Waits until each recipient was attempted. */
   readonly waitUntilAttempted: (id: string) => Promise<EmailDetails>
   readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Row[]
-  /** A request to the REST door, over verified TLS, with `key`. */
+  /** A request over verified TLS, with `key`. */
   readonly rest: (method: string, path: string, request?: RestRequest) => Promise<RestAnswer>
   readonly cli: (...argv: readonly string[]) => Promise<CommandResult>
   readonly stop: () => Promise<void>
 }
 
-/** Of pino. */
+/** A log line of pino. */
 const ERROR = 50
 
 const queuedReply = /^250 2\.0\.0 Ok: queued as ([0-9a-f-]{36})$/
@@ -187,7 +186,7 @@ function fail(message: string): never {
   throw new Error(message)
 }
 
-/** The configuration of a test daemon, written into its folder too. */
+/** The configuration of a test daemon, which is also written into its folder. */
 export function writeConfiguration(folder: string, options: TestDaemonOptions): { file: string; config: Config } {
   const { submission, outbound, ...others } = options.settings ?? {}
   const routes = Object.entries(options.routes ?? {}).map(([domain, { port }]) => [domain, `${hostOf(domain)}:${port}`])
@@ -254,7 +253,7 @@ export function messageText({ from = 'app@a.test', to = ['bob@b.test'], fields =
   return [...header, '', 'a line', ''].join('\r\n')
 }
 
-/** A command in this process, with the environment of nobody. */
+/** A command in this process, with an empty environment. */
 export async function runCommand(argv: readonly string[], secret = ''): Promise<CommandResult> {
   const out: string[] = []
   const err: string[] = []
@@ -270,7 +269,7 @@ export async function runCommand(argv: readonly string[], secret = ''): Promise<
   return { status, out: text, err: err.join(''), json: () => JSON.parse(text) as unknown }
 }
 
-/** A database beside the daemon's, as another process has it. */
+/** A connection to the daemon's database, as another process has it. */
 export async function withOwnDatabase<T>(
   app: { readonly config: Config },
   work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,

@@ -1,9 +1,9 @@
 /**
- * Which reads of a request may look into more rows than one step has.
+ * Which reads of a request may touch more rows than one step has.
  *
- * A read is bounded where each of its conditions is a bound of the index that it walks, so that
- * every row that it looks into is one that it wants, and where it says how many it wants; or where
- * it finds one row by its whole key. The statements are those that ran, with what was bound to them.
+ * A read is bounded if each of its conditions is a bound of the index that it walks, so that every row that it
+ * touches is returned, and if it has a limit; or if it finds one row by its complete key. The statements are those
+ * that ran, with their parameters.
  */
 import SQLite from 'better-sqlite3'
 import { INDEX_STEP } from '../../../src/storage/stepped-walk.js'
@@ -21,7 +21,7 @@ interface Statement {
 
 const prototype = Object.getPrototypeOf(new SQLite(':memory:').prepare('select 1')) as Statement
 
-/** Reads of this thread. Writes are made by another. */
+/** Reads of this thread. Writes run in another one. */
 export async function recordReads(work: () => Promise<void>): Promise<readonly RecordedRead[]> {
   const { all } = prototype
   const made: RecordedRead[] = []
@@ -37,7 +37,7 @@ export async function recordReads(work: () => Promise<void>): Promise<readonly R
   return made
 }
 
-/** Rows of an answer are at most a hundred, and one that tells whether there are more; a walk takes a step. */
+/** An answer has at most a hundred rows, and one that tells whether there are more; a walk takes a step. */
 const MAX_ROWS = INDEX_STEP
 
 /** Null: it is bounded. */
@@ -62,7 +62,7 @@ export function boundFault(db: SQLite.Database, { sql, parameters }: RecordedRea
   return limit + offset > MAX_ROWS ? `walks over ${limit + offset} rows: ${sql}` : null
 }
 
-/** Asked of the program that SQLite makes: its plan calls an index covering where it looks into every row all the same. */
+/** Read from SQLite's program: its plan calls an index covering even where the statement reads every row. */
 function seeksRows(db: SQLite.Database, sql: string, parameters: readonly unknown[]): boolean {
   const program = db.prepare<unknown[], { readonly opcode: string }>(`explain ${sql}`).all(...parameters)
   return program.some(({ opcode }) => opcode === 'NotFound' || opcode === 'SeekRowid')
@@ -73,7 +73,7 @@ function tableOf(detail: string, sql: string): string {
   return new RegExp(`"(\\w+)" as "${name}"`).exec(sql)?.[1] ?? name
 }
 
-/** By its id, its primary key, or all columns of a unique index, each of them equal to something. */
+/** By its id, its primary key, or all columns of a unique index, each with equality. */
 function isOneRow(db: SQLite.Database, detail: string): boolean {
   const [, index = ''] = /USING (?:COVERING )?INDEX (\S+)/.exec(detail) ?? []
   const [, bound = ''] = /\(([^()]*)\)$/.exec(detail) ?? []
@@ -98,7 +98,7 @@ function conditionsOf(sql: string): readonly string[] {
   return [...new Set(named)]
 }
 
-/** Does the index of this search begin and end by the column, or hold only rows that fit it? */
+/** Whether the index range of this search is bounded by the column, or the index holds only rows that fit it. */
 function isBounding(db: SQLite.Database, detail: string, column: string): boolean {
   const [, index = ''] = /USING (?:COVERING )?INDEX (\S+)/.exec(detail) ?? []
   const [, bound = ''] = /\((.*)\)$/.exec(detail) ?? []
@@ -116,7 +116,7 @@ interface Limits {
   readonly offset: number
 }
 
-/** What is bound to the places behind `limit` and `offset`. */
+/** The parameters of `limit` and `offset`. */
 function limitsOf({ sql, parameters }: RecordedRead): Limits {
   const valueAt = (word: string): number | null => {
     const at = sql.search(new RegExp(`\\b${word} \\?`, 'i'))

@@ -1,8 +1,8 @@
 /**
- * Emails straight into the queue, as their door would put them there: for tests of large queues.
+ * Emails straight into the queue, as a listener would commit them: for tests of large queues.
  *
- * Under a daemon that runs they want to be one commit: it is not told of them, and the place of
- * its sweep may lie behind what a second commit brings.
+ * With a running daemon they should be one commit: the daemon is not notified, and its sweep may already be past the
+ * entries of a second commit.
  */
 
 import { parseAddress } from '../../../src/mail/address.js'
@@ -10,12 +10,13 @@ import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/message
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import type { Priority } from '../../../src/storage/tables/email-tables.js'
+import type { TestDaemon } from '../daemon/test-daemon.js'
 
 export interface BulkEmail {
   readonly workspaceId: string
   readonly from?: string
   readonly to: string | readonly string[]
-  /** Those of `to` who are not written to. */
+  /** Those of `to` that are suppressed. */
   readonly suppressed?: readonly string[]
   readonly at: number
   readonly priority?: Priority
@@ -60,4 +61,15 @@ export function bulkEmail(wanted: BulkEmail): EnqueuedEmail {
     scheduled_for: scheduledFor,
   }
   return enqueue(email, recipients, raw)
+}
+
+/** Emails of a commit. */
+const PORTION = 200
+
+/** Enqueues many emails in a running daemon, in few commits, without its listeners. */
+export async function enqueueAll({ daemon }: TestDaemon, email: BulkEmail, count: number): Promise<void> {
+  for (let done = 0; done < count; done += PORTION) {
+    const emails = Array.from({ length: Math.min(PORTION, count - done) }, () => bulkEmail(email))
+    await daemon.database.commit(emails.flatMap(({ writes }) => writes))
+  }
 }

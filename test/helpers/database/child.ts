@@ -1,13 +1,12 @@
 /**
- * Another process for the storage tests: `child.js FILE MODE`. Says what it has done on
- * standard output, one line each, synchronously, so that a kill loses no line.
+ * Another process for the storage tests: `child.js FILE MODE`. Reports on standard output, one line each,
+ * synchronously, so that a kill loses no line.
  *
- *   write    numbers into service_state, ten requests at a time, for ever; prints each
- *            number once it is acknowledged
- *   once     opens, prints `ready`, writes one row, prints `acknowledged`
- *   open     opens, reads, writes one row, prints what came of each
- *   retry    the same, and asks again until the row is written
- *   lock     holds the data folder until it is killed
+ *     write    writes numbers into service_state, ten requests at a time, endlessly; prints each number once it is acknowledged
+ *     once     opens, prints `ready`, writes one row, prints `acknowledged`
+ *     open     opens, reads, writes one row, prints the result of each
+ *     retry    the same, and tries again until the row is written
+ *     lock     holds the data folder until it is killed
  */
 import { writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -18,7 +17,18 @@ import { openDatabase } from '../../../src/storage/open.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { stateWrite } from './state.js'
 
-const say = (line: string): number => writeSync(1, `${line}\n`)
+/** Waits while the pipe is full: it does not block. */
+function say(line: string): void {
+  for (;;) {
+    try {
+      writeSync(1, `${line}\n`)
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    }
+  }
+}
 
 function outcomeOf(error: unknown): string {
   return error instanceof StorageFault ? `fault ${error.code}` : String(error)

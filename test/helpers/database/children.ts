@@ -1,4 +1,4 @@
-/** Starts `child.js` and listens to its lines. */
+/** Starts `child.js` and reads its lines. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -9,16 +9,16 @@ export type Mode = 'write' | 'once' | 'open' | 'retry' | 'lock'
 
 export interface Child {
   readonly lines: readonly string[]
-  /** Resolves when it has said so many lines. */
+  /** Resolves when it has printed so many lines. */
   readonly waitForLines: (count: number) => Promise<void>
   readonly kill: () => Promise<void>
   readonly ended: Promise<unknown>
 }
 
 export interface ChildOptions extends SpawnOptions {
-  /** A program to run it under. */
+  /** A program to run it under, with its arguments. */
   readonly under?: readonly string[]
-  /** It is going to fail: what it says about that is not shown. */
+  /** It is going to fail: its standard error is not shown. */
   readonly quiet?: boolean
 }
 
@@ -32,7 +32,7 @@ export function startChild(
   const [command = '', ...rest] = [...under, process.execPath, script, file, mode]
   const child: ChildProcess = spawn(command, rest, {
     ...options,
-    // A group of its own: what it runs under ends with it.
+    // A process group of its own, so that the program around it ends with it.
     detached: true,
     stdio: ['ignore', 'pipe', quiet ? 'ignore' : 'inherit'],
   })

@@ -1,4 +1,4 @@
-/** A database in a folder of its own, closed and removed when the test ends. */
+/** A database in a temporary folder, closed and removed when the test ends. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export function temporaryFolder(t: Test): string {
   return folder
 }
 
-/** Opens (and makes) the database `file`; it closes before its folder is removed. */
+/** Opens or creates the database `file`; it is closed before its folder is removed. */
 export async function openTestDatabase(t: Test, options: OpenOptions): Promise<Database> {
   const database = await openDatabase(options)
   t.teardown(() => database.close())

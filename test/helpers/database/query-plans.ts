@@ -1,6 +1,6 @@
-/** What the test of query plans lets pass, each with its reason. */
+/** Exceptions of the test of query plans, each with its reason. */
 
-/** These have a row or few for the whole installation: the last two what is under way. */
+/** Tables with one or few rows for the whole installation; the last two hold running work. */
 export const smallTables: ReadonlySet<string> = new Set([
   'service_state',
   'kysely_migration',
@@ -9,7 +9,7 @@ export const smallTables: ReadonlySet<string> = new Set([
   'erasures',
 ])
 
-/** What a workspace has of these is bounded where it is made, or a row for each of a few kinds. */
+/** Tables whose rows of a workspace are bounded when they are made, or of a few kinds. */
 export const boundedTables: ReadonlySet<string> = new Set([
   ...smallTables,
   'members', // 1,000, with those who are invited
@@ -29,7 +29,7 @@ export const shortReads: readonly AllowedPlan[] = [
 ]
 
 export interface AllowedPlan {
-  /** The whole of it, as it is compiled: another one like it has to say its own reason. */
+  /** The complete statement, as it is compiled: a similar one needs its own reason. */
   readonly statement: string
   readonly because: string
 }

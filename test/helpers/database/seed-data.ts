@@ -1,8 +1,7 @@
 /**
- * Two workspaces with a key each and a verified domain each (a.test, other.test), and the
- * service's own key, with a certificate: made once for all test files, because five RSA keys
- * take a second, and a new database a quarter of one. What was made is kept beside the
- * compiled code, for as long as that code is the same.
+ * Two workspaces with a key and a verified domain each (a.test, other.test), and the service's own key, with a
+ * certificate: made once for all test files, because five RSA keys take a second, and a new database a quarter of
+ * one. Stored beside the compiled code, for as long as that code is the same.
  */
 import {
   cpSync,
@@ -58,7 +57,7 @@ function nameSeedFolder(): string {
   return `dist/foundation-${newest}`
 }
 
-/** Several test files may come upon nothing at once: each makes its own, and one of them stays. */
+/** Several test files may find nothing at the same time: each makes its own, and one of them stays. */
 async function loadOrBuildSeed(): Promise<SeedData> {
   const folder = seedFolder()
   if (!existsSync(folder)) {
@@ -67,13 +66,13 @@ async function loadOrBuildSeed(): Promise<SeedData> {
     try {
       renameSync(own, folder)
     } catch {
-      rmSync(own, { recursive: true }) // another was faster
+      rmSync(own, { recursive: true }) // another process was faster
     }
   }
   return JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as SeedData
 }
 
-/** The data folder of a daemon that was founded before. `file`: its database; null: it is there already. */
+/** The data folder of a daemon that was set up before. `file`: its database; null: it exists already. */
 export async function copySeed(file: string | null): Promise<SeedAccounts> {
   cachedSeed ??= loadOrBuildSeed()
   const { accounts } = await cachedSeed
@@ -81,7 +80,7 @@ export async function copySeed(file: string | null): Promise<SeedAccounts> {
   return accounts
 }
 
-/** The same in a database that is open. */
+/** The same in an open database. */
 export async function seedDatabase(database: Database): Promise<SeedAccounts> {
   cachedSeed ??= loadOrBuildSeed()
   const { accounts, writes } = await cachedSeed

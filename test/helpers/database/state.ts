@@ -1,4 +1,4 @@
-/** The simplest rows there are, for tests of the storage itself. */
+/** The simplest rows, for tests of the storage itself. */
 import type { Read } from '../../../src/storage/prepared.js'
 import type { Write } from '../../../src/storage/writer/write.js'
 

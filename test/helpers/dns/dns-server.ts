@@ -1,13 +1,13 @@
 /**
- * A DNS server on loopback, over UDP and TCP, that answers from a function: for tests of the
- * true resolver. Just enough of RFC 1035 for one question and plain records. What is too long
- * for UDP is cut off, as the question's EDNS says.
+ * A DNS server on loopback, over UDP and TCP, that answers from a function: for tests of the real resolver. Just
+ * enough of RFC 1035 for one question and plain records. A reply that is too long for UDP is truncated to the EDNS
+ * size of the query.
  */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** `name`: its owner, where that is not the name asked for. */
+/** `name`: its owner, where that is not the name of the question. */
 export type DnsRecord = { readonly ttl: number; readonly name?: string } & (
   | { readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR'; readonly value: string }
   | { readonly type: 'MX'; readonly preference: number; readonly value: string }
@@ -22,7 +22,7 @@ export interface DnsReply {
   readonly code?: Failure
   /** Of the zone, in the authority section. */
   readonly soa?: { readonly ttl: number; readonly minimum: number }
-  /** Not authoritative, without recursion, with the servers of the zone alone. */
+  /** A referral: not authoritative, without recursion, with the servers of the zone alone. */
   readonly referral?: true
 }
 
@@ -38,14 +38,14 @@ export type DnsZone = (question: string) => DnsAnswer
 
 export interface DnsServer {
   readonly address: string
-  /** Every question asked so far. */
+  /** All questions so far. */
   readonly queries: readonly string[]
   readonly askedOverTcp: readonly string[]
   readonly close: () => void
 }
 
 export interface DnsServerOptions {
-  /** What is sent instead of `reply`; `from` is null over TCP. */
+  /** Sent instead of `reply`; `from` is null over TCP. */
   readonly send?: (reply: Buffer, query: Buffer, from: RemoteInfo | null) => readonly Buffer[]
   /** Over TCP the connection is closed after so many octets. */
   readonly cutTcp?: number

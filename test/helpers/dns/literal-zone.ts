@@ -8,7 +8,7 @@ import {
 } from '../../../src/domains/zone/zone-records.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 
-/** The text of a key as large as ours. */
+/** A text as long as the record of our keys. */
 export const largeKey = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`
 
 const records: readonly (readonly [name: string, data: RecordData])[] = [
@@ -23,7 +23,7 @@ const records: readonly (readonly [name: string, data: RecordData])[] = [
   ['large.z.test', { type: 'TXT', text: 'x'.repeat(2000) }],
 ]
 
-/** `serial` may change under way. */
+/** `serial` may change during a transfer. */
 export function literalZone(readSerial: () => number = () => 7): ServiceZone {
   const settings = {
     zone: 'z.test',

@@ -1,8 +1,8 @@
 /**
- * The world as a resolver sees it, over the true wire, which a test changes as it goes on: names
- * with their records, and CNAMEs that are followed.
+ * A zone over the real wire that a test changes as it goes on: names with their records, and CNAMEs that are
+ * followed.
  *
- *     const world = await livingZone(t)
+ *     const world = await mutableZone(t)
  *     const app = await testDaemon(t, { zone: 'dns.servers', settings: { dns: { servers: [world.address] } } })
  *     world.set('dkim1._domainkey.c.test', { CNAME: 'elsewhere.test' })
  *     world.set('posthorn.c.test', 'SERVFAIL')

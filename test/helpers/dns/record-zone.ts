@@ -1,9 +1,8 @@
 /**
- * A resolver of records whose zone is a literal: name, type, records.
+ * A record resolver with a literal zone: name, type, records.
  *
- * `'b.test': { TXT: ['v=spf1 -all'], A: ['192.0.2.1'], MX: [[10, 'mx.b.test']] }`;
- * `'broken.test': 'SERVFAIL'`, for one question alone `{ TXT: 'SERVFAIL' }`; `'silence'` never
- * answers. A name that is not there does not exist.
+ * `'b.test': { TXT: ['v=spf1 -all'], A: ['192.0.2.1'], MX: [[10, 'mx.b.test']] }`; `'broken.test': 'SERVFAIL'`, for
+ * one type `{ TXT: 'SERVFAIL' }`; `'silence'` never answers. A name that is absent does not exist.
  */
 import type { LookupResult, RecordResolver } from '../../../src/platform/dns/resolver.js'
 
@@ -21,7 +20,7 @@ export interface ZoneRecords {
 }
 
 export interface RecordZoneResolver extends RecordResolver {
-  /** Every question asked so far, as `TXT b.test`. */
+  /** All questions so far, as `TXT b.test`. */
   readonly asked: readonly string[]
 }
 

@@ -1,9 +1,9 @@
 /**
- * A resolver whose zone is a literal.
+ * A resolver with a literal zone.
  *
- * `'b.test': { mx: [[10, 'mx.b.test']] }`, `'mx.b.test': { addresses: ['192.0.2.1'] }`;
- * `'null.test': { mx: [[0, '']] }`; `'broken.test': 'failure'`, for one question alone
- * `{ mx: 'failure' }`; `TXT`, `PTR` and `CNAME` in the same way. A name that is not there does not exist.
+ * `'b.test': { mx: [[10, 'mx.b.test']] }`, `'mx.b.test': { addresses: ['192.0.2.1'] }`; `'null.test': { mx: [[0, '']]
+ * }`; `'broken.test': 'failure'`, for one type `{ mx: 'failure' }`; `TXT`, `PTR` and `CNAME` in the same way. A name
+ * that is absent does not exist.
  */
 import type {
   LookupResult,
@@ -24,7 +24,7 @@ export interface ZoneName {
 export type Zone = Readonly<Record<string, ZoneName | 'failure'>>
 
 export interface ZoneResolver extends Resolver, RecordResolver {
-  /** Every question asked so far, as `MX b.test`, `ADDR mx.b.test`. */
+  /** All questions so far, as `MX b.test`, `ADDR mx.b.test`. */
   readonly asked: readonly string[]
 }
 

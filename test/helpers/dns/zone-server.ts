@@ -16,17 +16,17 @@ import { seedDatabase } from '../database/seed-data.js'
 
 export const ZONE = 'mail.service.test'
 
-export interface Opened {
+export interface ZoneServer {
   readonly database: Database
   readonly listener: ZoneListener
   readonly port: number
   readonly errors: readonly unknown[]
   readonly serial: () => number
-  /** Where a key of a.test lies, and its text. */
+  /** Where the key of a.test is served, and its text. */
   readonly key: { readonly name: string; readonly text: string }
 }
 
-export async function openZoneServer(t: Test, notify: readonly string[] = [], host = '127.0.0.1'): Promise<Opened> {
+export async function openZoneServer(t: Test, notify: readonly string[] = [], host = '127.0.0.1'): Promise<ZoneServer> {
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await seedDatabase(database)
   const text = `[service]\npublic_addresses = ["192.0.2.1", "2001:db8::1"]\n[dns]\nnameservers = ["ns.${ZONE}"]\n`

@@ -1,4 +1,4 @@
-/** Holds answers against the schemas that their routes document. */
+/** Checks answers against the schemas that their routes document. */
 import type { Route } from '../../../src/api/http/route.js'
 import type { RestAnswer } from './rest-client.js'
 

@@ -1,9 +1,8 @@
 /**
- * Values for a schema, most of them right, many of them wrong somewhere: what fast-check
- * feeds to the REST door.
+ * Values for a schema, most of them valid, many of them wrong somewhere: input of fast-check for the REST API.
  *
- * Works on the JSON schema of a zod schema's input side; at every place of the value some
- * other JSON may stand instead.
+ * Works on the JSON schema of a zod schema's input side; at every place of the value some other JSON may stand
+ * instead.
  */
 import fc from 'fast-check'
 import { z } from 'zod'
@@ -24,7 +23,7 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-/** `words`: strings that have a meaning to the door, so that some values get far. */
+/** `words`: strings that have a meaning to the API, so that some values get far. */
 export function arbitraryOf(schema: z.ZodType, words: readonly string[]): fc.Arbitrary<unknown> {
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema
   return arbitrary(root, { defs: root.$defs ?? {}, root, words, depth: 0 })

@@ -1,4 +1,4 @@
-/** A workspace with one of everything that the daemon's routes can make. */
+/** A workspace with one of everything that the API can create. */
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
@@ -11,7 +11,7 @@ export interface Populated {
   readonly names: readonly string[]
 }
 
-/** Bodies of requests that make something; `secret` is a word of this workspace alone. */
+/** Bodies of requests that create something; `secret` is a word of this workspace alone. */
 const makings = (domain: string, secret: string, workspaceId: string, soon: string) => [
   ['/v1/emails', { from: `app@${domain}`, to: `${secret}@b.test`, subject: secret, text: secret, scheduled_for: soon }],
   ['/v1/suppressions', { email: `gone.${secret}@b.test` }],

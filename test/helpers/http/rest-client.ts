@@ -1,4 +1,4 @@
-/** Requests to the REST door of a test daemon: real HTTPS, its certificate verified. */
+/** Requests to the API of a test daemon: real HTTPS, its certificate verified. */
 import type { Test } from 'tap'
 import { Agent, request } from 'undici'
 import type { Daemon } from '../../../src/daemon/daemon.js'
@@ -15,11 +15,11 @@ export interface RestAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  /** Of a JSON body. */
+  /** The parsed JSON body. */
   readonly json: <T = Json>() => T
 }
 
-/** What a test reads out of an answer: it knows the shape that it expects. */
+/** The part of an answer that a test reads: it knows the shape that it expects. */
 export interface Json {
   readonly [key: string]: Json
 }

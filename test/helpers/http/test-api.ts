@@ -1,6 +1,6 @@
 /**
- * The REST door alone, on real sockets, with routes of a test: no database behind it, and
- * times short enough to be waited for.
+ * The REST listener alone, on real sockets, with routes of a test: no database behind it, and time limits short
+ * enough to wait for.
  */
 
 import { pino } from 'pino'
@@ -28,7 +28,7 @@ import { openSpool, type Spool } from '../../../src/platform/spool-file.js'
 import { type Certificate, createSelfSigned } from '../certificates.js'
 import { networks } from '../config-values.js'
 import { temporaryFolder } from '../database/database.js'
-import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
+import { openWire, type Wire, type WireAddress, type WireAnswer } from './wire.js'
 
 export interface TestApiOptions {
   readonly listen?: readonly ApiEndpoint[]
@@ -43,22 +43,22 @@ export interface TestApiOptions {
   readonly requests?: number
   readonly unauthenticatedRequests?: number
   readonly memory?: MemoryBudget
-  /** Of bodies, for each workspace. */
+  /** Memory for bodies of each workspace. */
   readonly share?: number
   readonly pace?: Partial<BodyPace>
-  /** Of large answers. */
+  /** Memory for large answers. */
   readonly answers?: MemoryBudget
   readonly unread?: MemoryBudget
   readonly answerLimit?: number
   readonly spoolFolder?: string
-  /** Until what is left of one goes to a file. */
+  /** Milliseconds until the unread rest of an answer goes to a file. */
   readonly answerMoment?: number
-  /** Of a piece of an answer in pieces. */
+  /** Milliseconds for a piece of a streamed answer. */
   readonly streamPatience?: number
   readonly hasRoom?: () => boolean
   readonly probe?: () => Promise<void>
   readonly clock?: () => number
-  /** Asked for every key; throws for one that is revoked by now. */
+  /** Called for every key; throws for a revoked one. */
   readonly keyCheck?: (secret: string) => void
   /** False: it has no routes yet. */
   readonly serving?: boolean
@@ -70,11 +70,11 @@ export interface TestApi {
   readonly connections: Connections
   readonly certificate: Certificate
   readonly serve: () => void
-  /** Every line of the log, those for debugging too. */
+  /** All log lines, debug lines included. */
   readonly log: readonly LogLine[]
   /** A TLS connection to the first endpoint, or one to somewhere else. */
-  readonly connect: (where?: WirePlace) => Promise<Wire>
-  /** Of the endpoint at that place of the list. */
+  readonly connect: (where?: WireAddress) => Promise<Wire>
+  /** The endpoint at that place of the list. */
   readonly port: (at?: number) => number
   /** One request on a connection of its own. */
   readonly ask: (line: string, ...fields: readonly string[]) => Promise<WireAnswer>
@@ -86,10 +86,10 @@ export interface LogLine {
   readonly [key: string]: unknown
 }
 
-/** Lines that every client may bring. */
+/** Messages that every client may cause. */
 const clientMessages: ReadonlySet<string> = new Set(['request', 'a login failed', 'an API client was turned away'])
 
-/** What is worth a look: neither for debugging nor of a kind that every client may bring. */
+/** Log lines above debug, without those that every client may cause. */
 export function findFaults(log: readonly LogLine[]): readonly LogLine[] {
   return log.filter(({ level, msg }) => level > 20 && !clientMessages.has(msg))
 }
@@ -110,7 +110,7 @@ const keys: Readonly<Record<string, Principal>> = {
 }
 export const withKey = 'Authorization: Bearer ph_own'
 
-/** A route of a test: what it does not say does not matter to it. */
+/** A route of a test; absent parts do not matter to it. */
 export function testRoute<Query, Body>(
   spec: Partial<RouteSpec<Query, Body>> & Pick<RouteSpec<Query, Body>, 'method' | 'path' | 'run'>,
 ): Route {
@@ -167,7 +167,7 @@ export async function startTestApi(t: Test, options: TestApiOptions = {}): Promi
     if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port there')
     return endpoint.port
   }
-  const connect = (where: WirePlace = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
+  const connect = (where: WireAddress = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
   return {
     app,
     listener,
@@ -239,7 +239,7 @@ function refuseKey(): never {
   throw new Refusal('bad-credentials', 'the key is wrong or revoked')
 }
 
-/** `GET /v1/things` with fields; a body follows where the last of them begins with a line end. */
+/** `GET /v1/things` with fields; a body follows if the last of them begins with a line end. */
 export function request(line: string, ...fields: readonly string[]): string {
   return [`${line} HTTP/1.1`, 'Host: localhost', ...fields, '', ''].join('\r\n')
 }

@@ -1,4 +1,4 @@
-/** A connection to an HTTP server on which a test says what it likes, byte by byte, and reads whole answers. */
+/** A connection to an HTTP server on which a test sends any bytes and reads complete answers. */
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type SecureVersion } from 'node:tls'
 import type { Test } from 'tap'
@@ -13,22 +13,22 @@ export interface WireAnswer {
 export interface Wire {
   readonly socket: Socket
   readonly send: (data: string | Buffer) => void
-  /** The next whole answer; rejects when the connection ends before. `head`: it has no body whatever it says. */
+  /** The next complete answer; rejects when the connection ends before. `head`: it has no body whatever it says. */
   readonly answer: (head?: 'head') => Promise<WireAnswer>
-  /** Resolves when the other side has closed, however it did. */
+  /** Resolves when the other side has closed, in any way. */
   readonly closed: Promise<void>
 }
 
-export interface WirePlace {
+export interface WireAddress {
   readonly port?: number
   readonly path?: string
-  /** Trusted; absent: no TLS. */
+  /** Trusted certificate; absent: no TLS. */
   readonly ca?: string
   readonly maxVersion?: SecureVersion
 }
 
 /** Resolves once connected, TLS included. */
-export async function openWire(t: Test, { port, path, ca, maxVersion }: WirePlace): Promise<Wire> {
+export async function openWire(t: Test, { port, path, ca, maxVersion }: WireAddress): Promise<Wire> {
   const where = path === undefined ? { host: '127.0.0.1', port: port ?? 0 } : { path }
   const socket =
     ca === undefined
@@ -47,10 +47,10 @@ export async function openWire(t: Test, { port, path, ca, maxVersion }: WirePlac
 
 class AnswerReader {
   private received = Buffer.alloc(0)
-  /** What came after it: put together when there is enough of it. */
+  /** Received later; joined when there is enough of it. */
   private more: Buffer[] = []
   private size = 0
-  /** Bytes before which there is no whole answer. */
+  /** Bytes before which there is no complete answer. */
   private needed = 0
   private ended = false
   private look: () => void = () => undefined

@@ -1,4 +1,4 @@
-/** The form of a message's lines, in one go. */
+/** The form of a message's lines, checked in one go. */
 import { checkLinesInSteps, type LineCheck, type LineLimits } from '../../../src/mail/line-check.js'
 
 export function checkForm(raw: Buffer, limits: LineLimits): LineCheck {

@@ -1,6 +1,6 @@
 /**
- * Messages signed with tags of the test's own choice: what our signer never writes and a
- * stranger's does. rsa-sha256 or ed25519-sha256, a relaxed header, one line.
+ * Messages signed with any tags: also what our signer never writes and another one may. rsa-sha256 or ed25519-sha256,
+ * a relaxed header, one line.
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { canonicalizeField, hashRelaxedBody } from '../../../src/domains/dkim/canonical.js'
@@ -28,12 +28,12 @@ export function ed25519Key(): TestKey {
 export interface SignatureTags {
   readonly domain: string
   readonly selector?: string
-  /** Whole further tags, as `i=@x.test; q=http`. */
+  /** Further complete tags, as `i=@x.test; q=http`. */
   readonly more?: string
   readonly names?: string
   readonly bodyHash?: string
   readonly algorithm?: string
-  /** Of a body that both ways leave as it is. */
+  /** For a body that both canonicalizations leave unchanged. */
   readonly canonicalization?: 'relaxed/relaxed' | 'relaxed/simple'
 }
 

@@ -1,4 +1,4 @@
-/** A message that went out, without the one field of it that is each recipient's own; throws where that is not on top. */
+/** A sent message without its one field that differs for each recipient; throws if that field is not on top. */
 const field = /^X-Posthorn-Reference: [a-z2-7]{42}\r\n/
 
 export function withoutReference(raw: Buffer): Buffer {

@@ -1,4 +1,4 @@
-/** Somebody else's server as a child of the test: it has ended when the test has. */
+/** A server of another project as a child process; it ends with the test. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -9,7 +9,7 @@ export interface ChildServer {
   readonly signal: (name: NodeJS.Signals) => void
   /** Resolves to the first line of its output that has `words`, counted from line `since`. */
   readonly waitForLine: (words: string, since?: number) => Promise<string>
-  /** How many lines it has said. */
+  /** The number of lines of its output. */
   readonly lines: () => number
 }
 
@@ -37,7 +37,7 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
   return { signal: (name) => void child.kill(name), waitForLine, lines: () => lines.length }
 }
 
-/** Of TCP; nobody else here listens on UDP. */
+/** A free TCP port; no other program here listens on UDP. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

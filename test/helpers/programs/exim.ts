@@ -1,10 +1,8 @@
 /**
- * Exim, unpacked beside the machine's packages by scripts/test: its package cannot be installed
- * where Postfix is.
+ * Exim, unpacked beside the machine's packages by scripts/test: its package cannot be installed where Postfix is.
  *
- * Everything goes to one MX port from 127.0.0.3, over STARTTLS or not at all, while `sendmail`
- * waits for it. The user as whom Debian's Exim runs exists in a mount namespace alone, so only
- * root can start it.
+ * Everything goes to one MX port from 127.0.0.3, over STARTTLS or not at all, while `sendmail` waits for it. The user
+ * of Debian's Exim exists in a mount namespace alone, so only root can start it.
  */
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +16,7 @@ const user = 9025
 
 export interface Exim {
   readonly deliver: (from: string, to: string, message: Buffer | string) => Promise<ProgramResult>
-  /** What it has said until now. */
+  /** Its log so far. */
   readonly log: () => string
 }
 
@@ -48,7 +46,7 @@ export function eximToMx(t: Test, port: number): Exim {
   }
 }
 
-/** Libraries that the machine lacks lie beside it. */
+/** Libraries that the machine lacks are beside it. */
 const asItself = `mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group
 LD_LIBRARY_PATH=$(echo "\${1%/sbin/*}"/lib/*-linux-gnu) exec "$@"`
 

@@ -1,9 +1,8 @@
 /**
- * Knot as the DNS server of a test: a child of its own on loopback, over UDP and TCP.
+ * Knot as the DNS server of a test: a child process on loopback, over UDP and TCP.
  *
- * One zone is the root, so that whatever is not in it does not exist. The domains of `broken`
- * are zones that it cannot load: it answers SERVFAIL for all that is in them. Or it is a secondary of
- * somebody's zone, which it copies.
+ * One zone is the root, so that any other name does not exist. The domains of `broken` are zones that it cannot load:
+ * it answers SERVFAIL for all names in them. Or it is a secondary of another server's zone, which it transfers.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,11 +13,11 @@ import { type ChildServer, childServer, freePort } from './child-server.js'
 export interface Knot {
   /** For `dns.servers`. */
   readonly address: string
-  /** Puts these records in the place of the former ones. */
+  /** Replaces the records. */
   readonly publish: (records: readonly string[]) => Promise<void>
 }
 
-export interface KnotPlace {
+export interface KnotAddress {
   readonly host: string
   readonly port: number
 }
@@ -28,7 +27,7 @@ export async function startKnot(
   t: Test,
   records: readonly string[],
   broken: readonly string[] = [],
-  place: KnotPlace | null = null,
+  place: KnotAddress | null = null,
 ): Promise<Knot> {
   const home = temporaryFolder(t)
   const { host, port } = place ?? { host: '127.0.0.1', port: await freePort() }
@@ -59,7 +58,7 @@ export interface Secondary {
   readonly waitForSerial: (serial: number) => Promise<unknown>
 }
 
-/** It must listen at `port`, because the primary must know where to tell it of changes. */
+/** It must listen at `port`, because the primary must know where to send NOTIFY. */
 export async function startSecondary(t: Test, port: number, zone: string, primary: number): Promise<Secondary> {
   const home = temporaryFolder(t)
   const from = `remote:\n  - id: primary\n    address: 127.0.0.1@${primary}\n`
@@ -69,7 +68,7 @@ export async function startSecondary(t: Test, port: number, zone: string, primar
   return { port, waitForSerial: (serial) => child.waitForLine(`-> ${serial}`) }
 }
 
-function startKnotServer(t: Test, home: string, { host, port }: KnotPlace, rest: string): Promise<ChildServer> {
+function startKnotServer(t: Test, home: string, { host, port }: KnotAddress, rest: string): Promise<ChildServer> {
   const file = join(home, 'knot.conf')
   const settings = `server:
     rundir: ${home}

@@ -1,9 +1,9 @@
 /**
- * A Postfix of its own below a folder, that relays to Posthorn; the machine's is not touched.
+ * A Postfix instance below a folder that relays to Posthorn; the machine's is not touched.
  *
- * To the submission port: mail for `…@sink.test` goes over plain SMTP from 127.0.0.2, without
- * AUTH; mail for tls@sink.test over verified TLS with AUTH PLAIN. To the MX port all goes from
- * 127.0.0.2 over STARTTLS with a verified certificate, or not at all. Only root can start it.
+ * To the submission port: mail for `…@sink.test` goes over plain SMTP from 127.0.0.2, without AUTH; mail for
+ * tls@sink.test over verified TLS with AUTH PLAIN. To the MX port all goes from 127.0.0.2 over STARTTLS with a
+ * verified certificate, or not at all. Only root can start it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -47,9 +47,9 @@ async function start(t: Test, port: number, settings: string): Promise<Postfix> 
   await runProgram(['sh', '-c', makeFolders, home])
   writeFileSync(join(config, 'main.cf'), mainCf(home, port, settings))
   writeFileSync(join(config, 'master.cf'), masterCf)
-  // Of a file that was just changed, Postfix waits until nobody seems to be at it any more.
+  // Postfix waits with a file that was just changed until it seems complete.
   utimesSync(join(config, 'main.cf'), 0, 0)
-  // Its log needs a pipe; what Node.js gives a child is a socket.
+  // Its log needs a pipe; Node.js gives a child a socket.
   const script = 'postfix -c "$0" start-fg 2>&1 | cat'
   const child = spawn('sh', ['-c', script, config], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => stop(child, join(home, 'spool/pid/master.pid')))
@@ -59,8 +59,8 @@ async function start(t: Test, port: number, settings: string): Promise<Postfix> 
 }
 
 /**
- * What `postfix start` would make itself, in half a second. The last file tells it
- * not to. Maildrop and public are where sendmail, which is setgid, comes in.
+ * What `postfix start` would make itself, in half a second. The last file keeps it from doing so. Maildrop and public
+ * are where sendmail, which is setgid, writes.
  */
 const makeFolders = `umask 022 && cd "$0" && mkdir etc lib spool && chown postfix lib && cd spool && mkdir pid
 queues='active bounce corrupt defer deferred flush hold incoming private saved trace'
@@ -78,7 +78,7 @@ async function waitUntilStarted(child: ChildProcess, log: string[]): Promise<voi
   }
 }
 
-/** The master ends its children; the shell ends when all of them have let go of the pipe. */
+/** The master ends its children; the shell ends when all of them have closed the pipe. */
 async function stop(child: ChildProcess, pidFile: string): Promise<void> {
   if (child.exitCode !== null) return
   const ended = once(child, 'exit')

@@ -1,8 +1,8 @@
 /**
- * Debian's rspamd as a child process: one worker on a free port of loopback, its files in a
- * folder of the test, no Redis, and DNS that answers nobody.
+ * Debian's rspamd as a child process: one worker on a free port of loopback, its files in a folder of the test, no
+ * Redis, and DNS without answers.
  *
- * Known limit: another program may take the port between our look and its start.
+ * Known limit: another program may bind the port between the search for it and the start.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../database/database.js'
 import { waitUntil } from '../wait-until.js'
 
 export interface RspamdPeer {
-  /** Of its worker. */
+  /** The port of its worker. */
   readonly url: string
   /** Ends it now; else it ends with the test. */
   readonly end: () => Promise<void>
@@ -24,12 +24,12 @@ export async function rspamdPeer(t: Test): Promise<RspamdPeer> {
   const folder = temporaryFolder(t)
   const port = await freePort()
   const config = join(folder, 'rspamd.conf')
-  // The list that it ships takes it up to half a minute to compile, each time anew in a new folder.
+  // The list that it ships takes up to half a minute to compile, each time anew in a new folder.
   writeFileSync(join(folder, 'tld.dat'), 'test\ncom\n')
   writeFileSync(config, configuration(folder, port))
   // As root it refuses to run without a user to become, or without -i.
   const words = ['-f', '-i', '-c', config, `--var=DBDIR=${folder}`]
-  // A group of its own: it takes seconds to end its worker in good order, and nobody waits for that here.
+  // A process group of its own: an orderly end takes seconds, and no test waits for it.
   const child = spawn('rspamd', words, { stdio: 'ignore', detached: true })
   const ended = once(child, 'exit')
   const end = async (): Promise<void> => {

@@ -1,11 +1,11 @@
 /**
- * What `strace -f` wrote, as calls with the lines on which they began and ended.
+ * The output of `strace -f`, as calls with the lines on which they began and ended.
  *
- * The tracer sees one event at a time, so the order of its lines is the order of causes: a
- * call that begins because another one has ended stands below that one's end.
+ * The tracer sees one event at a time, so the order of its lines is the order of causes: a call that begins because
+ * another one has ended stands below the end of that one.
  */
 export interface SystemCall {
-  /** Name and arguments; what a call reads stands in it once it has ended. */
+  /** Name and arguments; data that a call reads is there once it has ended. */
   readonly text: string
   readonly begun: number
   readonly ended: number

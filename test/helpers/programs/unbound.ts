@@ -1,6 +1,6 @@
 /**
- * Unbound as the resolver of a test: it asks the servers that it is told of, and mixes the case of letters to
- * see whether questions come back as they were.
+ * Unbound as the resolver of a test: it asks the given servers, with mixed case in names to see whether questions are
+ * echoed.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

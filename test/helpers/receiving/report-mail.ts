@@ -1,8 +1,8 @@
-/** Reports as messages: written from lines, read, shown in short. */
+/** Reports as messages: built from lines, parsed, summarized. */
 import { readReport } from '../../../src/receiving/reports/read-report.js'
 import type { Bounce, Report } from '../../../src/receiving/reports/report.js'
 
-export const returned = [
+export const returnedHeader = [
   'Return-Path: <bounce+k3y@mail.app.test>',
   'From: Shop <shop@app.test>',
   'To: lena@mill.test',
@@ -10,12 +10,12 @@ export const returned = [
   'Subject: Your order',
 ]
 
-export function mail(header: readonly string[], body: readonly string[]): Report {
+export function readMail(header: readonly string[], body: readonly string[]): Report {
   return readReport(Buffer.from([...header, '', ...body, ''].join('\r\n')))
 }
 
-/** multipart/report out of `type` and lines. */
-export function multipart(
+/** A multipart/report of the given parts. */
+export function readMultipart(
   parts: readonly (readonly [type: string, ...lines: readonly string[]])[],
   type = 'multipart/report',
 ): Report {
@@ -25,7 +25,7 @@ export function multipart(
     `Content-Type: ${type}; boundary="frontier"`,
   ]
   const body = parts.flatMap(([contentType, ...lines]) => ['--frontier', `Content-Type: ${contentType}`, '', ...lines])
-  return mail(header, [...body, '--frontier--'])
+  return readMail(header, [...body, '--frontier--'])
 }
 
 export function bouncesOf(report: Report): readonly Bounce[] {
@@ -33,7 +33,7 @@ export function bouncesOf(report: Report): readonly Bounce[] {
 }
 
 /** The first bounce as `recipient kind reason status`. */
-export function brief(report: Report): string {
+export function summarizeBounce(report: Report): string {
   const [first] = bouncesOf(report)
   if (first === undefined) return report.type
   return `${first.recipient} ${first.kind} ${first.reason} ${first.status ?? '-'}`

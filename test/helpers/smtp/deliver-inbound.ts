@@ -1,8 +1,8 @@
 /**
- * Mail as another server brings it to the MX listener of a test daemon.
+ * Mail as another server delivers it to the MX listener of a test daemon.
  *
- *     const reply = await bring(t, app, { to: ['info@home.test'], raw: letter({ from: 'ann@b.test' }) })
- *     const email = await processed(app, idOfReply(reply))
+ *     const reply = await deliverInbound(t, app, { to: ['info@home.test'], raw: inboundText({ from: 'ann@b.test' }) })
+ *     const email = await waitUntilProcessed(app, idOfReply(reply))
  */
 import type { Test } from 'tap'
 import type { TestDaemon } from '../daemon/test-daemon.js'
@@ -12,7 +12,7 @@ import { type Dialogue, dial } from './smtp-dialogue.js'
 export type InboundRecord = Readonly<Record<string, unknown>>
 
 export interface InboundMessage {
-  /** Envelope; empty: the null sender. */
+  /** Envelope sender; empty: the null sender. */
   readonly from?: string
   readonly to: readonly string[]
   readonly helo?: string
@@ -58,14 +58,14 @@ export function inboundText({
   return [...header, 'Date: Sat, 21 Nov 2026 12:00:00 +0000', '', 'How do you do?', ''].join('\r\n')
 }
 
-/** Throws where the message was refused. */
+/** Throws if the message was refused. */
 export function idOfReply(reply: string): string {
   const id = /^250 2\.0\.0 Ok: queued as ([0-9a-f-]{36})$/.exec(reply)?.[1]
   if (id === undefined) throw new Error(`refused: ${reply}`)
   return id
 }
 
-/** The record as the API shows it, once it was looked at. */
+/** The record as the API shows it, once it was processed. */
 export async function waitUntilProcessed(app: TestDaemon, id: string, key = app.key): Promise<InboundRecord> {
   return waitUntil(`${id} is processed`, async () => {
     const answer = await app.rest('GET', `/v1/inbound/${id}`, { key })

@@ -1,15 +1,14 @@
 /**
- * An SMTP server on loopback that answers from a script and keeps what it takes.
+ * An SMTP server on loopback that replies from a script and keeps the messages that it accepts.
  *
  *     const sink = await openSink({ script: { rcpt: '550 5.1.1 no such user' } })
- *     …
  *     await sink.until(() => sink.messages.length === 2)
  *     await sink.close()
  *
- * Each stage of the script is a reply (without its CRLF; it may hold several lines), `hang`
- * (never answers), `drop` (closes), `reset` (sends RST), or a function that gives one of
- * these, at once or later. What the script does not mention is answered as a friendly server
- * would. 421 closes the connection. Messages are kept byte for byte, dots unstuffed.
+ * Each stage of the script is a reply (without its CRLF; it may have several lines), `hang` (never replies), `drop`
+ * (closes), `reset` (sends RST), or a function that returns one of these, at once or later. A stage that the script
+ * does not name is answered as by a friendly server. 421 closes the connection. Messages are kept byte for byte, dots
+ * unstuffed.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
@@ -19,11 +18,11 @@ import { SinkSession } from './sink-session.js'
 export type SinkAnswer = string | 'hang' | 'drop' | 'reset'
 
 export interface SinkCommand {
-  /** The line as it came; empty for the banner and the end of a message. */
+  /** The line as received; empty for the banner and the end of a message. */
   readonly line: string
-  /** Connections before this one. */
+  /** Number of connections before this one. */
   readonly connection: number
-  /** Messages taken on this connection so far. */
+  /** Messages accepted on this connection so far. */
   readonly taken: number
 }
 
@@ -50,18 +49,18 @@ export interface SinkOptions {
   /** STARTTLS is offered when a certificate is given; `implicit`: TLS from the start. */
   readonly certificate?: Certificate
   readonly implicit?: boolean
-  /** `garbage`: answers the handshake with noise; `tls1.0`: speaks nothing newer. */
+  /** `garbage`: answers the handshake with noise; `tls1.0`: supports nothing newer. */
   readonly broken?: 'garbage' | 'tls1.0'
   readonly port?: number
 }
 
 export interface SinkMessage {
-  /** As it came: `<a@b.test> SIZE=12`. */
+  /** As received: `<a@b.test> SIZE=12`. */
   readonly mailFrom: string
   readonly rcptTo: readonly string[]
   readonly raw: Buffer
   readonly tls: string | null
-  /** Connections before the one that brought it. */
+  /** Number of connections before the one that brought it. */
   readonly connection: number
 }
 
@@ -75,11 +74,11 @@ export class ScriptedSink {
   readonly messages: SinkMessage[] = []
   /** Command lines of all connections, in order. */
   readonly commands: string[] = []
-  /** Connections that were made, that are open, that were open at once at the most. */
+  /** Connections in total, open now, and the largest number open at once. */
   connections = 0
   open = 0
   mostOpen = 0
-  /** Commands that came together with the one before them. */
+  /** Commands that arrived together with the one before them. */
   pipelined = 0
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
@@ -98,7 +97,7 @@ export class ScriptedSink {
     await once(this.server, 'listening')
   }
 
-  /** Resolves once `condition` holds; it is looked at whenever something happens here. */
+  /** Resolves once `condition` holds; it is checked at every event. */
   async waitUntil(condition: () => boolean): Promise<void> {
     while (!condition()) await new Promise<void>((resolve) => this.waiting.add(resolve))
   }
@@ -122,7 +121,7 @@ export class ScriptedSink {
     for (const socket of this.sockets) socket.end()
   }
 
-  /** Says `line` on every connection, asked or not. */
+  /** Sends `line` on every connection. */
   broadcast(line: string): void {
     for (const socket of this.sockets) socket.write(`${line}\r\n`)
   }

@@ -1,4 +1,4 @@
-/** What the wire side of delivery needs to speak to a scripted sink. */
+/** What the SMTP client of delivery needs to talk to a scripted sink. */
 
 import type { Host } from '../../../src/delivery/hosts/destination.js'
 import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
@@ -15,7 +15,7 @@ import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
 import type { Clock } from '../../../src/platform/clock.js'
 import { createDialer } from '../../../src/platform/dialer.js'
 
-/** A signal that never strikes. */
+/** A signal that never aborts. */
 export const never = new AbortController().signal
 
 export function hostAt({ port }: { readonly port: number }, over: Partial<Host> = {}): Host {
@@ -37,7 +37,7 @@ export function outbound(raw: string | readonly Buffer[], over: Partial<Outbound
   }
 }
 
-/** `impatient`: timeouts that a test wants short; all others stay long, so that a slow machine fails nothing. */
+/** `impatient`: timeouts that a test needs short; all others stay long, so that a slow machine fails no test. */
 export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: string): SmtpClientDeps {
   return {
     dialer: createDialer(authorities),

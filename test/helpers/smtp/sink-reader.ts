@@ -1,4 +1,4 @@
-/** What an SMTP server reads: command lines, and after DATA a message up to its lone dot. */
+/** The input of an SMTP server: command lines, and after DATA a message up to its lone dot. */
 export type SinkUnit =
   | { readonly kind: 'line'; readonly line: string }
   | { readonly kind: 'message'; readonly raw: Buffer }
@@ -7,11 +7,11 @@ const END = Buffer.from('\r\n.\r\n')
 
 export class SinkReader {
   private bytes: Buffer = Buffer.alloc(0)
-  /** Of a message that has not ended: parts before `#bytes`. */
+  /** Parts of the unfinished message, before `bytes`. */
   private parts: Buffer[] = []
   private inMessage = false
 
-  /** Gives the number of command lines that ended in `chunk`. */
+  /** Returns the number of command lines that ended in `chunk`. */
   add(chunk: Buffer): number {
     this.bytes = this.bytes.length === 0 ? chunk : Buffer.concat([this.bytes, chunk])
     return this.inMessage ? 0 : chunk.toString('latin1').split('\r\n').length - 1
@@ -38,7 +38,7 @@ export class SinkReader {
   private message(): SinkUnit | null {
     const end = this.bytes.indexOf(END)
     if (end === -1) {
-      // All but what may be the beginning of the end is set aside, so that no byte is searched twice.
+      // All but the possible beginning of the end is set aside, so that no byte is searched twice.
       const kept = Math.max(0, this.bytes.length - END.length + 1)
       this.parts.push(this.bytes.subarray(0, kept))
       this.bytes = this.bytes.subarray(kept)

@@ -1,4 +1,4 @@
-/** One connection of the scripted sink: commands in, answers of the script out. */
+/** One connection of the scripted sink: commands in, replies of the script out. */
 import type { Socket } from 'node:net'
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { ScriptedSink, SinkStage } from './scripted-sink.js'
@@ -40,7 +40,7 @@ export class SinkSession {
     })
   }
 
-  /** One command at a time, in the order in which they came. */
+  /** One command at a time, in order of arrival. */
   private async work(): Promise<void> {
     if (this.busy) return
     this.busy = true
@@ -137,7 +137,7 @@ export class SinkSession {
     return lines.map((line, index) => `250${index === lines.length - 1 ? ' ' : '-'}${line}`).join('\r\n')
   }
 
-  /** Answers by the script, else `friendly`; gives the first digit of what was said, 0 where nothing was. */
+  /** Replies by the script, else with `friendly`; returns the first digit of the reply, 0 without one. */
   private async answer(stage: SinkStage, line: string, friendly: string): Promise<number> {
     const scripted = this.sink.options.script?.[stage] ?? friendly
     const question = { line, connection: this.number, taken: this.taken }

@@ -1,8 +1,8 @@
 /**
- * A raw SMTP client for tests: sends exactly the bytes it is given, reads whole replies.
+ * A raw SMTP client for tests: sends exactly the bytes it is given, reads complete replies.
  *
- * A reply is its lines joined by `\n`, without line ends; a connection that the server has
- * closed reads as `closed`. Nothing is sent, answered or corrected on its own.
+ * A reply is its lines joined by a line feed, without line ends; a connection that the server has closed reads as
+ * `closed`. Nothing is sent, answered or corrected on its own.
  */
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
@@ -22,7 +22,7 @@ export interface Dialogue {
   waitForClose(): Promise<void>
   /** Ends our side. */
   end(): void
-  /** Breaks the connection off: with a reset, or inside TLS without a goodbye. */
+  /** Aborts the connection: with a reset, or inside TLS without a close_notify. */
   reset(): void
 }
 
@@ -118,7 +118,7 @@ function dialogue(first: Socket | TLSSocket): Dialogue {
   }
 }
 
-/** Offset after the last line of the first reply; 0: it is not all there. */
+/** Offset after the last line of the first reply; 0: it is incomplete. */
 function endOfReply(text: string): number {
   for (let at = 0; ; ) {
     const end = text.indexOf('\r\n', at)

@@ -1,4 +1,4 @@
-/** A client of rspamd, what it is asked, and what its answer weighs. */
+/** A client of rspamd, its input, and the weight of its answer. */
 import { pino } from 'pino'
 import {
   type CheckWithRspamd,
@@ -19,23 +19,23 @@ export const origin = {
   reverseName: 'mx.b.test',
 }
 
-export const question: RspamdRequest = {
+export const rspamdRequest: RspamdRequest = {
   id: 'in-1',
   raw: Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\nhello\r\n'),
   origin,
   recipients: ['info@a.test', 'sales@a.test'],
 }
 
-export interface Asking {
+export interface TestClient {
   readonly ask: CheckWithRspamd
   readonly log: readonly { readonly level: number; readonly msg: string; readonly [key: string]: unknown }[]
   readonly clock: { now: number }
 }
 
-export function clientOf(url: string, more: Partial<RspamdLimits> = {}): Asking {
-  const log: Asking['log'][number][] = []
+export function createClient(url: string, more: Partial<RspamdLimits> = {}): TestClient {
+  const log: TestClient['log'][number][] = []
   const clock = { now: 0 }
-  const write = (line: string): void => void log.push(JSON.parse(line) as Asking['log'][number])
+  const write = (line: string): void => void log.push(JSON.parse(line) as TestClient['log'][number])
   const deps = {
     url: new URL(url),
     clock: () => clock.now,
@@ -45,7 +45,7 @@ export function clientOf(url: string, more: Partial<RspamdLimits> = {}): Asking 
   return { ask: createRspamdClient(deps), log, clock }
 }
 
-export const verdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
+export const buildVerdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
   score: 0,
   requiredScore: 15,
   action: 'none',
@@ -53,9 +53,9 @@ export const verdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
   ...more,
 })
 
-/** Together with what we found ourselves. */
-export const total = (own: number, more: Partial<RspamdVerdict>): number =>
+/** Together with our own contributions. */
+export const sumPoints = (own: number, more: Partial<RspamdVerdict>): number =>
   sumScores([
     { name: 'OWN', score: own, description: '' },
-    ...collectRspamdContributions(own, verdict(more), defaultSpamThresholds),
+    ...collectRspamdContributions(own, buildVerdict(more), defaultSpamThresholds),
   ])

@@ -1,4 +1,4 @@
-/** Messages as spam rules and the classifier are given them. */
+/** Input of the spam rules and the classifier. */
 import type { SpamMessage } from '../../../src/spam/spam-message.js'
 
 export const emptyMessage: SpamMessage = {

@@ -105,7 +105,7 @@ const events = (database: Database, id: string): unknown[] =>
     )
     .map(({ data, ...row }) => ({ ...row, data: JSON.parse(data) as unknown }))
 
-t.test('what is enqueued is there as a whole, recipients in their order', async (t) => {
+t.test('an enqueued email is complete, with its recipients in their order', async (t) => {
   const { database } = await temporaryDatabase(t)
   const to = Array.from({ length: 20 }, (_, n) => `r${n}@b.test`)
   const { id, email } = await storeQueued(database, to, ['gone@b.test'])
@@ -144,7 +144,7 @@ t.test('tags are an object by name, whatever the name', async (t) => {
   t.same(JSON.stringify(toTagObject(toJson([{ name: '__proto__', value: 'x' }]))), '{"__proto__":"x"}')
 })
 
-t.test('each way to settle leaves its traces', async (t) => {
+t.test('each way to settle leaves its records', async (t) => {
   const { database } = await temporaryDatabase(t)
   const home = await storeQueued(database, [
     'taken@b.test',
@@ -220,7 +220,7 @@ t.test('each way to settle leaves its traces', async (t) => {
   ])
 })
 
-t.test('a complaint is never rolled over', async (t) => {
+t.test('a bounce never replaces a complaint', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit, attempted, email, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
   await commit(settleAccepted(attempted('one@b.test'), true))
@@ -230,7 +230,7 @@ t.test('a complaint is never rolled over', async (t) => {
   t.equal(detailsOfAnyWorkspace(database.read, id)?.status, 'complained')
 })
 
-t.test('only an answer counts as having reached a server', async (t) => {
+t.test('only a reply counts as having reached a server', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit, attempted, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
   const reached = (to: string): boolean =>
@@ -266,7 +266,7 @@ t.test('the database rolls up as the function does', async (t) => {
   t.pass('as asserted')
 })
 
-t.test('the story of an email is told to its workspace alone', async (t) => {
+t.test('the events of an email are shown to its own workspace only', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   await database.commit(writes)

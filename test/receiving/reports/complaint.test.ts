@@ -1,8 +1,8 @@
-/** Complaints (RFC 5965). */
+/** Complaints (feedback reports, RFC 5965). */
 
 import t from 'tap'
 import type { Report } from '../../../src/receiving/reports/report.js'
-import { mail, multipart, returned } from '../../helpers/receiving/report-mail.js'
+import { readMail, readMultipart, returnedHeader } from '../../helpers/receiving/report-mail.js'
 
 t.test('a complaint', async (t) => {
   const feedback = [
@@ -14,11 +14,11 @@ t.test('a complaint', async (t) => {
     'Original-Rcpt-To: lena@mill.test',
   ]
 
-  t.test('tells its type, recipients, return path and the header of the message', async (t) => {
-    const report = multipart([
+  t.test('gives its type, recipients, return path and the header of the message', async (t) => {
+    const report = readMultipart([
       ['text/plain', 'This is an abuse report.'],
       ['message/feedback-report', ...feedback],
-      ['message/rfc822', ...returned, '', 'Thank you.'],
+      ['message/rfc822', ...returnedHeader, '', 'Thank you.'],
     ])
     t.match(report, {
       type: 'complaint',
@@ -37,9 +37,9 @@ t.test('a complaint', async (t) => {
   })
 
   t.test('keeps its type whatever it is, and takes the return path from the message', async (t) => {
-    const report = multipart([
+    const report = readMultipart([
       ['message/feedback-report', 'Feedback-Type: Not-Spam', 'Version: 1'],
-      ['text/rfc822-headers', ...returned],
+      ['text/rfc822-headers', ...returnedHeader],
     ])
     t.match(report, {
       type: 'complaint',
@@ -49,13 +49,13 @@ t.test('a complaint', async (t) => {
     })
   })
 
-  t.test("may come as Hotmail's, or as Apple Mail's wish to be left alone", async (t) => {
-    const hotmail = mail(
+  t.test("may be Hotmail's, or Apple Mail's request to unsubscribe", async (t) => {
+    const hotmail = readMail(
       ['From: staff@hotmail.test', 'Subject: complaint about message from 192.0.2.9', 'Content-Type: message/rfc822'],
-      ['X-HmXmrOriginalRecipient: lena@mill.test', ...returned, '', 'Thank you.'],
+      ['X-HmXmrOriginalRecipient: lena@mill.test', ...returnedHeader, '', 'Thank you.'],
     )
     t.match(hotmail, { type: 'complaint', feedbackType: 'abuse', recipients: ['lena@mill.test'] })
-    t.match(mail(['From: lena@mill.test', 'Subject: unsubscribe', 'X-Apple-Unsubscribe: true'], ['Bye.']), {
+    t.match(readMail(['From: lena@mill.test', 'Subject: unsubscribe', 'X-Apple-Unsubscribe: true'], ['Bye.']), {
       type: 'complaint',
       feedbackType: 'opt-out',
     })
@@ -69,15 +69,15 @@ function multipartLines(type: string, ...parts: readonly (readonly string[])[]):
   return [`Content-Type: ${type}; boundary=edge`, '', ...body, '--edge--']
 }
 
-/** Header and body of a daemon's message. */
+/** Header and body of a message from a mail system. */
 function withParts(type: string, ...parts: readonly (readonly string[])[]): [readonly string[], readonly string[]] {
   const [contentType = '', , ...body] = multipartLines(type, ...parts)
   return [[...daemon, contentType], body]
 }
 
-t.test('a complaint that strikes its recipient out is for whom the message went to', async (t) => {
+t.test('a complaint with its recipient removed is for the recipient of the returned message', async (t) => {
   const complaint = (fields: readonly string[], ...reported: readonly string[]): Report =>
-    mail(
+    readMail(
       ...withParts(
         'multipart/report',
         ['message/feedback-report', 'Feedback-Type: abuse', 'Version: 0.1', ...fields],

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readReport } from '../../../src/receiving/reports/read-report.js'
 import type { Report } from '../../../src/receiving/reports/report.js'
-import { bouncesOf, mail } from '../../helpers/receiving/report-mail.js'
+import { bouncesOf, readMail } from '../../helpers/receiving/report-mail.js'
 
 const daemon = ['From: MAILER-DAEMON@relay.test', 'Subject: Returned mail']
 
@@ -12,7 +12,7 @@ function multipartLines(type: string, ...parts: readonly (readonly string[])[]):
   return [`Content-Type: ${type}; boundary=edge`, '', ...body, '--edge--']
 }
 
-/** Header and body of a daemon's message. */
+/** Header and body of a message from a mail system. */
 function withParts(type: string, ...parts: readonly (readonly string[])[]): [readonly string[], readonly string[]] {
   const [contentType = '', , ...body] = multipartLines(type, ...parts)
   return [[...daemon, contentType], body]
@@ -23,15 +23,15 @@ function status(to: string, diagnostic: string | null, code = '5.0.0'): readonly
   return ['', `Final-Recipient: rfc822; ${to}`, 'Action: failed', `Status: ${code}`, ...words]
 }
 
-/** One bounce of lena as `kind reason`, out of the fields of a delivery status. */
+/** One bounce of lena as `kind reason`, from the fields of a delivery status. */
 function ofFields(code: string, diagnostic: string): string {
   const [found] = bouncesOf(
-    mail(daemon, ['Reporting-MTA: dns; relay.test', ...status('lena@mill.test', diagnostic, code)]),
+    readMail(daemon, ['Reporting-MTA: dns; relay.test', ...status('lena@mill.test', diagnostic, code)]),
   )
   return `${found?.kind} ${found?.reason}${found?.recipientsFault === true ? ' dead' : ''}`
 }
 
-t.test('the class is that of the last answer, where it says that the matter passes', async (t) => {
+t.test('the class is that of the last reply, if it says that the matter is temporary', async (t) => {
   const table: readonly (readonly [code: string, diagnostic: string, found: string])[] = [
     ['5.0.0', '421 Host not reachable', 'temporary unreachable'],
     ['5.4.4', 'Name service error for name=mill.test type=MX: Host not found, try again', 'temporary dns'],
@@ -51,7 +51,7 @@ t.test('the class is that of the last answer, where it says that the matter pass
 t.test('the exit code of a mailer, or a comment of the status, is a diagnostic', async (t) => {
   const found = (code: string, line: string): string => {
     const fields = ['Final-Recipient: rfc822; lena@mill.test', 'Action: failed', `Status: ${code}`, line]
-    const [bounce] = bouncesOf(mail(daemon, fields))
+    const [bounce] = bouncesOf(readMail(daemon, fields))
     return `${bounce?.reason}`
   }
   t.equal(found('5.3.0', 'Diagnostic-Code: x-unix; 67'), 'bad-mailbox')
@@ -59,7 +59,7 @@ t.test('the exit code of a mailer, or a comment of the status, is a diagnostic',
   t.equal(found('5.0.0 (the mailbox is full)', 'X-Other: y'), 'mailbox-full')
 })
 
-t.test('a report that another message brings along is read', async (t) => {
+t.test('a report inside another message is read', async (t) => {
   const inner = [
     'From: MAILER-DAEMON@mill.test',
     'To: shop@app.test',
@@ -96,11 +96,11 @@ t.test('a report that another message brings along is read', async (t) => {
 
 t.test('a parameter at the beginning of a line belongs to the field before it', async (t) => {
   const body = ['--edge', 'Content-Type: text/plain', '', '<lena@mill.test>: user unknown', '--edge--']
-  const report = mail([...daemon, 'Content-Type: multipart/mixed;', 'boundary="edge"'], body)
+  const report = readMail([...daemon, 'Content-Type: multipart/mixed;', 'boundary="edge"'], body)
   t.match(bouncesOf(report), [{ recipient: 'lena@mill.test', reason: 'bad-mailbox' }])
 })
 
-/** What a server may say of one recipient; `dead` alone is its own fault. */
+/** Possible replies about one recipient; only `dead` is the recipient's own fault. */
 const fates = {
   dead: '550 5.1.1 user unknown',
   full: '552 5.2.2 mailbox full',
@@ -122,20 +122,20 @@ const report: fc.Arbitrary<readonly { readonly to: string; readonly fate: Fate }
 
 type Recipients = readonly { readonly to: string; readonly fate: Fate }[]
 
-/** How programs of the world write such a report. */
+/** Forms in which mail systems write such a report. */
 const shapes: Readonly<Record<string, (recipients: Recipients) => Report>> = {
   fields: (recipients) =>
-    mail(
+    readMail(
       daemon,
       recipients.flatMap(({ to, fate }) => status(to, fates[fate])),
     ),
   'fields without words, and a text with a line each': (recipients) => {
     const text = recipients.map(({ to, fate }) => (fate === 'silent' ? to : `${to}: ${fates[fate]}`))
     const fields = recipients.flatMap(({ to }) => status(to, null))
-    return mail(...withParts('multipart/report', ['text/plain', ...text], ['message/delivery-status', ...fields]))
+    return readMail(...withParts('multipart/report', ['text/plain', ...text], ['message/delivery-status', ...fields]))
   },
   qmail: (recipients) =>
-    mail(daemon, [
+    readMail(daemon, [
       'Hi. This is the qmail-send program at relay.test.',
       ...recipients.flatMap(({ to, fate }) => [
         '',
@@ -144,7 +144,7 @@ const shapes: Readonly<Record<string, (recipients: Recipients) => Report>> = {
       ]),
     ]),
   sendmail: (recipients) =>
-    mail(daemon, [
+    readMail(daemon, [
       '   ----- The following addresses had permanent fatal errors -----',
       ...recipients.map(({ to }) => `<${to}>`),
       '',
@@ -152,7 +152,7 @@ const shapes: Readonly<Record<string, (recipients: Recipients) => Report>> = {
       ...recipients.flatMap(({ to, fate }) => (fate === 'silent' ? [] : [`>>> RCPT To:<${to}>`, `<<< ${fates[fate]}`])),
     ]),
   Exim: (recipients) =>
-    mail(
+    readMail(
       [...daemon, `X-Failed-Recipients: ${recipients.map(({ to }) => to).join(', ')}`],
       [
         'This message was created automatically by mail delivery software.',
@@ -161,7 +161,7 @@ const shapes: Readonly<Record<string, (recipients: Recipients) => Report>> = {
     ),
 }
 
-t.test('of several recipients none bears the fault of another', async (t) => {
+t.test('no recipient gets the fault of another', async (t) => {
   for (const [shape, write] of Object.entries(shapes)) {
     t.test(shape, async () => {
       fc.assert(

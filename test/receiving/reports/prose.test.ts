@@ -1,10 +1,10 @@
-/** Bounces that were written for people alone, by families of mailers. */
+/** Bounces written for people only, by families of mail systems. */
 
 import t from 'tap'
 import { readReport } from '../../../src/receiving/reports/read-report.js'
-import { bouncesOf, brief, mail, returned } from '../../helpers/receiving/report-mail.js'
+import { bouncesOf, readMail, returnedHeader, summarizeBounce } from '../../helpers/receiving/report-mail.js'
 
-/** Family, sender, lines of the report, what is to be found. */
+/** Family, sender, lines of the report, expected result. */
 const families: readonly (readonly [family: string, from: string, lines: readonly string[], found: string])[] = [
   [
     'qmail',
@@ -273,16 +273,19 @@ const families: readonly (readonly [family: string, from: string, lines: readonl
   ],
 ]
 
-t.test('bounces that only people were meant to read', async (t) => {
+t.test('bounces without a machine-readable part', async (t) => {
   for (const [family, from, lines, found] of families) {
     t.test(`of ${family}: ${found}`, async (t) => {
       const subject = family.startsWith('a gateway') ? 'Mail delivery failed' : 'Returned mail'
       const header = [`From: ${from}`, 'To: bounce+k3y@mail.app.test', `Subject: ${subject}`]
-      t.equal(brief(mail(header, [...lines, '', ...returned, '', 'Thank you, lars@mill.test'])), found)
+      t.equal(
+        summarizeBounce(readMail(header, [...lines, '', ...returnedHeader, '', 'Thank you, lars@mill.test'])),
+        found,
+      )
     })
   }
 
-  t.test('name each recipient with its own answer', async (t) => {
+  t.test('give each recipient its own reply', async (t) => {
     const body = [
       'Hi. This is the qmail-send program at relay.test.',
       '',
@@ -293,21 +296,21 @@ t.test('bounces that only people were meant to read', async (t) => {
       'Remote host said: 452 4.2.2 mailbox full',
       '',
     ]
-    t.match(bouncesOf(mail(['From: MAILER-DAEMON@relay.test'], body)), [
+    t.match(bouncesOf(readMail(['From: MAILER-DAEMON@relay.test'], body)), [
       { recipient: 'lena@mill.test', kind: 'permanent', reason: 'bad-mailbox' },
       { recipient: 'max@mill.test', kind: 'temporary', reason: 'mailbox-full' },
     ])
   })
 
-  t.test('are known by X-Failed-Recipients alone', async (t) => {
-    const report = mail(
+  t.test('are recognized by X-Failed-Recipients alone', async (t) => {
+    const report = readMail(
       ['From: helper@mill.test', 'X-Failed-Recipients: lena@mill.test', 'Auto-Submitted: auto-replied'],
       ['Nope.'],
     )
-    t.equal(brief(report), 'lena@mill.test permanent unclassified -')
+    t.equal(summarizeBounce(report), 'lena@mill.test permanent unclassified -')
   })
 
-  t.test('tell of the address before an alias', async (t) => {
+  t.test('name the address before an alias', async (t) => {
     const body = [
       'This message was created automatically by mail delivery software.',
       '',
@@ -315,7 +318,7 @@ t.test('bounces that only people were meant to read', async (t) => {
       '    (generated from sales@mill.test)',
       '    550 unknown user',
     ]
-    t.match(bouncesOf(mail(['From: Mailer-Daemon@relay.test'], body)), [
+    t.match(bouncesOf(readMail(['From: Mailer-Daemon@relay.test'], body)), [
       { recipient: 'lena@mill.test', original: 'sales@mill.test' },
     ])
   })
@@ -325,7 +328,7 @@ t.test('bounces that only people were meant to read', async (t) => {
       '<p>Your message couldn&#39;t be delivered</p>',
       '<p>The mailbox of <a href="mailto:lena@mill.test">lena@mill.test</a> is full</p>',
     ]
-    const asHtml = mail(
+    const asHtml = readMail(
       [
         'From: postmaster@mill.test',
         'Subject: Undeliverable: Order',
@@ -334,11 +337,11 @@ t.test('bounces that only people were meant to read', async (t) => {
       ],
       [Buffer.from(html.join('\n')).toString('base64')],
     )
-    t.equal(brief(asHtml), 'lena@mill.test permanent mailbox-full -')
+    t.equal(summarizeBounce(asHtml), 'lena@mill.test permanent mailbox-full -')
     const latin = Buffer.from(
       'Content-Type: text/plain; charset=iso-8859-1\r\nFrom: postmaster@mill.test\r\nSubject: Unzustellbar\r\n\r\nlena@mill.test: Empf\xe4nger unbekannt\r\n',
       'latin1',
     )
-    t.equal(brief(readReport(latin)), 'lena@mill.test permanent bad-mailbox -')
+    t.equal(summarizeBounce(readReport(latin)), 'lena@mill.test permanent bad-mailbox -')
   })
 })

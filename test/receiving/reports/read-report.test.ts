@@ -6,7 +6,13 @@ import { buildDsn } from '../../../src/messages/dsn/dsn.js'
 import type { DsnRecipient } from '../../../src/messages/dsn/dsn-report.js'
 import { readReport } from '../../../src/receiving/reports/read-report.js'
 import type { Bounce, Report } from '../../../src/receiving/reports/report.js'
-import { bouncesOf, brief, mail, multipart, returned } from '../../helpers/receiving/report-mail.js'
+import {
+  bouncesOf,
+  readMail,
+  readMultipart,
+  returnedHeader,
+  summarizeBounce,
+} from '../../helpers/receiving/report-mail.js'
 
 const status = ['Reporting-MTA: dns; relay.test', 'Original-Envelope-Id: QQ1', '']
 
@@ -20,13 +26,13 @@ const lena = [
 
 t.test('a delivery status notification', async (t) => {
   const parts = (...lines: readonly string[]): Report =>
-    multipart([
+    readMultipart([
       ['text/plain', 'Some words.'],
       ['message/delivery-status', ...lines],
-      ['message/rfc822', ...returned, '', 'Thank you.'],
+      ['message/rfc822', ...returnedHeader, '', 'Thank you.'],
     ])
 
-  t.test('tells recipient, class, reason, words, envelope id and the header that came back', async (t) => {
+  t.test('gives recipient, class, reason, text, envelope id and the returned header', async (t) => {
     const report = parts(...status, ...lena)
     if (report.type !== 'bounce') return t.fail('no bounce')
     t.same(report.bounces, [
@@ -62,7 +68,7 @@ t.test('a delivery status notification', async (t) => {
     t.match(found[1], { kind: 'delayed', reason: 'mailbox-full', recipientsFault: false })
   })
 
-  t.test('may run recipients together, or tear one apart', async (t) => {
+  t.test('may join recipients, or split one', async (t) => {
     const second = lena.map((line) => line.replace('lena', 'max'))
     t.match(bouncesOf(parts(...status, ...lena, ...second)), [
       { recipient: 'lena@mill.test' },
@@ -73,7 +79,7 @@ t.test('a delivery status notification', async (t) => {
     t.equal(torn.length, 1)
   })
 
-  t.test('may know the original recipient alone, or none', async (t) => {
+  t.test('may name the original recipient alone, or none', async (t) => {
     t.match(bouncesOf(parts('Original-Recipient: rfc822;lena@mill.test', 'Action: failed', 'Status: 5.0.0')), [
       { recipient: 'lena@mill.test', kind: 'permanent', reason: 'unclassified', recipientsFault: false },
     ])
@@ -91,27 +97,30 @@ t.test('a delivery status notification', async (t) => {
     }
   })
 
-  t.test('may lack its status: then the answer decides', async (t) => {
+  t.test('may lack its status: then the reply decides', async (t) => {
     const unsure = ['Final-Recipient: rfc822; lena@mill.test', 'Action: failed']
     t.equal(
-      brief(parts(...unsure, 'Diagnostic-Code: smtp; 451 try again later')),
+      summarizeBounce(parts(...unsure, 'Diagnostic-Code: smtp; 451 try again later')),
       'lena@mill.test temporary remote-error -',
     )
     t.equal(
-      brief(parts(...unsure, 'Diagnostic-Code: smtp; 550 unknown user')),
+      summarizeBounce(parts(...unsure, 'Diagnostic-Code: smtp; 550 unknown user')),
       'lena@mill.test permanent bad-mailbox -',
     )
   })
 
-  t.test('is read where its type is a lie, and where the message has no parts', async (t) => {
+  t.test('is read if its type is wrong, and if the message has no parts', async (t) => {
     t.equal(
-      brief(multipart([['text/plain', ...status, ...lena]], 'multipart/mixed')),
+      summarizeBounce(readMultipart([['text/plain', ...status, ...lena]], 'multipart/mixed')),
       'lena@mill.test permanent bad-mailbox 5.1.1',
     )
-    t.equal(brief(mail(['From: mta@relay.test'], [...status, ...lena])), 'lena@mill.test permanent bad-mailbox 5.1.1')
     t.equal(
-      brief(
-        mail(
+      summarizeBounce(readMail(['From: mta@relay.test'], [...status, ...lena])),
+      'lena@mill.test permanent bad-mailbox 5.1.1',
+    )
+    t.equal(
+      summarizeBounce(
+        readMail(
           ['From: mta@relay.test'],
           lena.map((line) => `  ${line}`),
         ),
@@ -122,7 +131,7 @@ t.test('a delivery status notification', async (t) => {
 
   t.test('may name an address that is not ASCII', async (t) => {
     for (const written of ['utf-8; grü\\x{DF}@mill.test', 'utf-8; grüß@mill.test']) {
-      const found = multipart([
+      const found = readMultipart([
         [
           'message/global-delivery-status; charset=utf-8',
           `Final-Recipient: ${written}`,
@@ -130,19 +139,19 @@ t.test('a delivery status notification', async (t) => {
           'Status: 5.1.1',
         ],
       ])
-      t.equal(brief(found), 'grüß@mill.test permanent bad-mailbox 5.1.1', written)
+      t.equal(summarizeBounce(found), 'grüß@mill.test permanent bad-mailbox 5.1.1', written)
     }
   })
 
-  t.test('without a diagnostic has its reason from the words for people', async (t) => {
-    const found = multipart([
+  t.test('without a diagnostic has its reason from the text for people', async (t) => {
+    const found = readMultipart([
       ['text/plain', 'lena@mill.test: the mailbox is full'],
       ['message/delivery-status', ...lena.slice(0, 2), 'Status: 5.0.0'],
     ])
-    t.equal(brief(found), 'lena@mill.test permanent mailbox-full 5.0.0')
+    t.equal(summarizeBounce(found), 'lena@mill.test permanent mailbox-full 5.0.0')
   })
 
-  t.test('that stands in the returned message is not ours', async (t) => {
+  t.test('inside the returned message is ignored', async (t) => {
     const header = ['From: Lena <lena@mill.test>', 'Content-Type: multipart/mixed; boundary="frontier"']
     const body = [
       '--frontier',
@@ -151,17 +160,17 @@ t.test('a delivery status notification', async (t) => {
       '--frontier',
       'Content-Type: message/rfc822',
       '',
-      ...returned,
+      ...returnedHeader,
       '',
       ...status,
       ...lena,
       '--frontier--',
     ]
-    t.equal(mail(header, body).type, 'other')
+    t.equal(readMail(header, body).type, 'other')
   })
 })
 
-t.test('what is no bounce', async (t) => {
+t.test('messages that are no bounce', async (t) => {
   const away = ['I am away until Monday. Mail to max@mill.test could not be delivered to him either: 550 unknown user.']
   const automatic = [
     'Auto-Submitted: auto-replied (vacation)',
@@ -174,7 +183,7 @@ t.test('what is no bounce', async (t) => {
   ]
   for (const field of automatic) {
     t.test(`an automatic answer: ${field}`, async (t) => {
-      t.same(mail(['From: Lena <lena@mill.test>', field], away), { type: 'auto-reply' })
+      t.same(readMail(['From: Lena <lena@mill.test>', field], away), { type: 'auto-reply' })
     })
   }
 
@@ -183,24 +192,26 @@ t.test('what is no bounce', async (t) => {
       'Final-Recipient: rfc822; lena@mill.test',
       'Disposition: automatic-action/MDN-sent-automatically; deleted',
     ]
-    t.equal(multipart([['message/disposition-notification', ...disposition]]).type, 'auto-reply')
+    t.equal(readMultipart([['message/disposition-notification', ...disposition]]).type, 'auto-reply')
   })
 
-  t.test('word of success', async (t) => {
+  t.test('a report of success', async (t) => {
     const header = [
       'From: Mail Delivery System <MAILER-DAEMON@relay.test>',
       'Subject: Delivery Status Notification (Success)',
     ]
     t.equal(
-      brief(mail(header, ['Your message has been delivered to', '  lena@mill.test'])),
+      summarizeBounce(readMail(header, ['Your message has been delivered to', '  lena@mill.test'])),
       'lena@mill.test delivered null -',
     )
   })
 
-  t.test('mail of people, whatever it talks about', async (t) => {
-    t.same(mail(['From: Lena <lena@mill.test>', 'Subject: Your order', 'Auto-Submitted: no'], away), { type: 'other' })
+  t.test('letters of people, whatever they are about', async (t) => {
+    t.same(readMail(['From: Lena <lena@mill.test>', 'Subject: Your order', 'Auto-Submitted: no'], away), {
+      type: 'other',
+    })
     t.same(
-      mail(
+      readMail(
         ['From: Lena <lena@mill.test>', 'Subject: hello'],
         ['My message to max@mill.test was not delivered to him, why?'],
       ),
@@ -229,7 +240,7 @@ const recipient: fc.Arbitrary<DsnRecipient> = fc.record({
   willRetryUntil: fc.option(fc.constant(1_790_500_000_000)),
 })
 
-t.test('reports of our own are read back as they were written', async () => {
+t.test('our own reports are read back as they were written', async () => {
   fc.assert(
     fc.property(
       fc.array(recipient, { minLength: 1, maxLength: 5 }),
@@ -242,7 +253,7 @@ t.test('reports of our own are read back as they were written', async () => {
           arrivedAt: 1_790_000_000_000,
           envid: 'QQ7',
           ret: null,
-          original: Buffer.from([...returned, '', 'Thank you.', ''].join('\r\n')),
+          original: Buffer.from([...returnedHeader, '', 'Thank you.', ''].join('\r\n')),
           from: parseAddress('posthorn@mail.app.test'),
           to: parseAddress('app@app.test'),
           now: 1_790_000_000_000,
@@ -274,7 +285,7 @@ function kindOf({ action, status: code }: DsnRecipient): Bounce['kind'] {
   return code.startsWith('5') ? 'permanent' : 'temporary'
 }
 
-t.test('whatever the bytes, something closed comes out', async () => {
+t.test('any bytes give a valid result', async () => {
   const pieces = fc.constantFrom(
     '--b',
     '--b--',
@@ -312,7 +323,7 @@ t.test('whatever the bytes, something closed comes out', async () => {
   )
 })
 
-t.test('what is endless is read to its limits', async (t) => {
+t.test('endless input is read up to the limits', async (t) => {
   const head = 'From: MAILER-DAEMON@relay.test\r\nSubject: Returned mail\r\n'
   const group = 'Final-Recipient: rfc822; a@mill.test\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n'
   const nested = Array.from(
@@ -351,8 +362,8 @@ t.test('what is endless is read to its limits', async (t) => {
 
 const known: Address = parseAddress('lena@mill.test')
 
-t.test('an address is found whatever its case', async (t) => {
-  const report = mail(
+t.test('an address is matched in any case', async (t) => {
+  const report = readMail(
     ['From: MAILER-DAEMON@relay.test', 'X-Failed-Recipients: lena@mill.test'],
     ['LENA@MILL.TEST: 550 unknown user'],
   )

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import type { Report } from '../../../src/receiving/reports/report.js'
-import { bouncesOf, mail } from '../../helpers/receiving/report-mail.js'
+import { bouncesOf, readMail } from '../../helpers/receiving/report-mail.js'
 
 t.test('a notification of Amazon SES', async (t) => {
   const headers = ['From: AWS Notifications <no-reply@sns.test>', 'Subject: AWS Notification Message']
@@ -14,7 +14,7 @@ t.test('a notification of Amazon SES', async (t) => {
   }
   const trailer = ['', '--', 'If you wish to stop receiving these, visit https://sns.test/unsubscribe']
   const told = (content: Record<string, unknown>): Report =>
-    mail(headers, [JSON.stringify({ ...content, mail: message }), ...trailer])
+    readMail(headers, [JSON.stringify({ ...content, mail: message }), ...trailer])
   const bounce = (bounceType: string, bounceSubType: string, ...bouncedRecipients: readonly unknown[]): Report =>
     told({ notificationType: 'Bounce', bounce: { bounceType, bounceSubType, bouncedRecipients } })
   const lena = { emailAddress: 'Lena <lena@mill.test>' }
@@ -65,11 +65,11 @@ t.test('a notification of Amazon SES', async (t) => {
       notificationType: 'Bounce',
       bounce: { bounceType: 'Permanent', bouncedRecipients: [lena] },
     })
-    t.equal(mail(headers, [JSON.stringify({ Type: 'Notification', Message: content })]).type, 'bounce')
-    t.equal(mail(headers, [content.replace('lena@', 'le!\r\n na@'), ...trailer]).type, 'bounce')
+    t.equal(readMail(headers, [JSON.stringify({ Type: 'Notification', Message: content })]).type, 'bounce')
+    t.equal(readMail(headers, [content.replace('lena@', 'le!\r\n na@'), ...trailer]).type, 'bounce')
   })
 
-  t.test('of anything else, or of nothing, is none', async (t) => {
+  t.test('of anything else, or of nothing, is ignored', async (t) => {
     for (const text of [
       '{"eventType":"Open"}',
       '{"notificationType":',
@@ -78,12 +78,12 @@ t.test('a notification of Amazon SES', async (t) => {
       '{"Message":"{"}',
       '{"Message":"[]"}',
     ])
-      t.equal(mail(['From: x@y.test', 'Subject: hello'], [text]).type, 'other', text)
+      t.equal(readMail(['From: x@y.test', 'Subject: hello'], [text]).type, 'other', text)
     const odd = {
       notificationType: 'Bounce',
       bounce: { bouncedRecipients: [null, 1, 'x', { emailAddress: 5, status: {} }] },
     }
-    t.match(bouncesOf(mail(headers, [JSON.stringify(odd)])), [
+    t.match(bouncesOf(readMail(headers, [JSON.stringify(odd)])), [
       { recipient: null, reason: 'unclassified', recipientsFault: false },
     ])
   })

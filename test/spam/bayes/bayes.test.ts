@@ -25,7 +25,7 @@ interface TokenRow {
 const tokenRows = (read: Read, workspaceId: string): TokenRow[] =>
   read('select token, spam, ham, since from bayes_tokens where workspace_id = ? order by token', [workspaceId])
 
-/** Everything that judging can see. */
+/** Everything that scoring can see. */
 const memory = (read: Read, workspaceId: string): unknown => ({
   tokens: tokenRows(read, workspaceId).map(({ token, spam, ham }) => ({ token, spam, ham })),
   messages: readBayesCounts(read, workspaceId, []).messages,
@@ -65,7 +65,7 @@ t.test(
   },
 )
 
-t.test('one message learned from many sides at once counts once, as the last said', async (t) => {
+t.test('concurrent feedback on one message counts once, with the last verdict', async (t) => {
   const { database } = await temporaryDatabase(t)
   const lesson = { workspaceId: 'ws_1', fingerprint: 'f', message: messageWithText('win prize'), at: 0 }
   const verdicts: readonly BayesVerdict[] = ['spam', 'ham', 'spam', 'spam', 'ham', 'spam']
@@ -76,7 +76,7 @@ t.test('one message learned from many sides at once counts once, as the last sai
   t.equal(findLearned(database.read, lesson)?.verdict, messages.spam === 1 ? 'spam' : 'ham')
 })
 
-t.test('writes made for a state that is gone miss, and change nothing', async (t) => {
+t.test('writes made for an outdated state miss, and change nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   const lesson = { workspaceId: 'ws_1', fingerprint: 'f', tokens: ['prize'], dated: 0, at: 0 }
   await database.commit(buildLearnWrites({ ...lesson, verdict: 'spam' }))
@@ -99,7 +99,7 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
-/** What is learned, as plainly as it can be said: workspace and message to verdict and words. */
+/** The reference model of what is learned: workspace and message to verdict and words. */
 type Model = Map<string, { readonly verdict: BayesVerdict; readonly keys: readonly number[] }>
 
 async function take(deps: BayesDeps, model: Model, prefix: string, { workspace, message, verdict, words }: Step) {
@@ -127,7 +127,7 @@ function modelCounts(model: Model, workspaceId: string): unknown {
   }
 }
 
-t.test('after any sequence the counts are those of what is learned, and workspaces share nothing', async (t) => {
+t.test('after any sequence the counts are those of the learned messages, and workspaces share nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   let run = 0
   await fc.assert(
@@ -143,7 +143,7 @@ t.test('after any sequence the counts are those of what is learned, and workspac
   )
 })
 
-t.test('where tokens were forgotten, counts still speak only for messages that are in them', async (t) => {
+t.test('after tokens expired, counts cover only the messages that are in them', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read } = database
   const deps = { ...database, limits: { tokens: 3, messages: 10_000 } }
@@ -171,7 +171,7 @@ t.test('where tokens were forgotten, counts still speak only for messages that a
   t.ok(forgotten > 0, 'something was forgotten in some of them')
 })
 
-t.test('rare and old tokens are forgotten first, down to the bound and in one workspace alone', async (t) => {
+t.test('rare and old tokens expire first, down to the bound and in one workspace alone', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const learn = (workspaceId: string, id: string, at: number, ...tokens: readonly string[]) =>
@@ -201,7 +201,7 @@ t.test('rare and old tokens are forgotten first, down to the bound and in one wo
   t.same(kept('ws_2'), ['newer', 'newest', 'often', 'old'])
 })
 
-t.test('learning never leaves more than the bound and one message', async (t) => {
+t.test('learning never exceeds the bound by more than one message', async (t) => {
   const { database } = await temporaryDatabase(t)
   const deps = { ...database, limits: { tokens: 50, messages: 5 } }
   for (let n = 0; n < 12; n += 1) {
@@ -219,7 +219,7 @@ t.test('learning never leaves more than the bound and one message', async (t) =>
   t.equal(readBayesCounts(database.read, 'ws_1', ['m11word0']).tokens.size, 1, 'the last one is there')
 })
 
-t.test('a message of more tokens than one read asks for gets all of its counts', async (t) => {
+t.test('a message with more tokens than one read covers gets all of its counts', async (t) => {
   const { database } = await temporaryDatabase(t)
   const tokens = Array.from({ length: 300 }, (_, n) => `word${n}`)
   await database.commit(
@@ -229,7 +229,7 @@ t.test('a message of more tokens than one read asks for gets all of its counts',
   t.equal(readBayesCounts(database.read, 'ws_2', tokens).tokens.size, 0)
 })
 
-t.test('tokens are forgotten in the order of an index', async (t) => {
+t.test('tokens expire in the order of an index', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit(
     buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], dated: 0, at: 0 }),

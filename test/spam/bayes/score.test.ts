@@ -1,4 +1,4 @@
-/** The probability that tokens give, and the points made of it. */
+/** The probability from tokens, and the points for it. */
 import fc from 'fast-check'
 import t from 'tap'
 import { buildBayesContribution } from '../../../src/spam/bayes/points.js'
@@ -16,7 +16,7 @@ const close = (t: Tap, actual: number, wanted: number): void => {
 
 type Tap = { ok: (value: unknown, message: string) => unknown }
 
-t.test('the mathematics is that of hand-computed cases', async (t) => {
+t.test('the formulas give the results of cases computed by hand', async (t) => {
   const even = { spam: 100, ham: 100 }
   close(t, computeTokenProbability({ spam: 0, ham: 0 }, even), 0.5)
   close(t, computeTokenProbability({ spam: 1, ham: 0 }, even), 1.225 / 1.45)
@@ -43,7 +43,7 @@ t.test('the mathematics is that of hand-computed cases', async (t) => {
 
 const probability = fc.double({ min: 0.001, max: 0.999, noNaN: true })
 
-t.test('more spam never makes a token or a message less like spam, and both sides are alike', async () => {
+t.test('more spam never makes a token or a message less spammy, and both classes are symmetric', async () => {
   const totals = fc.record({ spam: fc.integer({ min: 50, max: 5000 }), ham: fc.integer({ min: 50, max: 5000 }) })
   const count = fc.record({ spam: fc.nat(49), ham: fc.nat(49) })
   fc.assert(
@@ -73,14 +73,14 @@ const knowing = (messages: TokenCount, tokens: Readonly<Record<string, TokenCoun
   tokens: new Map(Object.entries(tokens)),
 })
 
-t.test('it says nothing before 50 messages of each kind', async (t) => {
+t.test('there is no verdict before 50 messages of each class', async (t) => {
   const tokens = { prize: { spam: 40, ham: 0 } }
   t.equal(computeSpamProbability(['prize'], knowing({ spam: 49, ham: 900 }, tokens)), null)
   t.equal(computeSpamProbability(['prize'], knowing({ spam: 900, ham: 49 }, tokens)), null)
   t.ok((computeSpamProbability(['prize'], knowing({ spam: 50, ham: 50 }, tokens)) ?? 0) > 0.9)
 })
 
-t.test('what it does not know, or knows from both sides, it is unsure of', async (t) => {
+t.test('unknown tokens, and tokens of both classes, leave it unsure', async (t) => {
   const messages = { spam: 100, ham: 100 }
   t.equal(computeSpamProbability(['never', 'seen'], knowing(messages, { other: { spam: 9, ham: 0 } })), 0.5)
   const sides = Object.fromEntries(
@@ -90,7 +90,7 @@ t.test('what it does not know, or knows from both sides, it is unsure of', async
   t.equal(buildBayesContribution(score ?? Number.NaN).name, 'BAYES_UNSURE')
 })
 
-t.test('certain spam alone is spam, likely spam is suspicious, ham takes points away', async (t) => {
+t.test('only certain spam is spam, likely spam is suspicious, ham subtracts points', async (t) => {
   const points: readonly (readonly [probability: number, name: string, score: number])[] = [
     [1, 'BAYES_SPAM_CERTAIN', 8],
     [0.9999, 'BAYES_SPAM_CERTAIN', 8],

@@ -75,14 +75,14 @@ const found: readonly (readonly [what: string, message: Partial<SpamMessage>, ..
   ['of which parts it is made', { text: '', html: '' }, 'parts:text+html+'],
 ]
 
-t.test('tokens are what the table says', async (t) => {
+t.test('tokens follow the table', async (t) => {
   for (const [what, message, ...tokens] of found) {
     const all = tokenizeMessage({ ...emptyMessage, ...message })
     for (const token of tokens) t.ok(all.includes(token), `${what}: ${token}`, { all })
   }
 })
 
-t.test('what was written for filters, or on the way, is no token', async (t) => {
+t.test('text written for filters, and trace fields, give no tokens', async (t) => {
   const hidden = [
     '<html><head><title>meadow</title><style>.meadow{}</style></head><body>seen',
     '<div style="color:red; Display : NONE"><div>meadow</div>meadow</div>',
@@ -99,7 +99,7 @@ t.test('what was written for filters, or on the way, is no token', async (t) => 
   t.ok(['seen', 'also', 'these'].every((word) => tokens.includes(word)))
 })
 
-t.test('hiding ends where a reader would see words again', async (t) => {
+t.test('hidden text ends where a reader would see words again', async (t) => {
   const htmls: readonly string[] = [
     '<head><style>x</style>after',
     '<br style="display:none">after',
@@ -116,7 +116,7 @@ t.test('hiding ends where a reader would see words again', async (t) => {
   }
 })
 
-t.test('where a message came from is no token: a file does not know', async (t) => {
+t.test('the origin of a message gives no token, since files have none', async (t) => {
   const text = messageWithText('hello there')
   const origin = { envelopeFrom: 'a@b.test', clientAddress: '192.0.2.1', helo: 'b.test', reverseName: null }
   const authentication = { spf: 'pass', dkim: 'fail', dmarc: 'none', iprev: 'pass' }
@@ -150,7 +150,7 @@ function isBounded(tokens: readonly string[]): boolean {
   return tokens.length <= 1000 && new Set(tokens).size === tokens.length && tokens.every((token) => token.length <= 64)
 }
 
-t.test('any message at all has few, short and distinct tokens', async (t) => {
+t.test('any message has few, short and distinct tokens', async (t) => {
   fc.assert(fc.property(anyMessage, (message) => isBounded(tokenizeMessage(message))))
   const many = Array.from({ length: 30_000 }, (_, n) => `word${n}`).join(' ')
   const large: readonly Partial<SpamMessage>[] = [
@@ -164,7 +164,7 @@ t.test('any message at all has few, short and distinct tokens', async (t) => {
   t.equal(tokenizeMessage({ ...emptyMessage, text: many }).length, 1000)
 })
 
-t.test('a hash of a token is a number of 48 bits that comes back from its bytes', async (t) => {
+t.test('the hash of a token is a number of 48 bits that is read back from its bytes', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.string()), (tokens) => {
       const keys = tokens.map(hashToken)

@@ -1,4 +1,4 @@
-/** What spam scoring reads out of a message: right on small ones, and unharmed by anything. */
+/** Facts about a message for spam scoring: right for small messages, and bounded for any. */
 import fc from 'fast-check'
 import t from 'tap'
 import { scanHeader } from '../../../src/mail/header-fields.js'
@@ -33,7 +33,7 @@ t.test('HTML is read as people see it', async (t) => {
   t.equal(facts.tinyCharacters, 9)
 })
 
-t.test('text in the colour of its ground is not seen', async (t) => {
+t.test('text in the colour of its background is invisible', async (t) => {
   const shown = (html: string): string => collectHtmlFacts(html).visibleText.trim()
   t.equal(shown('<body bgcolor="#000000" text="#fff"><font color="#010101">no</font>yes</body>'), 'yes')
   t.equal(shown('<p style="color: rgb(255, 255, 254)">no</p>yes'), 'yes')
@@ -41,7 +41,7 @@ t.test('text in the colour of its ground is not seen', async (t) => {
   t.equal(shown('<p style="background-color:#eee;color:#333">yes</p>'), 'yes')
 })
 
-t.test('addresses of the web are taken apart', async (t) => {
+t.test('URLs are parsed', async (t) => {
   const url = parseSpamUrl('HTTP://user:pass@WWW.Shop.Example.co.uk:81/a?b', null)
   t.match(url, { scheme: 'http', user: 'user:pass', host: 'www.shop.example.co.uk', port: '81', path: '/a?b' })
   t.equal(url?.organization, 'example.co.uk')
@@ -55,7 +55,7 @@ t.test('addresses of the web are taken apart', async (t) => {
   t.equal(findShownDomain('read more'), null)
 })
 
-t.test('letters are read as they look', async (t) => {
+t.test('letters are read by their look', async (t) => {
   t.equal(foldMixedWords('p\u0430yp\u0430l vi\u200bta\u00admin'), 'paypal vitamin')
   t.equal(foldMixedWords('Привет, мир'), 'Привет, мир')
   t.equal(countMixedWords('p\u0430yp\u0430l и Привет'), 1)
@@ -84,7 +84,7 @@ t.test('each part of a message is listed as it declares itself', async (t) => {
   ])
 })
 
-t.test('files beside the bodies are told from them, and attached pages are read', async (t) => {
+t.test('attachments are distinguished from bodies, and attached pages are read', async (t) => {
   const form = '<form action="https://x.example/"><input type=password></form>'
   const raw = lines(
     'Content-Type: multipart/mixed; boundary=x',
@@ -134,7 +134,7 @@ t.test('files beside the bodies are told from them, and attached pages are read'
   t.ok(names(body).includes('BASE64_PLAIN_TEXT'))
 })
 
-t.test('brands are found as they are read, and in names made to look like theirs', async (t) => {
+t.test('brands are recognized in any spelling, and in names made to look like theirs', async (t) => {
   const found = (text: string): readonly string[] => findBrands(text).map(({ brand }) => brand.names[0] ?? '')
   t.same(found('PayPal'), ['paypal'])
   t.same(found('P\u0430yPaI Service'), ['paypal'])
@@ -159,7 +159,7 @@ t.test('brands are found as they are read, and in names made to look like theirs
   t.notOk(isOneEditApart('netflix', 'netflix') || isOneEditApart('netflix', 'nettflixx'))
 })
 
-t.test('a message is told with its fields as they stand and its subject as it reads', async (t) => {
+t.test('the facts hold the fields unchanged and the decoded subject', async (t) => {
   const raw = lines(
     'Received: from a by b; Sat, 21 Nov 2026 12:00:00 +0000 (UTC)',
     'From: =?utf-8?q?J=C3=B6rg?= <joerg@a.test>',
@@ -184,7 +184,7 @@ t.test('a message is told with its fields as they stand and its subject as it re
   )
 })
 
-t.test('an address list past all limits is nobody, and the message is scored', async (t) => {
+t.test('an address list beyond all limits counts as empty, and the message is scored', async (t) => {
   const endless = Array.from({ length: 1_500 }, (_, at) => `a${at}`).join(',')
   const told = buildSpamMessage(parsedMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts), unknown)
   t.equal(told.fields.length, 1_000)
@@ -225,7 +225,7 @@ const fragment = fc.oneof(
 )
 const mess = fc.array(fragment, { maxLength: 60 }).map((all) => all.join(''))
 
-t.test('nothing that a message holds makes scoring fail', async (t) => {
+t.test('no content makes scoring fail', async (t) => {
   const property = fc.property(mess, mess, mess, mess, (head, text, html, name) => {
     const raw = Buffer.from(`From: ${head}\r\nDate: ${name}\r\nSubject: ${head}\r\n${name}: x\r\n\r\n${text}`)
     const attachments = [
@@ -240,7 +240,7 @@ t.test('nothing that a message holds makes scoring fail', async (t) => {
   t.pass('every message has a score')
 })
 
-t.test('what is visible was in the page, and counts never exceed it', async (t) => {
+t.test('visible text was in the page, and counts never exceed it', async (t) => {
   const property = fc.property(mess, (html) => {
     const facts = collectHtmlFacts(html)
     const seen = facts.visibleText.replace(/\s/g, '').length
@@ -277,8 +277,10 @@ const bombs: Readonly<Record<string, string>> = {
   boundaries: '\r\n--x\r\nContent-Type: a/b\r\n'.repeat(30 * KB),
 }
 
-/** Most take some hundredths of a second; what is more than linear in such sizes outlasts the runner's patience. */
-t.test('every bomb comes to its score', async (t) => {
+/**
+ * Most take some hundredths of a second; with such sizes, anything more than linear exceeds the runner's time limit.
+ */
+t.test('every bomb gets a score', async (t) => {
   for (const [name, bomb] of Object.entries(bombs)) {
     const raw = Buffer.from(`Subject: ${bomb.slice(0, 900 * KB)}\r\nFrom: ${bomb.slice(0, 50 * KB)}\r\n\r\n${bomb}`)
     const told = buildSpamMessage(parsedMessage(raw, { ...noParts, text: bomb, html: bomb }), unknown)

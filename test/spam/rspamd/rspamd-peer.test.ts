@@ -6,14 +6,14 @@ import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-poin
 import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
 import { rspamdPeer } from '../../helpers/programs/rspamd-peer.js'
 import { skipWithout } from '../../helpers/programs/skip-without.js'
-import { clientOf, question, total, verdict } from '../../helpers/spam/rspamd-client.js'
+import { buildVerdict, createClient, rspamdRequest, sumPoints } from '../../helpers/spam/rspamd-client.js'
 
 const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
 
 t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
-  const { ask, log } = clientOf((await rspamdPeer(t)).url)
+  const { ask, log } = createClient((await rspamdPeer(t)).url)
   const said = (...lines: readonly string[]): Promise<RspamdVerdict | null> =>
-    ask({ ...question, raw: Buffer.from([...lines, ''].join('\r\n')) })
+    ask({ ...rspamdRequest, raw: Buffer.from([...lines, ''].join('\r\n')) })
 
   await t.test('gives symbols, whose scores add up to its score', async (t) => {
     const found = await said(
@@ -34,17 +34,17 @@ t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
     )
     t.ok((found?.score ?? 0) > 2, String(found?.score))
     t.equal(sumScores(symbols.map((symbol) => ({ ...symbol }))), Math.round((found?.score ?? 0) * 100) / 100)
-    const own = collectRspamdContributions(0, found ?? verdict({}), defaultSpamThresholds)
+    const own = collectRspamdContributions(0, found ?? buildVerdict({}), defaultSpamThresholds)
     t.equal(sumScores(own), Math.round(((found?.score ?? 0) * 800) / 15) / 100)
   })
 
-  await t.test('takes the line by which filters are tested for spam', async (t) => {
+  await t.test('accepts the test line for spam filters', async (t) => {
     const found = await said('From: bob@b.test', 'Subject: test', '', gtube)
     t.equal(found?.action, 'reject')
-    t.equal(total(0, found ?? {}), 8)
+    t.equal(sumPoints(0, found ?? {}), 8)
   })
 
-  await t.test('is told of the envelope', async (t) => {
+  await t.test('gets the envelope', async (t) => {
     const found = await said('From: Bob <eve@c.test>', 'To: info@a.test', 'Subject: hello', '', 'hello')
     const names = found?.symbols.map(({ name }) => name) ?? []
     t.match(names.join(' '), /FROM_NEQ_ENVFROM/)
@@ -55,9 +55,9 @@ t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
 
   await t.test('reads odd messages and odd envelopes without complaint', async (t) => {
     const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, at) => (at * 7) % 256))
-    for (const raw of [Buffer.from('\r\n'), bytes]) t.not(await ask({ ...question, raw }), null)
+    for (const raw of [Buffer.from('\r\n'), bytes]) t.not(await ask({ ...rspamdRequest, raw }), null)
     const nobody = { envelopeFrom: '', clientAddress: '2001:db8::1', helo: '[x]', reverseName: null }
-    t.not(await ask({ ...question, origin: nobody, recipients: ['"a b"@a.test', 'grüße@a.test'] }), null)
+    t.not(await ask({ ...rspamdRequest, origin: nobody, recipients: ['"a b"@a.test', 'grüße@a.test'] }), null)
   })
 
   t.same(log, [])

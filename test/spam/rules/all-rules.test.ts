@@ -1,4 +1,4 @@
-/** Spam rules: each fires on a message of its own and none on honest mail; what a score makes of a message. */
+/** Spam rules: each fires on a message of its own and none on legitimate mail; and the status that a score gives. */
 import t from 'tap'
 import { parseMailboxList } from '../../../src/mail/mailbox-list.js'
 import { spamRules } from '../../../src/spam/rules/all-rules.js'
@@ -30,7 +30,7 @@ const honestOrigin: SpamOrigin = {
 
 const passed: SpamAuthentication = { spf: 'pass', dkim: 'pass', dmarc: 'none', iprev: 'pass' }
 
-/** An honest message, with fields given, changed, or taken out (null), and whatever else differs. */
+/** A legitimate message, with fields set, changed, or removed (null), and any other difference. */
 function message(fields: Readonly<Record<string, string | null>> = {}, rest: Partial<SpamMessage> = {}): SpamMessage {
   const all: SpamField[] = Object.entries({ ...honestFields, ...fields }).flatMap(([name, value]) =>
     value === null ? [] : [{ name, value }],
@@ -76,7 +76,7 @@ const picture = '<img src="https://orchard.example/a.png">'
 
 const asks = (href: string): string => `Please verify your account at ${href}`
 
-/** A message of its own for each rule; `fires` holds it against the list of all rules. */
+/** A message of its own for each rule; `fires` compares it with the list of all rules. */
 const cases: Readonly<Record<string, SpamMessage>> = {
   GTUBE: text(['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')),
 
@@ -315,7 +315,7 @@ const cases: Readonly<Record<string, SpamMessage>> = {
   AUTHOR_RANDOM_DOMAIN: field('from', 'Anna <anna@xkvbtrw.example>'),
 }
 
-/** What each of these rules is near to, and passes over. */
+/** Messages that nearly match these rules, and must not. */
 const nearMisses: Readonly<Record<string, readonly SpamMessage[]>> = {
   AUTHOR_POSES_AS_BRAND: [
     field('from', 'Netflix <info@mailer.netflix.com>'),
@@ -412,18 +412,18 @@ const nearMisses: Readonly<Record<string, readonly SpamMessage[]>> = {
 
 const names = (one: SpamMessage): readonly string[] => scoreByRules(one).contributions.map(({ name }) => name)
 
-t.test('every rule fires on a message of its own, and none on honest mail', async (t) => {
+t.test('every rule fires on a message of its own, and none on legitimate mail', async (t) => {
   t.same(names(message()), [])
   t.same(Object.keys(cases).toSorted(), spamRules.map(({ name }) => name).toSorted(), 'each rule has one case')
   for (const [name, one] of Object.entries(cases)) t.ok(names(one).includes(name), name, { names: names(one) })
 })
 
-t.test('what is only near to a rule is passed over', async (t) => {
+t.test('near misses do not fire', async (t) => {
   for (const [name, all] of Object.entries(nearMisses))
     for (const [at, one] of all.entries()) t.notOk(names(one).includes(name), `${name} ${at}`)
 })
 
-t.test('a score is the sum of what is named, the heaviest first', async (t) => {
+t.test('a score is the sum of the named rules, the heaviest first', async (t) => {
   const { score, contributions } = scoreByRules(message({ subject: 'READ THIS AT ONCE', date: null }))
   t.same(contributions.map(({ name }) => name).toSorted(), ['NO_DATE', 'SUBJECT_SHOUTS'])
   t.equal(score, Math.round(contributions.reduce((sum, one) => sum + one.score, 0) * 100) / 100)
@@ -442,18 +442,18 @@ t.test('a score at a threshold has its status', async (t) => {
   t.equal(spamStatusOf(5, { suspicious: 2, spam: 5 }), 'spam')
 })
 
-t.test('the test line is spam in a text part and in HTML', async (t) => {
+t.test('the GTUBE line is spam in a text part and in HTML', async (t) => {
   const line = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
   t.equal(spamStatusOf(scoreByRules(text(line)).score), 'spam')
   t.equal(spamStatusOf(scoreByRules(html(line)).score), 'spam')
 })
 
-t.test('a message out of a file gets no word on who sent it', async (t) => {
+t.test('a message from a file gets no rule about its origin', async (t) => {
   const filed = message({}, { authentication: null, origin: null })
   t.same(names(filed), [])
 })
 
-t.test('honest mail is not taken for a trick', async (t) => {
+t.test('legitimate mail is not taken for a trick', async (t) => {
   const honest: readonly (readonly [why: string, one: SpamMessage])[] = [
     [
       'a Russian name that could be read as Latin',

@@ -64,7 +64,7 @@ t.test('null and the empty list count as absent where a field is optional and do
   t.strictSame(removeAbsentFields(schema, many(1_001)), many(1_001), 'what is too long anyway is not looked at')
 })
 
-t.test('such requests are taken by the door', async (t) => {
+t.test('requests with absent fields are accepted by the API', async (t) => {
   const app = await testDaemon(t)
   const nothing = { cc: [], bcc: null, reply_to: null, headers: [], tags: null, attachments: null, scheduled_for: null }
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
@@ -79,7 +79,7 @@ t.test('such requests are taken by the door', async (t) => {
     requireCreated(t, await app.rest('POST', '/v1/emails', { body: again }))
   })
   await t.test('addresses in each of their forms', async (t) => await formsOfAddresses(t, app, email))
-  await t.test('what clears a value still clears it', async (t) => {
+  await t.test('a null that clears a value still clears it', async (t) => {
     const made = requireCreated(
       t,
       await app.rest('POST', '/v1/contacts', { body: { email: 'c@b.test', first_name: 'Bob', last_name: [] } }),

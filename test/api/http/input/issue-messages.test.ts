@@ -8,7 +8,7 @@ import { Refusal } from '../../../../src/mail/refusal.js'
 import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { arbitraryOf } from '../../../helpers/http/arbitrary-of-schema.js'
 
-/** How zod puts it. */
+/** Wording of zod. */
 const foreign =
   /^(?:Invalid|Too (?:big|small)|Unrecognized|Required)\b|, received |expected (?:string|number|array|object)/
 
@@ -16,7 +16,7 @@ const secrets = ['password', 'token', 'signature']
 
 const odd: readonly unknown[] = [null, -1, 1.5, 1e12, true, '', 'x'.repeat(50_000), [], [null], ['x'], {}, { x: 1 }]
 
-t.test('every problem of every request is told in our words, with field, rule and value', async (t) => {
+t.test('every problem of every request is reported in our words, with field, rule and value', async (t) => {
   const app = await testDaemon(t)
   const told = new Set<string>()
   for (const { method, path, body, query } of app.daemon.routes) {
@@ -43,7 +43,7 @@ t.test('every problem of every request is told in our words, with field, rule an
   t.same(aText, Array(2).fill('must be a list, found text'), 'a text is not measured where a list is wanted')
 })
 
-t.test('a problem names its field, the rule and the value, shortened, and no secret', async (t) => {
+t.test('a problem names its field, the rule and the shortened value, and no secret', async (t) => {
   const text = (shape: z.ZodRawShape, given: object) => problemsOf(z.strictObject(shape), given).at(-1)
   const rows: readonly (readonly [z.ZodType, unknown, string, FieldError['value']])[] = [
     [z.string(), 5, 'must be text, found a number', 5],
@@ -70,7 +70,7 @@ t.test('a problem names its field, the rule and the value, shortened, and no sec
   t.match(text({ password: z.string().max(3) }, { password: 'secret' }), { field: 'password', value: null })
 })
 
-/** The example with one field made wrong, for each field; and what is no object at all. */
+/** The example with one field made wrong, for each field; and values that are no object. */
 function wrongValues(schema: z.ZodType): readonly unknown[] {
   const { value } = exampleOf(schema)
   const example = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}

@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../../../src/api/http/input/json-body.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { refusal } from '../../../helpers/catch-refusal.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
 const json = (text: string | Buffer): unknown => parseJson(Buffer.from(text))
 
-t.test('JSON is read, and what is none is refused, whatever it is', async (t) => {
+t.test('JSON is parsed, and anything else is refused', async (t) => {
   t.same(json(' {"a": ["\\"]}[{", "\\\\", 1e3, true, null], "é": "😀"} '), {
     a: ['"]}[{', '\\', 1000, true, null],
     é: '😀',
@@ -40,7 +40,7 @@ t.test('JSON is read, and what is none is refused, whatever it is', async (t) =>
   t.ok(taken.read > 0 && taken.refused > 1000, JSON.stringify(taken))
 })
 
-/** Brackets and commas outside strings, told from the text as it is read. */
+/** Brackets and commas outside strings, counted as the text is read. */
 function countJson(text: string): { readonly depth: number; readonly values: number } {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""')
   let depth = 0
@@ -53,19 +53,19 @@ function countJson(text: string): { readonly depth: number; readonly values: num
   return { depth: deepest, values: [...bare].filter((character) => '[{,'.includes(character)).length }
 }
 
-t.test('JSON that nests or lists without end is refused before it is parsed', async (t) => {
+t.test('JSON that is nested too deeply or has too many values is refused before it is parsed', async (t) => {
   const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
   t.same(json(nested(MAX_DEPTH)), JSON.parse(nested(MAX_DEPTH)))
   for (const deep of [nested(MAX_DEPTH + 1), '{"a":'.repeat(MAX_DEPTH + 1), '['.repeat(5_000_000)]) {
     t.match(
-      refusal(() => json(deep)),
+      catchRefusal(() => json(deep)),
       { kind: 'invalid-json', message: /nests deeper/ },
     )
   }
   const list = (values: number): string => `[${Array<string>(values).fill('1').join(',')}]`
   t.equal((json(list(MAX_VALUES)) as unknown[]).length, MAX_VALUES)
   t.match(
-    refusal(() => json(list(MAX_VALUES + 1))),
+    catchRefusal(() => json(list(MAX_VALUES + 1))),
     { kind: 'invalid-json', message: /holds more/ },
   )
 

@@ -8,9 +8,9 @@ import { addressIssue, parseInput, toInputRefusal } from '../../../../src/api/ht
 import { address, domainName, moment, network } from '../../../../src/api/http/input/values.js'
 import type { RefusalKind } from '../../../../src/mail/refusal.js'
 import { parseReleaseTime } from '../../../../src/sending/schedule.js'
-import { refusal } from '../../../helpers/catch-refusal.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
-t.test('what a schema finds wrong is told by code, field and value', async (t) => {
+t.test('problems found by a schema are reported by code, field and value', async (t) => {
   const address = z.string().superRefine((text, context) => {
     if (!text.includes('@')) context.addIssue({ code: 'custom', message: 'no address', params: addressIssue })
   })
@@ -47,28 +47,28 @@ t.test('what a schema finds wrong is told by code, field and value', async (t) =
     [undefined, 'missing-field', '', null],
   ]
   for (const [given, kind, field, value] of rows) {
-    const { kind: found, details, message } = refusal(() => parseInput(schema, given))
+    const { kind: found, details, message } = catchRefusal(() => parseInput(schema, given))
     t.equal(found, kind, JSON.stringify(given))
     const errors = details['errors'] as readonly { readonly field: string; readonly value: unknown }[]
     t.same(errors.find((error) => error.field === field)?.value, value, `${JSON.stringify(given)}: ${field}`)
     t.ok(message.startsWith(field), message)
   }
-  const several = refusal(() => parseInput(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
+  const several = catchRefusal(() => parseInput(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
   t.equal((several.details['errors'] as readonly unknown[]).length, 4, 'all of them at once')
   t.equal(toInputRefusal([], {}).kind, 'invalid-parameter')
   t.match(
-    refusal(() => parseInput(schema, { to: 5 })),
+    catchRefusal(() => parseInput(schema, { to: 5 })),
     { message: 'to: must be text, a list or an object' },
   )
   t.match(
-    refusal(() => parseInput(schema, undefined)),
+    catchRefusal(() => parseInput(schema, undefined)),
     { message: 'a body is required' },
   )
-  const endless = refusal(() => parseInput(z.array(z.string()), Array(5_000).fill(1)))
+  const endless = catchRefusal(() => parseInput(z.array(z.string()), Array(5_000).fill(1)))
   t.equal((endless.details['errors'] as readonly unknown[]).length, 100)
 })
 
-/** A list or object that counts how often somebody looks into it. */
+/** A list or object that counts the reads of its elements. */
 function countReads<T extends object>(target: T): { readonly value: T; readonly looks: () => number } {
   let looks = 0
   const value = new Proxy(target, {
@@ -80,17 +80,17 @@ function countReads<T extends object>(target: T): { readonly value: T; readonly 
   return { value, looks: () => looks }
 }
 
-t.test('what is too many is not looked into', async (t) => {
+t.test('elements beyond a limit are not read', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   for (const field of ['to', 'cc', 'bcc', 'reply_to', 'attachments', 'inline_images', 'tags']) {
     const { value, looks } = countReads(Array<string>(49_000).fill('bob@b.test'))
-    const { details } = refusal(() => parseInput(emailRequest, { ...email, [field]: value }))
+    const { details } = catchRefusal(() => parseInput(emailRequest, { ...email, [field]: value }))
     t.match((details['errors'] as unknown[])[0], { field, message: /^at most/ })
     t.equal(looks(), 0, field)
   }
   const fields = countReads(Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`X-${n}`, 'a'])))
   t.match(
-    refusal(() => parseInput(emailRequest, { ...email, headers: fields.value })),
+    catchRefusal(() => parseInput(emailRequest, { ...email, headers: fields.value })),
     { message: 'headers: at most 50 header fields' },
   )
   t.equal(fields.looks(), 0)
@@ -98,14 +98,14 @@ t.test('what is too many is not looked into', async (t) => {
   const { body } = batchRoute({} as BatchDeps)
   if (body === null) throw new Error('a batch has a body')
   t.match(
-    refusal(() => parseInput(body, many.value)),
+    catchRefusal(() => parseInput(body, many.value)),
     { message: 'at most 100 emails' },
   )
   t.equal(many.looks(), 0)
   t.equal((parseInput(emailRequest, { ...email, to: Array(50).fill('bob@b.test') }) as { to: unknown[] }).to.length, 50)
 })
 
-t.test('of what is wrong no more is looked at than is told of', async (t) => {
+t.test('no more problems are examined than are reported', async (t) => {
   const keys = countReads(Array<string>(49_000).fill('colour'))
   const unknown: z.core.$ZodIssue = { code: 'unrecognized_keys', path: [], message: '', keys: keys.value }
   toInputRefusal([unknown], {})
@@ -117,20 +117,20 @@ t.test('of what is wrong no more is looked at than is told of', async (t) => {
   t.equal(all.looks(), 250, 'each is worth four')
 })
 
-t.test('a refused time is said back shortened', async (t) => {
+t.test('a refused time is quoted shortened', async (t) => {
   for (const text of ['x'.repeat(1_000_000), '2999-01-31T09:00:00Z']) {
-    const { message, details } = refusal(() => parseReleaseTime(text, 0))
+    const { message, details } = catchRefusal(() => parseReleaseTime(text, 0))
     t.ok(message.length < 300 && String(details['value']).length <= 100)
   }
   const { body } = rescheduleRoute({} as EmailChangeDeps)
   if (body === null) throw new Error('it has a body')
   t.match(
-    refusal(() => parseInput(body, { scheduled_for: 'x'.repeat(1_000_000) })),
+    catchRefusal(() => parseInput(body, { scheduled_for: 'x'.repeat(1_000_000) })),
     { kind: 'invalid-parameter', message: /^scheduled_for/ },
   )
 })
 
-t.test('values that are longer than any of their kind are refused unread', async (t) => {
+t.test('values that exceed the maximum length are refused unread', async (t) => {
   for (const [schema, right] of [
     [network, '10.0.0.0/8'],
     [domainName, 'a.test'],

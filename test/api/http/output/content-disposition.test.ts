@@ -32,7 +32,7 @@ const names: readonly (readonly [given: string, safe: string])[] = [
   [`${'🦊'.repeat(99)}`, `${'🦊'.repeat(50)}`],
 ]
 
-t.test('the name of a file that somebody downloads does no harm', (t) => {
+t.test('the name of a downloaded file is harmless', (t) => {
   for (const [given, safe] of names) t.equal(sanitizeFileName(given), safe, given.slice(0, 40))
   const header = /^attachment; filename="[\x20\x21\x23-\x5b\x5d-\x7e]+"(; filename\*=UTF-8''[\w!#$&+.^`|~%-]+)?$/
   const property = fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (given) => {

@@ -62,7 +62,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
   }
 })
 
-t.test('everything else is a bug, or a fault of the database, and says nothing', async (t) => {
+t.test('any other error is a bug or a fault of the database, and the answer hides its text', async (t) => {
   const reported: unknown[] = []
   const bugs = [new WriteConflict('sql'), new ConstraintViolated('sql'), new TypeError('x'), 'text', undefined, null]
   for (const bug of [...bugs, new StorageFault('SQLITE_IOERR', 'disk')]) {
@@ -75,7 +75,7 @@ t.test('everything else is a bug, or a fault of the database, and says nothing',
   t.equal(reported.length, 7)
 })
 
-t.test('when to come again stands in details and on the error, and in the header', async (t) => {
+t.test('the time to retry stands in details, on the error and in the header', async (t) => {
   const limited = ofRefusal('rate-limited', { retry_after: 7, limit: 1 })
   t.match(limited, { retry_after: 7, details: { retry_after: 7, limit: 1 } })
   t.same(errorHeaders({ error: limited }), { 'Retry-After': '7' })
@@ -93,7 +93,7 @@ t.test('when to come again stands in details and on the error, and in the header
   t.same(errorHeaders({ error: ofRefusal('not-found', { id: 'x' }) }), {})
 })
 
-t.test('a refusal that names one field is told in the form of the interface', async (t) => {
+t.test('a refusal that names one field is reported in the form of the interface', async (t) => {
   t.same(ofRefusal('invalid-parameter', { field: 'name', value: 'x', limit: 3 }).details, {
     limit: 3,
     errors: [{ field: 'name', message: 'why', value: 'x' }],

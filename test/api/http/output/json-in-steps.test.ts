@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { hasLargeText, stringifyInSteps } from '../../../../src/api/http/output/json-in-steps.js'
 
-t.test('large texts of an answer become the same JSON in steps, and others have their turn meanwhile', async (t) => {
+t.test('large texts become the same JSON in steps, and the event loop turns in between', async (t) => {
   const text = `x${'\u{1f600}"\\\t\u00e9'.repeat(200_000)}`
   const body = { id: 'a', left_out: undefined, html: text, list: [{ n: 1 }], nothing: null, text: `${text}\ud83d` }
   if (!hasLargeText(body)) throw new Error('its texts are large')

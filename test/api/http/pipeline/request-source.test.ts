@@ -12,7 +12,7 @@ import {
 } from '../../../../src/api/http/pipeline/request-source.js'
 import { networks } from '../../../helpers/config-values.js'
 
-t.test('where a request comes from', async (t) => {
+t.test('the client address, directly and behind proxies', async (t) => {
   const isProxy = createProxyCheck(networks('10.0.0.0/8', '2001:db8:a::/48'))
   const peer: Peer = { address: '10.0.0.1', trusted: true, tls: true }
   const rows: readonly (readonly [forwarded: string | undefined, address: string])[] = [
@@ -51,7 +51,7 @@ t.test('where a request comes from', async (t) => {
   )
 })
 
-t.test('how the client spoke is told by TLS, or by a proxy', async (t) => {
+t.test('the scheme comes from TLS, or from a trusted proxy', async (t) => {
   const behind: Peer = { address: '127.0.0.1', trusted: true, tls: false }
   t.equal(findClientScheme({ ...behind, trusted: false, tls: true }, 'http'), 'https')
   t.equal(findClientScheme({ ...behind, tls: true }, undefined), 'https')
@@ -61,7 +61,7 @@ t.test('how the client spoke is told by TLS, or by a proxy', async (t) => {
   for (const odd of [undefined, '', 'wss', 'https,']) t.equal(findClientScheme(behind, odd), null, String(odd))
 })
 
-t.test('a page is ours when it has our name, our port and our scheme', async (t) => {
+t.test('an origin is ours when its host, port and scheme are ours', async (t) => {
   const ours = (origin: string, host: string | undefined, scheme: 'http' | 'https' | null = 'https') =>
     !isForeignOrigin(origin, host, scheme)
   t.ok(ours('https://api.test', 'api.test'))

@@ -50,10 +50,10 @@ export function createReceivingDomainCache(
     find: (domain) => {
       const cached = domains.get(domain)
       if (cached !== undefined || foreignNames.get(domain) === true) return cached
-      const found = readDomain(read, domain)
-      if (found === undefined) foreignNames.set(domain, true)
-      else domains.set(domain, found)
-      return found
+      const row = readDomain(read, domain)
+      if (row === undefined) foreignNames.set(domain, true)
+      else domains.set(domain, row)
+      return row
     },
     forget: (domain) => {
       domains.delete(domain)

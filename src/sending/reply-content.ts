@@ -87,15 +87,15 @@ function buildReplySubject(subject: string): string {
 function buildThreadFields({ message_id: parent, reference_ids }: AnsweredEmail): CustomField[] {
   if (parent === null || !plainId.test(parent)) return []
   const [first, ...others] = parseJson(reference_ids).filter((id) => plainId.test(id) && id !== parent)
-  const kept: string[] = []
+  const latest: string[] = []
   let octets = parent.length + (first?.length ?? 0) + 2
   for (const id of others.reverse()) {
     octets += id.length + 1
     if (octets > MAX_REFERENCES) break
-    kept.unshift(id)
+    latest.unshift(id)
   }
   return [
     { name: 'In-Reply-To', value: parent },
-    { name: 'References', value: [...(first === undefined ? [] : [first]), ...kept, parent].join(' ') },
+    { name: 'References', value: [...(first === undefined ? [] : [first]), ...latest, parent].join(' ') },
   ]
 }

@@ -21,21 +21,20 @@ type DomainRef = Pick<SendingDomain, 'id' | 'workspace_id'>
  * The key of a local part, or of an address in that domain, as a user wrote it. Throws a Refusal `invalid-parameter`
  * that names the field.
  */
-export function parseBlockedLocalPart(given: string, domain: DomainName, field: string): string {
-  const address = tryParseAddress(given) ?? tryParseAddress(`${given}@${domain}`)
+export function parseBlockedLocalPart(text: string, domain: DomainName, field: string): string {
+  const address = tryParseAddress(text) ?? tryParseAddress(`${text}@${domain}`)
   if (address === null || domainOf(address) !== domain) {
-    throw buildRefusal(given, field, `allowed: a local part, or an address of ${domain}`)
+    throw buildRefusal(text, field, `allowed: a local part, or an address of ${domain}`)
   }
   const key = localPartKey(address)
-  if (key === 'postmaster')
-    throw buildRefusal(given, field, 'a domain that takes mail must take mail to its postmaster')
+  if (key === 'postmaster') throw buildRefusal(text, field, 'a domain that takes mail must take mail to its postmaster')
   return key
 }
 
-function buildRefusal(given: string, field: string, rule: string): Refusal {
-  return new Refusal('invalid-parameter', `${field}: found "${formatForDisplay(given)}"; ${rule}`, {
+function buildRefusal(text: string, field: string, rule: string): Refusal {
+  return new Refusal('invalid-parameter', `${field}: found "${formatForDisplay(text)}"; ${rule}`, {
     field,
-    value: formatForDisplay(given),
+    value: formatForDisplay(text),
   })
 }
 

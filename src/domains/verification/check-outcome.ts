@@ -48,11 +48,11 @@ export function decideCheckOutcome(
   row: SendingDomain,
   check: CheckResult,
   now: number,
-  dice: RandomSource,
+  random: RandomSource,
 ): CheckOutcome {
   if (check.verdict === 'no-answer') {
     return {
-      row: { ...row, next_check_at: row.next_check_at === null ? null : nextCheckAfterNoAnswer(row, now, dice) },
+      row: { ...row, next_check_at: row.next_check_at === null ? null : nextCheckAfterNoAnswer(row, now, random) },
       event: null,
     }
   }
@@ -68,7 +68,7 @@ export function decideCheckOutcome(
     record_states: toJson(mergeRecordStates(parseRecordStates(row), check)),
     checked_at: now,
   }
-  return { row: { ...next, next_check_at: nextCheckAt(next, now, dice) }, event: decideEvent(row, next) }
+  return { row: { ...next, next_check_at: nextCheckAt(next, now, random) }, event: decideEvent(row, next) }
 }
 
 function decideUnprovedStatus(
@@ -92,22 +92,22 @@ function decideEvent(before: CheckedRow, after: Pick<CheckedRow, 'status' | 'unp
  * After a check without an answer. A domain that is not verified keeps its interval, or names with dead servers would
  * be asked for ever.
  */
-function nextCheckAfterNoAnswer(row: SendingDomain, now: number, dice: RandomSource): number | null {
-  return row.status === 'verified' ? addJitteredHour(now, dice) : nextCheckAt(row, now, dice)
+function nextCheckAfterNoAnswer(row: SendingDomain, now: number, random: RandomSource): number | null {
+  return row.status === 'verified' ? addJitteredHour(now, random) : nextCheckAt(row, now, random)
 }
 
-function addJitteredHour(now: number, dice: RandomSource): number {
-  return Math.round(now + HOUR * (1 - dice() / 10))
+function addJitteredHour(now: number, random: RandomSource): number {
+  return Math.round(now + HOUR * (1 - random() / 10))
 }
 
 /** Spread at random, so that domains that were checked together do not stay together. */
 export function nextCheckAt(
   row: Pick<SendingDomain, 'status' | 'forced' | 'unproved_since' | 'rotation_asked_at'>,
   now: number,
-  dice: RandomSource,
+  random: RandomSource,
 ): number | null {
-  const hourly = addJitteredHour(now, dice)
-  const daily = now + DAY * (1 - dice() / 10)
+  const hourly = addJitteredHour(now, random)
+  const daily = now + DAY * (1 - random() / 10)
   const { status, forced, unproved_since: since, rotation_asked_at: rotating } = row
   if (status === 'verified') {
     if (rotating !== null) return hourly

@@ -122,33 +122,33 @@ export async function checkDomain(
 }
 
 function buildEventWrites(
-  { row, event: news, findings }: CheckedDomain,
+  { row, event: eventType, findings }: CheckedDomain,
   asker: Actor | null,
   asked: boolean,
   at: number,
 ): readonly Write[] {
-  if (news === null) return []
+  if (eventType === null) return []
   const { id, workspace_id: workspaceId, domain, status } = row
   const data = {
     domain_id: id,
     domain,
     status,
     asked,
-    ...eventTimesOf(row, news, at),
+    ...eventTimesOf(row, eventType, at),
     records: toFindingResources(findings),
   }
-  const event = recordEvent({ workspaceId, type: news, emailId: null, recipient: null, at, data })
-  if (news === 'domain.broken') return [event]
+  const event = recordEvent({ workspaceId, type: eventType, emailId: null, recipient: null, at, data })
+  if (eventType === 'domain.broken') return [event]
   const actor = asker ?? daemonActor
-  return [event, recordAuditEntry({ workspaceId, actor, action: news, target: id, at, details: { domain } })]
+  return [event, recordAuditEntry({ workspaceId, actor, action: eventType, target: id, at, details: { domain } })]
 }
 
 function eventTimesOf(
   { unproved_since }: SendingDomain,
-  news: DomainEventType,
+  eventType: DomainEventType,
   at: number,
 ): Readonly<Record<string, string>> {
-  switch (news) {
+  switch (eventType) {
     case 'domain.verified':
       return { verified_at: formatTimestamp(at) }
     case 'domain.failed':

@@ -99,9 +99,9 @@ const logMessages: Readonly<Record<DomainEventType, string>> = {
 function logEvent(
   log: RecheckDeps['log'],
   { workspace_id: workspaceId, domain }: SendingDomain,
-  news: DomainEventType,
+  eventType: DomainEventType,
 ): void {
   const about = { workspaceId, domain }
-  if (news === 'domain.verified') log.info(about, logMessages[news])
-  else log.warn(about, logMessages[news])
+  if (eventType === 'domain.verified') log.info(about, logMessages[eventType])
+  else log.warn(about, logMessages[eventType])
 }

@@ -1,5 +1,5 @@
 /**
- * What reads strangers' bytes, each as a function of one input. A refusal is an answer like another: `tolerant`
+ * The parsers of untrusted input, each as a function of one input. A refusal is a normal result: `tolerant`
  * catches those, and nothing else.
  */
 import { setImmediate as breath } from 'node:timers/promises'
@@ -51,7 +51,7 @@ const tolerant = (read) => async (input) => {
   }
 }
 
-/** What a thread gave up for its time is no growth that could be measured: it says so. */
+/** A parse that a thread gave up after its time limit cannot be measured: this reports it. */
 async function takenApart(raw) {
   const result = await reader.read('linear', () => raw)
   if (result.kind === 'unreadable' && result.why === 'time') return 'out of time'
@@ -86,7 +86,7 @@ function addresses(text) {
   isQueryable(text)
 }
 
-/** The limit of a list is put aside: what is within it must be read in linear time too. */
+/** Without the limit of a list, so that the growth below the limit is measured. */
 function lists(text) {
   const value = truncateList(text)
   parseMailboxList(value)

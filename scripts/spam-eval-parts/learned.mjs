@@ -1,15 +1,15 @@
 /**
- * The whole verdict on labelled mail: rules, and the classifier that has learned the other half.
+ * The complete verdict on labelled mail: rules, and a classifier that has learned the other half.
  *
  *   scripts/spam-eval DIR LABELS.csv --learned [--aged] [--taught DIR2 LABELS2.csv] [--rspamd URL] [--misses]
  *
  * Each half, by a hash of the path, is learned into a database of its own, by the code that learns
- * in the daemon, and the other one judged by the code that judges there; both ways round. With `--taught`
+ * in the daemon, and the other one is scored by the daemon's code, both ways. With `--taught`
  * all of another folder is learned instead, and every message judged.
  *
- * What is learned is taken for mail of today, whatever its dates; with `--aged`, for mail of long ago, so
- * that the classifier is trusted as little as its limits want (classifier-limits.ts). Nothing
- * is known of client and authentication, whose DNS is gone: the mail is judged by its content.
+ * Learned mail counts as recent, whatever its dates; with `--aged`, as old, so
+ * that the limits of the classifier apply (classifier-limits.ts). Nothing
+ * is known of client and authentication, because the DNS records are gone: only content counts.
  * Then times: of a message of 3 to 6 KB, all of it but the network, beside mailparser's parse of it.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -103,7 +103,7 @@ async function learn(database, messages, aged) {
   for (const [label, some] of kindsOf(messages)) console.log(`learned ${some.length} ${label}`)
 }
 
-/** As it is stored, but of a client of which nothing speaks for or against it. */
+/** As stored, with a client that adds nothing to the score. */
 function judgedBy(judge, record, { raw, parts }) {
   return judge(record, raw, analyzeContent(parsed(raw, parts), spamContextOf(record)))
 }

@@ -2,7 +2,7 @@
 import { findFields, type Header } from './header-fields.js'
 import { Refusal } from './refusal.js'
 
-export const MAX_RECEIVED = 50
+const MAX_RECEIVED = 50
 
 /** Throws a Refusal `mail-loop`. */
 export function checkHopCount(header: Header): void {

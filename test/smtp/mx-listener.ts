@@ -1,4 +1,4 @@
-/** A real MX listener on loopback for tests: a few recipients, messages kept in a list, waits that are only noted. */
+/** A real MX listener on loopback for tests: a few recipients, a list of accepted messages, waits that take no time. */
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
 import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx/mx-deps.js'
@@ -12,7 +12,7 @@ export interface RunningMx {
   readonly taken: readonly ReceivedMessage[]
   /** What was logged as an error. */
   readonly errors: readonly unknown[]
-  /** The waits that were asked for, in milliseconds; none of them takes any time. */
+  /** The requested waits in milliseconds; none takes any time. */
   readonly waits: readonly number[]
   readonly port: number
   /** Moves the listener's clock. */

@@ -1,7 +1,7 @@
 /** Drives an SMTP session without sockets and without smtp-server: lines in, replies out. */
 import type { ConnectionOrigin } from '../../src/platform/connections/connection-limiter.js'
 import type { TlsFacts } from '../../src/receiving/received-message.js'
-import type { SmtpReply } from '../../src/smtp/session/protocol-fault.js'
+import type { SmtpReply } from '../../src/smtp/session/smtp-reply.js'
 import type { SessionConnection, SmtpSession } from '../../src/smtp/session/smtp-session.js'
 
 export class TestConnection implements SessionConnection {
@@ -23,7 +23,7 @@ export class TestConnection implements SessionConnection {
   reply({ code, status, text }: SmtpReply): void {
     this.replies.push(`${code} ${status} ${text}`)
     if (code === 421) this.isOpen = false
-    this.session?.replied(code)
+    this.session?.onReply(code)
   }
 
   destroy(): void {
@@ -41,7 +41,7 @@ export type Step = readonly [line: string, reply: RegExp]
 /** The last reply to a line; empty: none. */
 export async function say(session: SmtpSession, connection: TestConnection, line: string): Promise<string> {
   const before = connection.replies.length
-  session.command()
+  session.onCommand()
   const reply = await answer(session, connection, line)
   if (reply !== null) connection.reply(reply)
   return connection.replies.slice(before).join('|')

@@ -1,4 +1,4 @@
-/** A real submission listener on loopback for tests: two keys, one sending domain, messages kept in a list. */
+/** A real submission listener on loopback for tests: two keys, one sending domain, a list of accepted messages. */
 import { generate } from 'selfsigned'
 import type { Test } from 'tap'
 import { createKeylessPrincipal, type Principal } from '../../src/accounts/principal.js'
@@ -38,16 +38,16 @@ export interface RunningSubmission {
   port(tls: boolean): number
 }
 
-let pair: Promise<TlsPair> | undefined
+let certificate: Promise<TlsPair> | undefined
 
 export function sharedCertificate(): Promise<TlsPair> {
-  pair ??= createSelfSigned()
-  return pair
+  certificate ??= createSelfSigned()
+  return certificate
 }
 
 export async function createSelfSigned(): Promise<TlsPair> {
-  const made = await generate([{ name: 'commonName', value: 'mail.test' }], { algorithm: 'sha256' })
-  return { key: made.private, cert: made.cert }
+  const pair = await generate([{ name: 'commonName', value: 'mail.test' }], { algorithm: 'sha256' })
+  return { key: pair.private, cert: pair.cert }
 }
 
 export async function runSubmission(

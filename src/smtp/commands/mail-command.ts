@@ -1,12 +1,12 @@
 /**
- * MAIL with its parameters: SIZE (RFC 1870), BODY (RFC 6152), SMTPUTF8 (RFC 6531); and, from
- * those who submit, RET and ENVID (RFC 3461), AUTH (RFC 4954 section 5: taken, and ignored as
- * its client is known by its key).
+ * MAIL with its parameters: SIZE (RFC 1870), BODY (RFC 6152) and SMTPUTF8 (RFC 6531); in submissions also
+ * RET and ENVID (RFC 3461) and AUTH (RFC 4954 section 5), which is accepted and ignored, because the key
+ * says who the client is.
  */
 import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../../mail/dsn-parameters.js'
 import { buildTooLargeRefusal } from '../session/incoming-message.js'
-import { ProtocolFault } from '../session/protocol-fault.js'
+import { ProtocolFault } from '../session/smtp-reply.js'
 import {
   buildArgumentFault,
   buildUtf8Fault,
@@ -17,7 +17,7 @@ import {
   textOf,
 } from './path-command.js'
 
-/** MAIL as anybody may send it. */
+/** MAIL with the parameters that the MX accepts. */
 export interface PlainMailCommand {
   readonly from: Address | ''
   /** As declared; 0: not declared. */

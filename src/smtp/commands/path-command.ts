@@ -1,32 +1,31 @@
 /**
- * `MAIL FROM:<path> parameters` and `RCPT TO:<path> parameters` taken apart, nothing judged
- * but the syntax (RFC 5321 section 4.1.2).
+ * Parses `MAIL FROM:<path> parameters` and `RCPT TO:<path> parameters` (RFC 5321 section 4.1.2). It checks
+ * the syntax only.
  *
- * smtp-server's own parser decodes values, turns A-labels into Unicode, refuses quoted local
- * parts with blanks and ignores unknown parameters; then nobody can tell any more what was sent.
+ * smtp-server's own parser decodes values, turns A-labels into Unicode, refuses quoted local parts with
+ * blanks and ignores unknown parameters, and so loses what was sent.
  *
- * A source route is taken and ignored (appendix C). Blanks after the colon are tolerated,
- * because many devices send them. Known limit: a path must have its angle brackets.
+ * A source route is accepted and ignored (appendix C). Blanks after the colon are accepted, because many
+ * devices send them. Known limit: a path needs its angle brackets.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { formatForDisplay } from '../../mail/address.js'
-import { ProtocolFault } from '../session/protocol-fault.js'
+import { ProtocolFault } from '../session/smtp-reply.js'
 
 export interface PathCommand {
-  /** Without brackets and source route; empty: `<>`. */
+  /** Without angle brackets and source route; empty: `<>`. */
   readonly mailbox: string
-  /** The whole command is ASCII. */
+  /** The complete command is ASCII. */
   readonly ascii: boolean
   /** Names in upper case; null: given without a value. */
   readonly parameters: ReadonlyMap<string, string | null>
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it finds the forbidden characters
 const controlCharacters = /[\x00-\x1f\x7f-\x9f]/
 const sourceRoute = /^@[^\s,:@]+(?:,@[^\s,:@]+)*:/
 const parameterName = /^[A-Za-z0-9][A-Za-z0-9-]*$/
 
-/** `start`: the words before the path, as `MAIL FROM`. */
 export function parsePathCommand(line: Buffer, start: 'MAIL FROM' | 'RCPT TO'): PathCommand {
   if (!isUtf8(line)) throw buildSyntaxFault('the command is not UTF-8')
   const text = line.toString('utf8')
@@ -42,7 +41,7 @@ export function parsePathCommand(line: Buffer, start: 'MAIL FROM' | 'RCPT TO'): 
   return { mailbox: text.slice(open + 1, close).replace(sourceRoute, ''), ascii: isAscii(line), parameters }
 }
 
-/** The value of a parameter that must have one; null: not given. */
+/** The value of a parameter that needs one; null: the parameter is absent. */
 export function textOf({ parameters }: PathCommand, name: string): string | null {
   const value = parameters.get(name)
   if (value === undefined) return null
@@ -50,14 +49,14 @@ export function textOf({ parameters }: PathCommand, name: string): string | null
   return value
 }
 
-/** Whether a parameter that must have no value is given. */
+/** Whether a parameter without a value is present. */
 export function flagOf({ parameters }: PathCommand, name: string): boolean {
   const value = parameters.get(name)
   if (typeof value === 'string') throw buildArgumentFault(`${name} takes no value`)
   return value === null
 }
 
-/** Parameters that we do not know must be refused, not ignored (RFC 5321 section 4.1.1.11). */
+/** Unknown parameters must be refused, not ignored (RFC 5321 section 4.1.1.11). */
 export function refuseUnknown({ parameters }: PathCommand, known: ReadonlySet<string>): void {
   for (const name of parameters.keys()) {
     if (!known.has(name))
@@ -73,7 +72,7 @@ export function buildUtf8Fault(): ProtocolFault {
   return new ProtocolFault(553, '5.6.7', 'an address that is not ASCII needs the SMTPUTF8 parameter of MAIL')
 }
 
-/** Where the path that begins at `from` ends: a bracket within quotes is part of the local part. */
+/** The end of the path that begins at `from`. A bracket within quotes belongs to the local part. */
 function findClosingBracket(text: string, from: number): number {
   let quoted = false
   for (let at = from; at < text.length; at++) {

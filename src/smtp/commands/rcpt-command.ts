@@ -1,18 +1,18 @@
 /**
- * RCPT, and from those who submit its parameters NOTIFY and ORCPT (RFC 3461).
+ * RCPT; in submissions with the parameters NOTIFY and ORCPT (RFC 3461).
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
 import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { decodeXtext, parseNotify, validateOrcpt } from '../../mail/dsn-parameters.js'
 import type { SubmittedRecipient } from '../../sending/submitted-message.js'
-import { ProtocolFault } from '../session/protocol-fault.js'
+import { ProtocolFault } from '../session/smtp-reply.js'
 import { buildUtf8Fault, type PathCommand, parsePathCommand, refuseUnknown, textOf } from './path-command.js'
 
 const noParameters: ReadonlySet<string> = new Set()
 const submissionParameters: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
 
-export interface RcptContext {
+interface RcptContext {
   readonly hostname: string
   /** MAIL had the SMTPUTF8 parameter. */
   readonly smtputf8: boolean
@@ -47,7 +47,7 @@ function recipientOf({ mailbox }: PathCommand, hostname: string): Address {
   return address
 }
 
-/** The address of the type `utf-8` has an encoding of its own (RFC 6533 section 3). */
+/** ORCPT is xtext, but an address of the type `utf-8` has an encoding of its own (RFC 6533 section 3). */
 function decodeOrcpt(orcpt: string): string {
   const address = orcpt.indexOf(';') + 1
   const type = orcpt.slice(0, address)

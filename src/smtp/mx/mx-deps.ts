@@ -1,5 +1,4 @@
-/** What the MX listener is given: narrow functions of the rooms below, and settings. */
-
+/** The dependencies of the MX listener: functions of the rooms below, and settings. */
 import type { Address } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
 import { minTransferPace } from '../../platform/connections/transfer-pace.js'
@@ -11,7 +10,7 @@ import type { Listing } from '../../spam/dnsbl.js'
 import type { Endpoint, ListenerSettings, SessionLimits } from '../session/session-gate.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
 
-/** A recipient whose mail is ours to take. */
+/** A recipient that receives mail here. */
 export interface AcceptedRecipient {
   /** Recipients of one workspace share a copy of the message. Null: the mail of the service itself. */
   readonly workspaceId: string | null
@@ -20,17 +19,17 @@ export interface AcceptedRecipient {
 }
 
 export interface MxDeps {
-  /** `size`: of the message, as its client declares; 0: it does not say. */
+  /** `size`: of the message, as declared; 0: not declared. */
   checkRecipient(address: Address, size: number): AcceptedRecipient | RecipientRefusal | RecipientDelay
   /** Resolves once the message is on disk. */
   accept(message: ReceivedMessage): Promise<{ readonly id: string }>
-  /** What DNS block lists say of a client; never rejects. */
+  /** The entries of DNS block lists about a client; never rejects. */
   findListings(address: string): Promise<readonly Listing[]>
   /** False: the disk is nearly full. */
   hasDiskSpace(): boolean
-  /** Of all listeners together. Absent: this one has only its own limit. */
+  /** Shared by all listeners. Absent: this listener has only its own limit. */
   readonly memory?: MemoryBudget
-  /** Acts after so many milliseconds, unless it is called off. */
+  /** Calls `act` after so many milliseconds, unless the returned function cancels it. */
   schedule(milliseconds: number, act: () => void): () => void
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -38,44 +37,44 @@ export interface MxDeps {
 }
 
 /** Times in milliseconds. */
-export interface MxLimits extends SessionLimits {
-  /** Copies that one message is filed in: all of them are in memory at once. */
+interface MxLimits extends SessionLimits {
+  /** Workspaces that one message is filed for: all copies are in memory at once. */
   readonly maxWorkspaces: number
   /** New connections from one address in any minute. */
   readonly connectionsPerMinute: number
   /** MAIL commands from one address in any minute. */
   readonly messagesPerMinute: number
-  /** Addresses whose pace is remembered. */
+  /** Addresses whose connections and messages are counted. */
   readonly maxClients: number
-  /** A client has so long to speak too early. */
+  /** The delay of the greeting, in which early talkers are recognized. */
   readonly greetingDelay: number
-  /** `note`: told to `accept`. `refuse`: 554 and the end. */
+  /** `note`: `accept` learns of it. `refuse`: 554, and the connection ends. */
   readonly earlyTalkers: 'note' | 'refuse'
-  /** The longest wait before a recipient is refused. */
+  /** The longest delay of the reply to a refused recipient. */
   readonly tarpit: number
-  /** Recipients refused in one session; then 421. */
+  /** Refused recipients in one session; beyond them 421. */
   readonly maxRefusedRecipients: number
-  /** A client whose listings weigh so much is refused; null: none is. */
+  /** A client whose listings have at least this total weight is refused; null: none is. */
   readonly refuseListedFrom: number | null
 }
 
 export interface MxSettings extends MxLimits, ListenerSettings {
   readonly listen: readonly Endpoint[]
-  /** Networks whose connections begin with a PROXY line, version 1. */
+  /** Networks whose connections begin with a PROXY line (version 1). */
   readonly proxies: readonly Network[]
 }
 
 const MINUTE = 60_000
 const MB = 1_048_576
 
-/** Limits that suit a daemon whose configuration does not name them. */
+/** The defaults of what the configuration does not set. */
 export const defaultMxLimits: MxLimits = {
   maxConnections: 1000,
   maxConnectionsPerAddress: 50,
   maxConnectionsPerNetwork: 200,
   maxSize: 35 * MB,
   maxRecipients: 100,
-  maxLineLength: 65_536, // 998 is the rule (RFC 5321 section 4.5.3.1.6), and many strangers do not keep it
+  maxLineLength: 65_536, // RFC 5321 section 4.5.3.1.6 says 998, but many senders exceed it
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
   memoryWait: MINUTE,

@@ -1,4 +1,4 @@
-/** What all sessions of an MX listener share: the limits, the pace of each address, and who was turned away. */
+/** What all sessions of an MX listener share: limits, rates by address, and the counts of refusals. */
 import { addressKeyOf } from '../../accounts/client-address.js'
 import { createRateLimit, type RateLimit } from '../../accounts/limits/rate-limit.js'
 import { ClientLog } from '../../platform/connections/client-log.js'
@@ -15,9 +15,9 @@ export interface MxGate extends SessionGate {
   readonly newConnections: RateLimit
   readonly messages: RateLimit
   readonly lines: ClientLog
-  /** Counts and logs that a client, a recipient or a message is turned away. */
+  /** Counts and logs that a client, a recipient or a message was turned away. */
   readonly note: (reason: MxReason, about: SessionFacts) => void
-  /** How many were turned away, by reason, since the start. */
+  /** Counts by reason, since the start. */
   refusals(): ReadonlyMap<MxReason, number>
 }
 
@@ -46,6 +46,6 @@ export function createMxGate(deps: MxDeps): MxGate {
   }
 }
 
-function perMinuteLimit(most: number, maxKeys: number): RateLimit {
-  return createRateLimit({ limitsOf: () => ({ requests_per_minute: most }), maxKeys })
+function perMinuteLimit(maxPerMinute: number, maxKeys: number): RateLimit {
+  return createRateLimit({ limitsOf: () => ({ requests_per_minute: maxPerMinute }), maxKeys })
 }

@@ -1,8 +1,8 @@
 /**
  * The MX listener: all its sockets, and what they share.
  *
- * It offers STARTTLS and never requires it, offers no AUTH, and relays for no one: `checkRecipient`
- * decides who receives mail here, and a message is answered 250 once `accept` has resolved.
+ * It offers STARTTLS without requiring it, offers no AUTH, and does not relay: `checkRecipient` decides
+ * who receives mail here. A message is answered 250 once `accept` has resolved.
  */
 
 import { originOf } from '../../accounts/client-address.js'
@@ -10,7 +10,7 @@ import { isInSomeNetwork } from '../../platform/ip-address.js'
 import type { TlsPair } from '../../platform/tls-files.js'
 import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '../server/server-sockets.js'
 import type { ListenerRules } from '../server/smtp-server-adapter.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
+import type { SmtpReply } from '../session/smtp-reply.js'
 import type { MxDeps } from './mx-deps.js'
 import { createMxGate, type MxGate } from './mx-gate.js'
 import { type MxReason, mxReplies } from './mx-refusals.js'

@@ -15,14 +15,20 @@ import type { ReceivedMessage } from '../../receiving/received-message.js'
 import { type Listing, totalWeight } from '../../spam/dnsbl.js'
 import { type PlainMailCommand, parsePlainMail } from '../commands/mail-command.js'
 import { parsePlainRcpt } from '../commands/rcpt-command.js'
-import { isClientFault, refusalFacts, sessionFactsOf } from '../session/log-facts.js'
+import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
 import { checkLines } from '../session/message-lines.js'
 import { MessageReception } from '../session/message-reception.js'
-import type { ProtocolFault, SmtpReply } from '../session/protocol-fault.js'
 import { SessionEnding } from '../session/session-ending.js'
 import type { SessionFacts } from '../session/session-gate.js'
-import { needsMail, needsRcpt, nestedMail, queuedReply, recipientOk, senderOk } from '../session/session-replies.js'
-import { toSmtpReply } from '../session/smtp-reply.js'
+import {
+  buildNeedMailFault,
+  buildNestedMailFault,
+  buildQueuedReply,
+  needRcptReply,
+  recipientOk,
+  senderOk,
+} from '../session/session-replies.js'
+import { type ProtocolFault, type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { transmissionTypeOf } from '../session/transmission-type.js'
 import type { AcceptedRecipient } from './mx-deps.js'
@@ -56,7 +62,7 @@ export class MxSession implements SmtpSession {
       replyTo: (error) => this.replyTo(error),
       onTooSlow: () => this.ending.endSlowTransfer(),
     })
-    this.ending = new SessionEnding(gate, connection, this.reception, (reason) => gate.note(reason, this.facts()))
+    this.ending = new SessionEnding(gate, connection, this.reception, (reason) => gate.note(reason, this.buildFacts()))
   }
 
   connect(): Answer<SmtpReply | null> {
@@ -73,7 +79,7 @@ export class MxSession implements SmtpSession {
     return this.isEarlyTalker ? this.refuseEarlyTalker() : null
   }
 
-  earlyCommand(): SmtpReply | null {
+  onEarlyCommand(): SmtpReply | null {
     this.isEarlyTalker = true
     return this.refuseEarlyTalker()
   }
@@ -82,7 +88,7 @@ export class MxSession implements SmtpSession {
     return this.gate.settings.earlyTalkers === 'refuse' ? this.turnAway('early-talker') : null
   }
 
-  command(): void {
+  onCommand(): void {
     // A line that changes nothing is no progress.
   }
 
@@ -90,7 +96,7 @@ export class MxSession implements SmtpSession {
     return { auth: false }
   }
 
-  secured(): void {
+  onSecure(): void {
     // The name in HELO and the transaction are forgotten by the connection and by `reset`.
   }
 
@@ -103,7 +109,7 @@ export class MxSession implements SmtpSession {
   }
 
   private beginTransaction(line: Buffer): SmtpReply {
-    if (this.transaction !== null) throw nestedMail()
+    if (this.transaction !== null) throw buildNestedMailFault()
     const { deps, settings, messages } = this.gate
     const mail = parsePlainMail(line, settings.maxSize)
     const refusal = this.reception.refusalForRoom(mail.size)
@@ -123,7 +129,7 @@ export class MxSession implements SmtpSession {
   }
 
   private async addRecipient(line: Buffer): Promise<SmtpReply> {
-    if (this.transaction === null) throw needsMail()
+    if (this.transaction === null) throw buildNeedMailFault()
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
@@ -177,7 +183,7 @@ export class MxSession implements SmtpSession {
   data(): Answer<MessageTransfer | SmtpReply | null> {
     const { transaction } = this
     const [first, ...others] = transaction?.recipients.keys() ?? []
-    if (transaction === null || first === undefined) return needsRcpt
+    if (transaction === null || first === undefined) return needRcptReply
     const { mail } = transaction
     return this.reception.receive(mail.size, (raw) => this.accept(mail, [first, ...others], raw))
   }
@@ -194,7 +200,7 @@ export class MxSession implements SmtpSession {
     this.ending.forgiveFaults()
     this.advancedAt = this.gate.deps.clock()
     this.hasDelivered = true
-    return queuedReply(id)
+    return buildQueuedReply(id)
   }
 
   private async envelopeFacts({
@@ -213,7 +219,7 @@ export class MxSession implements SmtpSession {
     this.ending.reset()
   }
 
-  replied(code: number): void {
+  onReply(code: number): void {
     this.ending.countReply(code)
   }
 
@@ -235,7 +241,7 @@ export class MxSession implements SmtpSession {
     this.cancelWait()
   }
 
-  private facts(): SessionFacts {
+  private buildFacts(): SessionFacts {
     return sessionFactsOf(this.connection, this.transaction?.mail.from)
   }
 
@@ -246,17 +252,17 @@ export class MxSession implements SmtpSession {
   }
 
   private logRefusal(error: Refusal | ProtocolFault, reply: SmtpReply): void {
-    const about = refusalFacts(error, reply)
+    const about = refusalFactsOf(error, reply)
     const reason = about.reason === 'memory' ? about.reason : recipientReasonOf(error)
-    if (reason !== null) this.gate.note(reason, { ...this.facts(), ...about })
+    if (reason !== null) this.gate.note(reason, { ...this.buildFacts(), ...about })
     else {
       const to = toRecipientLogFields(this.transaction?.recipients.keys() ?? [])
-      this.gate.lines.info({ ...this.facts(), ...to, ...about }, 'a message was refused')
+      this.gate.lines.info({ ...this.buildFacts(), ...to, ...about }, 'a message was refused')
     }
   }
 
   private turnAway(reason: keyof typeof mxReplies, more: { readonly recipient?: Address } = {}): SmtpReply {
-    this.gate.note(reason, { ...this.facts(), ...more })
+    this.gate.note(reason, { ...this.buildFacts(), ...more })
     return mxReplies[reason]
   }
 

@@ -13,10 +13,9 @@ import type {
   LimitedConnection,
   ReachedLimit,
 } from '../../platform/connections/connection-limiter.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
 import type { CommonReason, SessionGate } from '../session/session-gate.js'
 import { tooManyConnections, tooManyFromAddress, tooManyFromNetwork } from '../session/session-replies.js'
-import { replyText } from '../session/smtp-reply.js'
+import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 
 /** How long a refused client has to close its side. */
 const REFUSED_LINGER = 1000
@@ -33,10 +32,10 @@ const refusals: Readonly<Record<ReachedLimit, SmtpReply>> = {
   'too-many-of-network': tooManyFromNetwork,
 }
 
-/** A limit of one kind of listener, asked before the common ones. Null: the client may connect. */
+/** A limit of one kind of listener, checked before the common limits. Null: the client may connect. */
 export type CheckNewClient = (origin: ConnectionOrigin, client: string) => SmtpReply | null
 
-/** The slot of a connection. Until there is a session, after a TLS handshake or a PROXY line, it is unproved. */
+/** The slot of a connection. It is unproved until there is a session, which a TLS handshake or a PROXY line may precede. */
 export class ListenerSlot implements LimitedConnection {
   /** When the connection was accepted; epoch milliseconds. */
   readonly since: number
@@ -142,7 +141,7 @@ function refuseConnection(socket: Socket, handshake: boolean, reply: SmtpReply):
     socket.destroy()
     return
   }
-  socket.end(`${reply.code} ${replyText(reply)}\r\n`)
+  socket.end(`${reply.code} ${formatReplyText(reply)}\r\n`)
   socket.resume()
   setTimeout(() => socket.destroy(), REFUSED_LINGER).unref()
 }

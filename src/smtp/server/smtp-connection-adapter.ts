@@ -1,11 +1,11 @@
 /**
- * A connection of smtp-server as the connection of a session of ours.
+ * Adapts a connection of smtp-server to a session of ours.
  *
- * With `smtp-server-adapter.ts` this is the only file that knows the inside of smtp-server: its
- * underscore members, handlers and parser. `test/smtp/server/smtp-server-adapter.test.ts` names each
- * of them. smtp-server frames commands and DATA, runs TLS and SASL, and answers HELO, RSET, NOOP,
- * HELP, VRFY and QUIT; MAIL, RCPT, DATA, and whether AUTH may run, are the session's. smtp-server's
- * envelope is only filled so far that its DATA sees a transaction.
+ * This file and `smtp-server-adapter.ts` are the only ones that know the inside of smtp-server (underscore
+ * members, handlers, parser); `test/smtp/server/smtp-server-adapter.test.ts` names each member that they use.
+ * smtp-server frames commands and DATA, runs TLS and SASL, and answers HELO, RSET, NOOP, HELP, VRFY and QUIT.
+ * The session decides MAIL, RCPT, DATA, AUTH, and what EHLO offers. smtp-server's envelope holds placeholders,
+ * so that its DATA sees a transaction.
  */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -15,9 +15,8 @@ import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
 import type { TlsFacts } from '../../receiving/received-message.js'
 import type { IncomingMessage } from '../session/incoming-message.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
-import { expnNotImplemented } from '../session/session-replies.js'
-import { replyText } from '../session/smtp-reply.js'
+import { expnReply } from '../session/session-replies.js'
+import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import type { ListenerSlot } from './admission.js'
 import { hasStatus, withStatus } from './enhanced-status.js'
@@ -74,7 +73,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   reply(reply: SmtpReply): void {
-    this.send(reply.code, replyText(reply))
+    this.send(reply.code, formatReplyText(reply))
   }
 
   destroy(): void {
@@ -85,9 +84,9 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     setTimeout(() => this.destroy(), CLOSE_LINGER).unref()
   }
 
-  /** Replaces smtp-server's wait of 100 ms, its limit of clients and its reverse lookup: the session decides. */
+  /** Replaces smtp-server's delay of 100 ms and its limit of clients. A client that opens a connection for each message must not wait. */
   override init(): void {
-    this._setListeners(() => whenAnswered(this.smtpSession.connect(), (refusal) => this.greet(refusal)))
+    this._setListeners(() => handleAnswer(this.smtpSession.connect(), (refusal) => this.greet(refusal)))
   }
 
   private greet(refusal: SmtpReply | null): void {
@@ -101,14 +100,14 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     this.close()
   }
 
-  /** A command before the greeting waits here; the parser gives out no other meanwhile. */
+  /** A command before the greeting waits here; the parser emits no other meanwhile. */
   override _onCommand(command: Buffer, callback?: Done): void {
-    this.smtpSession.command()
+    this.smtpSession.onCommand()
     if (this._ready || this._server._closeTimeout) {
       super._onCommand(command, callback)
       return
     }
-    const refusal = this.smtpSession.earlyCommand()
+    const refusal = this.smtpSession.onEarlyCommand()
     if (refusal === null) this.runHeldCommand = () => super._onCommand(command, callback)
     else this.refuse(refusal)
   }
@@ -132,21 +131,21 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
 
   override handler_MAIL(command: Buffer, callback: Done): void {
     const reply = this.smtpSession.mail(command)
-    // Outside of a transaction smtp-server does not report a connection that breaks.
+    // smtp-server reports a broken connection only within a transaction.
     if (reply.code === OK) this.session.envelope.mailFrom = { address: '', args: false }
     this.reply(reply)
     callback()
   }
 
   override handler_RCPT(command: Buffer, callback: Done): void {
-    whenAnswered(this.smtpSession.rcpt(command), (reply) => {
+    handleAnswer(this.smtpSession.rcpt(command), (reply) => {
       this.reply(reply)
       callback()
     })
   }
 
   override handler_DATA(command: Buffer, callback: Done): void {
-    whenAnswered(this.smtpSession.data(), (answer) => {
+    handleAnswer(this.smtpSession.data(), (answer) => {
       if (answer === null) return
       if ('code' in answer) {
         this.reply(answer)
@@ -165,11 +164,11 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   handler_EXPN(_command: Buffer, callback: Done): void {
-    this.reply(expnNotImplemented)
+    this.reply(expnReply)
     callback()
   }
 
-  /** smtp-server creates a parser in its constructor, before our fields exist, and one after STARTTLS. */
+  /** Called by smtp-server's constructor, before our fields exist, and after STARTTLS. */
   override _createParser(): SMTPStream {
     const parser = super._createParser()
     parser.startDataMode = (maxSize) => {
@@ -180,25 +179,25 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   /** Calls back with the reply to the message, unless the client left before its end. */
-  whenStored(act: (reply: SmtpReply) => void): void {
+  handleStored(act: (reply: SmtpReply) => void): void {
     void this.transfer?.stored.then((reply) => {
       if (reply !== null) act(reply)
     })
   }
 
   /** TLS is in place, from the start or after STARTTLS. */
-  secured(socket: Socket | TLSSocket): void {
+  setTls(socket: Socket | TLSSocket): void {
     this.tls = socket instanceof TLSSocket ? tlsFactsOf(socket) : null
-    this.smtpSession.secured()
+    this.smtpSession.onSecure()
   }
 
-  /** The only place of smtp-server that writes. */
+  /** All replies pass here: nothing else in smtp-server writes to the socket. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     if (typeof data === 'string') {
       const text = withStatus(data)
       super.send(code, text, hasStatus(code, text) ? false : context)
     } else super.send(code, data, context)
-    this.smtpSession.replied(code)
+    this.smtpSession.onReply(code)
   }
 
   /** smtp-server calls this after each message, at RSET, HELO, EHLO and STARTTLS. */
@@ -222,12 +221,11 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
 }
 
 /**
- * Puts the parser into data mode as its own `startDataMode` does, with a message of ours in the
- * place of the stream. The parser finds the end of the message and takes out the dots that were
- * added on the way (RFC 5321 section 4.5.2).
+ * Puts the parser into data mode as its own `startDataMode` does, but with a message of ours instead of a
+ * stream. The parser finds the end of the message and removes the added dots (RFC 5321 section 4.5.2).
  */
 export function startDataMode(parser: SMTPStream, maxSize: number, message: IncomingMessage): SMTPServerDataStream {
-  const stream = message as unknown as SMTPServerDataStream // as much of it as smtp-server uses
+  const stream = message as unknown as SMTPServerDataStream // it has the members that smtp-server uses
   parser._dataMode = true
   parser._maxBytes = maxSize
   parser.dataBytes = 0
@@ -236,7 +234,7 @@ export function startDataMode(parser: SMTPStream, maxSize: number, message: Inco
   return stream
 }
 
-function whenAnswered<Value>(answer: Answer<Value>, act: (value: Value) => void): void {
+function handleAnswer<Value>(answer: Answer<Value>, act: (value: Value) => void): void {
   if (answer instanceof Promise) void answer.then(act)
   else act(answer)
 }

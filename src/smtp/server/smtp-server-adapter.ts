@@ -1,9 +1,9 @@
 /**
- * A listening socket of smtp-server with sessions of ours: STARTTLS, or TLS from the start, and
+ * Adapts smtp-server to our sessions: a listening socket with STARTTLS or TLS from the start, and with
  * PROXY lines (version 1).
  *
- * What of the inside of smtp-server we rely on is said in `smtp-connection-adapter.ts`. A client
- * can never end the server: `error` always has a listener.
+ * `smtp-connection-adapter.ts` says which parts of smtp-server we use. A client can never end the process
+ * by a fault: `error` always has a listener.
  *
  * Known limits: a PROXY line without an address (`UNKNOWN`) makes a connection that counts in the
  * total only; the reply to a broken PROXY line is smtp-server's.
@@ -21,14 +21,13 @@ import {
 import type { SMTPConnectionOptions, TLSError } from 'smtp-server/lib/smtp-connection.js'
 import { formatForDisplay } from '../../mail/address.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
 import type { SessionFacts, SessionGate } from '../session/session-gate.js'
-import { replyText } from '../session/smtp-reply.js'
+import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { Admission, type CheckNewClient } from './admission.js'
 import { SmtpConnectionAdapter } from './smtp-connection-adapter.js'
 
-/** What one kind of listener decides. */
+/** The decisions of one kind of listener. */
 export interface ListenerRules<Session extends SmtpSession> {
   readonly gate: SessionGate
   readonly openSession: (connection: SessionConnection) => Session
@@ -44,7 +43,7 @@ export interface ListenerRules<Session extends SmtpSession> {
 
 type Callback<T> = (error?: Error | null, result?: T) => void
 
-/** smtp-server's own end of a session must not come before ours. */
+/** smtp-server must not end sessions before we do. */
 const CLOSE_MARGIN = 60_000
 const AUTHENTICATED = 235
 const OK = 250
@@ -82,12 +81,12 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
 
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
     const origin = this._expectsProxyHeader(socket) ? null : this.rules.originOf(socket.remoteAddress ?? '')
-    // The topmost socket: a handshake must not lose the one below it.
+    // The TLS socket on top, if there is one: Node.js does not expect the socket below to vanish in a handshake.
     const drop = (): void => void (this._pendingSockets.get(socket) ?? socket).destroy()
     if (!this.admission.accept(socket, origin, drop, handshake)) return false
     const release = super._acceptSocket(socket, handshake)
     if (release === false || !this._pendingSockets.has(socket)) return release
-    // smtp-server's own limit begins anew with every byte.
+    // smtp-server's own timeout starts again with every byte.
     const timeout = this.rules.gate.settings.handshakeTimeout
     const timer = setTimeout(() => this._pendingSockets.get(socket)?.destroy(), timeout)
     socket.once('close', () => clearTimeout(timer))
@@ -106,7 +105,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
 
   /** `remoteAddress` of the options: from a PROXY line. */
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
-    if (socket.destroyed) return // its `close` event is over: the session would never be removed
+    if (socket.destroyed) return // its `close` event has been emitted: nothing would remove the session
     const slot = this.admission.slotOf(socket)
     const proxied = options?.remoteAddress
     if (proxied !== undefined && !this.admission.recount(slot, proxied)) return
@@ -122,13 +121,13 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     connection.init()
   }
 
-  /** At once: smtp-server's own waits a turn, and takes what comes meanwhile for talking too soon. */
+  /** Synchronous: smtp-server's default waits a tick, and refuses what arrives meanwhile as too early. */
   override onConnect(_session: SMTPServerSession, done: Callback<never>): void {
     done()
   }
 
   override onSecure(socket: Socket | TLSSocket, session: SMTPServerSession, done: Callback<never>): void {
-    this.ownerOf(session).secured(socket)
+    this.ownerOf(session).setTls(socket)
     done()
   }
 
@@ -145,8 +144,8 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   }
 
   override onData(_stream: SMTPServerDataStream, session: SMTPServerSession, done: Callback<string>): void {
-    this.ownerOf(session).whenStored((reply) => {
-      if (reply.code === OK) done(null, replyText(reply))
+    this.ownerOf(session).handleStored((reply) => {
+      if (reply.code === OK) done(null, formatReplyText(reply))
       else done(asError(reply))
     })
   }
@@ -185,7 +184,7 @@ function toServerOptions<Session extends SmtpSession>(
 
 /** A reply in the form that smtp-server's callbacks take. */
 export function asError(reply: SmtpReply): Error {
-  return Object.assign(new Error(replyText(reply)), { responseCode: reply.code })
+  return Object.assign(new Error(formatReplyText(reply)), { responseCode: reply.code })
 }
 
 /** smtp-server adds the address: to the error, or for a handshake to its details. */

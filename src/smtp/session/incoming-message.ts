@@ -1,15 +1,14 @@
 /**
- * The bytes of one DATA, whole and in memory, within the size limit and the memory budget.
+ * Collects the bytes of one DATA in memory, within the size limit and the memory budget.
  *
- * It takes the place of the stream into which smtp-server's parser writes a message, and is as
- * much of a stream as parser and connection ask for. A real one costs each message a dozen
- * objects and three turns of the queue of ticks, and nobody here reads piece by piece.
+ * smtp-server's parser writes into it as into a stream, and it has as much of a stream as the parser and
+ * the connection use. A real stream costs a dozen objects and three ticks for each message.
  *
- * What is over a limit is read to its end and thrown away, so that the session stays in
- * step and the client gets its answer (RFC 5321 section 4.5.3.1.10). So is a message that comes
- * slowly where the memory is full and others come faster: those find room.
+ * A message over a limit is read to its end and discarded, so that the session stays in step and the
+ * client gets a reply (RFC 5321 section 4.5.3.1.10). The same happens to the slowest message when the
+ * memory is full, so that the others have room.
  *
- * The result owns its memory, so that it may be handed to another thread.
+ * The result owns its memory, so that it may be moved to another thread.
  */
 import { EventEmitter } from 'node:events'
 import { Refusal } from '../../mail/refusal.js'
@@ -20,7 +19,7 @@ import { RecentRate } from '../../platform/memory/holders.js'
 
 export interface CollectedMessage {
   readonly raw: Buffer
-  /** Gives the memory back; to be called once, when nothing reads the bytes any more. */
+  /** Gives the memory back: to be called once, when nothing reads the bytes any more. */
   readonly release: () => void
 }
 
@@ -29,18 +28,18 @@ export class ClientGone extends Error {
   override name = 'ClientGone'
 }
 
-/** Emits `end` soon after its last byte. It is never full, so `write` never asks for a pause. */
+/** Emits `end` after its last byte. `write` never asks for a pause. */
 export class IncomingMessage extends EventEmitter {
-  /** Once the message has ended. Rejects with a Refusal then, with ClientGone when it breaks off. */
+  /** Resolves, or rejects with a Refusal, when the message has ended. Rejects with ClientGone when it breaks off. */
   readonly collected: Promise<CollectedMessage>
   readonly writable = true
-  /** As of a stream that somebody reads already. */
+  /** As of a stream that is being read. */
   readonly readableFlowing = true
   writableEnded = false
   destroyed = false
   byteLength = 0
   sizeExceeded = false
-  /** All that came, also what was thrown away. */
+  /** Bytes so far, including discarded ones. */
   receivedBytes = 0
   private readonly pieces: BytePieces
   private readonly recent: RecentRate
@@ -52,7 +51,7 @@ export class IncomingMessage extends EventEmitter {
   constructor(
     private readonly maxSize: number,
     private readonly budget: Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>,
-    private readonly full: () => Refusal = buildNoRoomRefusal,
+    private readonly buildFullRefusal: () => Refusal = buildNoRoomRefusal,
     /** Milliseconds of a steady clock. */
     now: () => number = () => performance.now(),
   ) {
@@ -64,16 +63,16 @@ export class IncomingMessage extends EventEmitter {
       this.resolve = resolve
       this.reject = reject
     })
-    // Where nobody waits any more, a client that leaves is nothing to die of.
+    // After the session has ended nothing awaits it, and a rejection must not end the process.
     this.collected.catch(() => undefined)
   }
 
-  /** More is to come. */
+  /** Bytes are still to come. */
   get readable(): boolean {
     return !this.writableEnded && !this.destroyed
   }
 
-  /** As a holder of the budget. */
+  /** For the memory budget, which may evict the slowest holder. */
   get held(): number {
     return this.pieces.bytes
   }
@@ -83,7 +82,7 @@ export class IncomingMessage extends EventEmitter {
   }
 
   evict(): void {
-    this.refuse(this.full())
+    this.refuse(this.buildFullRefusal())
   }
 
   write(chunk: Buffer): boolean {
@@ -91,13 +90,13 @@ export class IncomingMessage extends EventEmitter {
     if (this.refusal !== null) return true
     this.recent.add(chunk.length)
     if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(buildTooLargeRefusal(this.maxSize))
-    else if (!this.budget.acquire(chunk.length)) this.refuse(this.full())
+    else if (!this.budget.acquire(chunk.length)) this.refuse(this.buildFullRefusal())
     else if (this.hasGivenWay()) this.budget.release(chunk.length)
     else this.pieces.add(chunk)
     return true
   }
 
-  /** While it asked for more it was the slowest itself. */
+  /** `acquire` may evict this message itself, when it is the slowest. */
   private hasGivenWay(): boolean {
     return this.refusal !== null
   }
@@ -108,7 +107,7 @@ export class IncomingMessage extends EventEmitter {
     this.writableEnded = true
     if (this.refusal === null) this.resolve(this.takeMessage())
     else this.reject(this.refusal)
-    // As a stream would: not while the parser is still in the middle of the last line.
+    // Like a stream, after the parser is done with the last line.
     queueMicrotask(() => this.emit('end'))
   }
 
@@ -121,7 +120,7 @@ export class IncomingMessage extends EventEmitter {
 
   private takeMessage(): CollectedMessage {
     const raw = this.pieces.join()
-    const { length } = raw // its memory may be moved to another thread before the release
+    const { length } = raw // 0 once the memory was moved to another thread
     this.pieces.clear()
     const release = (): void => {
       this.budget.release(length)

@@ -9,13 +9,12 @@ import { Refusal } from '../../mail/refusal.js'
 import { TransferWatch } from '../../platform/connections/transfer-pace.js'
 import { type MemoryReservation, RESERVE_FROM_BYTES, reserveMemory } from '../../platform/memory/reservation.js'
 import { ClientGone, IncomingMessage } from './incoming-message.js'
-import type { SmtpReply } from './protocol-fault.js'
 import type { SessionGate } from './session-gate.js'
-import { storageFull } from './smtp-reply.js'
+import { type SmtpReply, storageFull } from './smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection } from './smtp-session.js'
 
 /** What differs between the sessions that receive. */
-export interface ReceptionRules {
+interface ReceptionRules {
   /** For a message that finds no memory. */
   readonly buildNoRoomRefusal: () => Refusal
   /** The reply to what was thrown. */
@@ -132,12 +131,12 @@ export class MessageReception {
     const { settings, memory } = this.gate
     const message = new IncomingMessage(settings.maxSize, this.reserved ?? memory, this.rules.buildNoRoomRefusal)
     // Bytes over the size limit count for the pace too: they are read to their end.
-    const come = {
+    const progress = {
       get bytes() {
         return message.receivedBytes
       },
     }
-    this.watch = new TransferWatch(come, settings.dataPace, this.rules.onTooSlow)
+    this.watch = new TransferWatch(progress, settings.dataPace, this.rules.onTooSlow)
     message.once('end', () => this.release())
     this.message = message
     return message

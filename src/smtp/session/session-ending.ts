@@ -6,15 +6,15 @@
  */
 import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
 import type { MessageReception } from './message-reception.js'
-import type { SmtpReply } from './protocol-fault.js'
 import type { CommonReason, SessionGate } from './session-gate.js'
 import { deadlineReply, idleReply, tooManyFaults, tooSlowReply } from './session-replies.js'
+import type { SmtpReply } from './smtp-reply.js'
 import type { SessionConnection } from './smtp-session.js'
 
 /** Replies that a client gets for not speaking SMTP. */
 const faultCodes: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 538, 555])
 
-export interface ClientProgress {
+interface ClientProgress {
   /** When the client last got further; epoch milliseconds. */
   readonly since: number
   /** It has shown that it uses its slot for mail. */

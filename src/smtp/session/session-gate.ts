@@ -1,5 +1,4 @@
-/** What all sessions of one listener share, at whichever door: the limits, and where bugs are reported. */
-
+/** What all sessions of one listener share, of either kind: limits, memory, log. */
 import type { Clock } from '../../platform/clock.js'
 import type { ConnectionLimiter, ConnectionLimitSettings } from '../../platform/connections/connection-limiter.js'
 import type { TransferPace } from '../../platform/connections/transfer-pace.js'
@@ -15,23 +14,23 @@ export interface SessionLimits extends ConnectionLimitSettings {
   readonly maxLineLength: number
   /** Octets in one command. */
   readonly maxCommandLength: number
-  /** Of messages in memory, over all sessions; at least `maxSize`. */
+  /** Of messages in memory, in all sessions together; at least `maxSize`. */
   readonly maxBytesInFlight: number
-  /** The longest time before DATA is answered. Clients wait for two minutes (RFC 5321 section 4.5.3.2.5). */
+  /** The longest wait of DATA for memory. Clients wait two minutes for the 354 (RFC 5321 section 4.5.3.2.5). */
   readonly memoryWait: number
-  /** Large messages of one address that wait for memory. */
+  /** Large messages from one address that wait for memory. */
   readonly maxWaitingPerAddress: number
-  /** Commands answered with 500 to 504, 530, 538 or 555 since the last message; then 421. */
+  /** Replies 500 to 504, 530, 538 and 555 since the last accepted message; the last gets a 421 too. */
   readonly maxFaults: number
   readonly idleTimeout: number
   /** From the connection to the end of a TLS handshake, or to the end of a PROXY line. */
   readonly handshakeTimeout: number
   /** How fast a message must come in. */
   readonly dataPace: TransferPace
-  /** Who is quiet for so long gives way to a client that finds no place. */
+  /** A session that is idle for so long may be closed for a client that finds no slot. */
   readonly givesWayAfter: number
   readonly sessionDeadline: number
-  /** What a message that is coming in gets to be finished when its session must end. */
+  /** The time for the rest of a message when its session must end. */
   readonly finishWithin: number
 }
 
@@ -46,22 +45,22 @@ export interface ListenerSettings extends SessionLimits {
   readonly tls: TlsPair
 }
 
-/** Why a client is turned away, at whichever listener. */
+/** Why a client is turned away, by either kind of listener. */
 export type CommonReason =
-  /** Connections, in all. */
+  /** Too many connections in total. */
   | 'connections'
-  /** Connections, from that address. */
+  /** Too many connections from the address. */
   | 'connections-of-address'
-  /** Connections, from that network. */
+  /** Too many connections from the network. */
   | 'connections-of-network'
-  /** It has been quiet for long, and another client had no place. */
+  /** The session was idle, and another client found no slot. */
   | 'idle'
-  /** Its message comes too slowly. */
+  /** The message came too slowly. */
   | 'too-slow'
   | 'deadline'
   | 'faults'
 
-/** What is logged of a session; texts of the client are printable and short. */
+/** Fields of a log line about a session. */
 export interface SessionFacts {
   readonly client: string
   readonly [fact: string]: unknown
@@ -70,11 +69,11 @@ export interface SessionFacts {
 export interface SessionGate {
   readonly settings: ListenerSettings
   readonly clock: Clock
-  /** Counts and logs that a client is turned away. */
+  /** Logs that a client was turned away. */
   readonly note: (reason: CommonReason, about: SessionFacts) => void
   readonly connections: ConnectionLimiter
   readonly memory: MemoryBudget
-  /** The same, by client: of what large messages reserve. */
+  /** The same memory, for large messages, which reserve it by client. */
   readonly memoryByClient: MemoryShares
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean

@@ -1,16 +1,33 @@
 /**
- * The one seam between what our functions throw and what an SMTP client reads.
+ * SMTP replies, and the translation of what our functions throw to them.
  *
- * smtp-server shows `error.message` to the peer, with a permanent code of its own choice.
- * A bug of ours must neither speak to strangers nor refuse their mail for good: whatever
- * is neither a Refusal nor a ProtocolFault answers with a temporary code and a fixed text,
- * and goes to `report`.
+ * A bug of ours must neither disclose its message nor refuse mail permanently: every error that is
+ * neither a Refusal nor a ProtocolFault gets a temporary code and a fixed text, and goes to `report`.
  */
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
 import { StorageFault } from '../../storage/writer/write.js'
-import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 
-/** Basic code (RFC 5321) and enhanced status code (RFC 3463) for each way we refuse. */
+export interface SmtpReply {
+  readonly code: number
+  /** Enhanced status code (RFC 3463). */
+  readonly status: string
+  readonly text: string
+}
+
+/** A command that violates the protocol, with its reply. Faults that can occur over REST too are `Refusal`s. */
+export class ProtocolFault extends Error {
+  override name = 'ProtocolFault'
+
+  constructor(
+    readonly code: number,
+    readonly status: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** Reply code (RFC 5321) and enhanced status code (RFC 3463) of each kind of refusal. */
 const replies: Readonly<Record<RefusalKind, readonly [code: number, status: string]>> = {
   'malformed-message': [550, '5.6.0'],
   'bare-line-break': [550, '5.6.11'],
@@ -59,7 +76,7 @@ const replies: Readonly<Record<RefusalKind, readonly [code: number, status: stri
   unavailable: [421, '4.3.2'],
 }
 
-/** A reply line has 512 octets (RFC 5321 section 4.5.3.1.5); the rest is for the codes. */
+/** A reply line has at most 512 octets (RFC 5321 section 4.5.3.1.5), codes included. */
 const MAX_TEXT = 400
 
 export const storageFull: SmtpReply = {
@@ -70,7 +87,7 @@ export const storageFull: SmtpReply = {
 
 const localError: SmtpReply = { code: 451, status: '4.3.0', text: 'local error, try again later' }
 
-/** The reply to whatever was thrown. */
+/** The reply to what was thrown. */
 export function toSmtpReply(error: unknown, report: (error: unknown) => void): SmtpReply {
   if (error instanceof Refusal) {
     const [code, status] = replies[error.kind]
@@ -82,8 +99,8 @@ export function toSmtpReply(error: unknown, report: (error: unknown) => void): S
   return error instanceof StorageFault ? storageFull : localError
 }
 
-/** `5.7.1 text`: what follows the basic code on the wire. */
-export function replyText({ status, text }: SmtpReply): string {
+/** `5.7.1 text`: what follows the reply code on the wire. */
+export function formatReplyText({ status, text }: SmtpReply): string {
   return `${status} ${text}`
 }
 

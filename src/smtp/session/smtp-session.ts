@@ -8,7 +8,7 @@
 import type { ConnectionOrigin, LimitedConnection } from '../../platform/connections/connection-limiter.js'
 import type { TlsFacts } from '../../receiving/received-message.js'
 import type { IncomingMessage } from './incoming-message.js'
-import type { SmtpReply } from './protocol-fault.js'
+import type { SmtpReply } from './smtp-reply.js'
 
 /** Synchronous where nothing is waited for, so that a flood of pipelined commands still yields. */
 export type Answer<Value> = Value | Promise<Value>
@@ -53,13 +53,13 @@ export interface SmtpSession extends LimitedConnection {
   /** Null: the client is greeted. A reply takes the place of the greeting, and the connection ends. */
   connect(): Answer<SmtpReply | null>
   /** A line came before the greeting. Null: it waits; a reply refuses it, and the connection ends. */
-  earlyCommand(): SmtpReply | null
+  onEarlyCommand(): SmtpReply | null
   /** Any line of a command came, also one that is answered without the session. */
-  command(): void
+  onCommand(): void
   /** What EHLO offers. */
   hello(): { readonly auth: boolean }
   /** TLS is in place: what the client said before is forgotten (RFC 3207 section 4.2). */
-  secured(): void
+  onSecure(): void
   /** May AUTH begin? Null: yes. Sessions without AUTH have neither of the two. */
   checkAuth?(): SmtpReply | null
   /** 235: the client is authenticated. */
@@ -71,7 +71,7 @@ export interface SmtpSession extends LimitedConnection {
   /** The transaction is over: after a message, at RSET, HELO, EHLO and STARTTLS. */
   reset(): void
   /** A reply with this code was sent, by whichever part. */
-  replied(code: number): void
+  onReply(code: number): void
   /** Ends the session with this 421: now, or after the message that is coming in, for which it has `within` milliseconds. */
   finish(reply: SmtpReply, within: number): void
   /** The connection is closing; may be called again. */

@@ -1,7 +1,7 @@
 /** The `with` clause of a Received field (RFC 3848, RFC 6531 section 3.7.3). */
 import type { SessionConnection } from './smtp-session.js'
 
-export interface TransmissionFacts {
+interface TransmissionFacts {
   /** MAIL had the SMTPUTF8 parameter. */
   readonly smtputf8: boolean
   readonly authenticated: boolean

@@ -1,10 +1,8 @@
 /**
- * How many wrong keys a client address may try: a sliding window, then a ban.
+ * Limits the wrong keys of a client address: too many within a sliding window bring a ban.
  *
- * Pure but for its own memory: the time comes in with each call. Keys come from `limitKey`.
- *
- * Known limit: the memory holds `maxClients` addresses; beyond that, the one whose last
- * failure lies furthest back is forgotten, ban included. It is not kept across a restart.
+ * Clients are keys of `addressKeyOf`. Known limits: `maxClients` addresses are remembered; beyond that
+ * the one with the oldest last failure is forgotten, ban included. A restart forgets all.
  */
 import { createLruCache } from '../../platform/lru-cache.js'
 
@@ -18,9 +16,9 @@ export interface AuthLimitSettings {
 
 export interface AuthLimit {
   isBanned(client: string, now: number): boolean
-  /** A wrong key. True: the client is banned from now on. */
+  /** True: the client is banned now. */
   recordFailure(client: string, now: number): boolean
-  /** Addresses remembered. */
+  /** The number of addresses remembered. */
   size(): number
 }
 

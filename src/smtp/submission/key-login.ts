@@ -10,10 +10,14 @@ import { keyPrefixOf } from '../../accounts/keys/api-keys.js'
 import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
 import { isLoopback } from '../../platform/ip-address.js'
-import type { SmtpReply } from '../session/protocol-fault.js'
 import type { SessionFacts } from '../session/session-gate.js'
-import { authenticated, bannedReply, cannotAuthenticate, loginTimeoutReply } from '../session/session-replies.js'
-import { toSmtpReply } from '../session/smtp-reply.js'
+import {
+  authenticatedReply,
+  bannedReply,
+  cannotAuthenticateReply,
+  loginTimeoutReply,
+} from '../session/session-replies.js'
+import { type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
 import type { SessionConnection } from '../session/smtp-session.js'
 import type { SubmissionGate } from './submission-gate.js'
 
@@ -98,9 +102,9 @@ export class KeyLogin {
       clearTimeout(this.timer)
       this.keyPrefix = keyPrefixOf(key)
       this.keyPrincipal = result
-      return authenticated
+      return authenticatedReply
     }
-    if (result === cannotAuthenticate) return result
+    if (result === cannotAuthenticateReply) return result
     this.logWrongKey(key, result)
     if (result.code === WRONG_KEY) this.countWrongKey(client)
     return result
@@ -111,7 +115,7 @@ export class KeyLogin {
       return this.gate.deps.authenticate(key, this.connection.remoteAddress)
     } catch (error) {
       const reply = toSmtpReply(error, this.gate.report)
-      return error instanceof Refusal ? reply : cannotAuthenticate
+      return error instanceof Refusal ? reply : cannotAuthenticateReply
     }
   }
 
@@ -128,7 +132,7 @@ export class KeyLogin {
     this.isOver = isNowBanned || this.failureCount >= settings.maxAuthFailures
   }
 
-  replied(code: number): void {
+  onReply(code: number): void {
     if (this.isOver && code === WRONG_KEY) this.connection.reply(bannedReply)
   }
 

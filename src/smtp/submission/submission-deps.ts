@@ -1,6 +1,4 @@
-/**
- * What the submission listener is given: narrow functions of the rooms below, and settings.
- */
+/** The dependencies of the submission listener: functions of the rooms below, and settings. */
 import type { Principal } from '../../accounts/principal.js'
 import type { Address } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
@@ -12,17 +10,17 @@ import type { Endpoint, ListenerSettings, SessionLimits } from '../session/sessi
 import type { AuthLimitSettings } from './auth-limit.js'
 
 export interface SubmissionDeps {
-  /** Who the key belongs to. Throws a Refusal: bad-credentials. */
+  /** The principal of a key. Throws a Refusal `bad-credentials`. */
   authenticate(password: string, remoteAddress: string): Principal
-  /** Who acts from this address without a key; null: it needs one. */
+  /** The principal of an address in a trusted network; null: the client needs a key. */
   trusted(remoteAddress: string): Principal | null
-  /** Throws a Refusal when this principal may not send from there. */
+  /** Throws a Refusal when this principal may not use this sender. */
   checkSender(principal: Principal, envelopeFrom: Address | ''): void
   /** Resolves once the message is on disk. */
   accept(principal: Principal, message: SubmittedMessage): Promise<{ readonly emailId: string }>
   /** False: the disk is nearly full. */
   hasDiskSpace(): boolean
-  /** Of all listeners together. Absent: this one has only its own limit. */
+  /** Shared by all listeners. Absent: this listener has only its own limit. */
   readonly memory?: MemoryBudget
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -30,10 +28,10 @@ export interface SubmissionDeps {
 }
 
 /** Times in milliseconds. */
-export interface SubmissionLimits extends SessionLimits {
-  /** From the connection to a key that is good, whatever the client says meanwhile. */
+interface SubmissionLimits extends SessionLimits {
+  /** From the connection to a successful AUTH, whatever the client sends meanwhile. */
   readonly loginTimeout: number
-  /** Wrong keys in one session; then 421. */
+  /** Wrong keys in one session; the last gets a 421 too. */
   readonly maxAuthFailures: number
   /** Wrong keys from one address. */
   readonly authFailures: AuthLimitSettings
@@ -48,7 +46,7 @@ export interface SubmissionSettings extends SubmissionLimits, ListenerSettings {
 const MINUTE = 60_000
 const MB = 1_048_576
 
-/** Limits that suit a daemon whose configuration does not name them. */
+/** The defaults of what the configuration does not set. */
 export const defaultSubmissionLimits: SubmissionLimits = {
   maxConnections: 1000,
   maxConnectionsPerAddress: 200,

@@ -1,5 +1,4 @@
-/** What all sessions of a submission listener share: the limits, what they are given, where bugs are reported. */
-
+/** What all sessions of a submission listener share: limits, dependencies, log. */
 import { addressKeyOf } from '../../accounts/client-address.js'
 import { ClientLog } from '../../platform/connections/client-log.js'
 import { createConnectionLimiter } from '../../platform/connections/connection-limiter.js'
@@ -17,9 +16,9 @@ export interface SubmissionGate extends SessionGate {
   readonly note: (reason: SubmissionReason, about: SessionFacts) => void
 }
 
-export type SubmissionReason =
+type SubmissionReason =
   | CommonReason
-  /** Too many wrong keys from that address. */
+  /** Too many wrong keys from the address. */
   | 'banned'
   /** No key in time. */
   | 'login-timeout'

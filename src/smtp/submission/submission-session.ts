@@ -12,23 +12,22 @@ import type { SubmittedMessage, SubmittedRecipient } from '../../sending/submitt
 import { type MailCommand, parseMail } from '../commands/mail-command.js'
 import { parseRcpt } from '../commands/rcpt-command.js'
 import { buildNoRoomRefusal } from '../session/incoming-message.js'
-import { isClientFault, refusalFacts, sessionFactsOf } from '../session/log-facts.js'
+import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
 import { checkLines } from '../session/message-lines.js'
 import { MessageReception } from '../session/message-reception.js'
-import type { ProtocolFault, SmtpReply } from '../session/protocol-fault.js'
 import { SessionEnding } from '../session/session-ending.js'
 import type { SessionFacts } from '../session/session-gate.js'
 import {
-  authInTransaction,
-  authNeedsTls,
-  needsMail,
-  needsRcpt,
-  nestedMail,
-  queuedReply,
+  authInTransactionReply,
+  authNeedsTlsReply,
+  buildNeedMailFault,
+  buildNestedMailFault,
+  buildQueuedReply,
+  needRcptReply,
   recipientOk,
   senderOk,
 } from '../session/session-replies.js'
-import { toSmtpReply } from '../session/smtp-reply.js'
+import { type ProtocolFault, type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { transmissionTypeOf } from '../session/transmission-type.js'
 import { KeyLogin } from './key-login.js'
@@ -53,13 +52,13 @@ export class SubmissionSession implements SmtpSession {
     private readonly connection: SessionConnection,
   ) {
     this.lastCommandAt = connection.acceptedAt
-    this.login = new KeyLogin(gate, connection, () => this.facts())
+    this.login = new KeyLogin(gate, connection, () => this.buildFacts())
     this.reception = new MessageReception(gate, connection, {
       buildNoRoomRefusal,
       replyTo: (error) => this.replyTo(error),
       onTooSlow: () => this.ending.endSlowTransfer(),
     })
-    this.ending = new SessionEnding(gate, connection, this.reception, (reason) => gate.note(reason, this.facts()))
+    this.ending = new SessionEnding(gate, connection, this.reception, (reason) => gate.note(reason, this.buildFacts()))
   }
 
   /** Null: the client has not logged in and is in no trusted network. */
@@ -72,11 +71,11 @@ export class SubmissionSession implements SmtpSession {
     return this.login.connect()
   }
 
-  earlyCommand(): SmtpReply | null {
+  onEarlyCommand(): SmtpReply | null {
     return null
   }
 
-  command(): void {
+  onCommand(): void {
     this.lastCommandAt = this.gate.clock()
   }
 
@@ -84,13 +83,13 @@ export class SubmissionSession implements SmtpSession {
     return { auth: this.login.isOffered }
   }
 
-  secured(): void {
+  onSecure(): void {
     this.login.forgetKey()
   }
 
   checkAuth(): SmtpReply | null {
-    if (!this.login.isOffered) return authNeedsTls
-    return this.transaction === null ? null : authInTransaction
+    if (!this.login.isOffered) return authNeedsTlsReply
+    return this.transaction === null ? null : authInTransactionReply
   }
 
   auth(password: string): SmtpReply {
@@ -102,7 +101,7 @@ export class SubmissionSession implements SmtpSession {
   }
 
   private beginTransaction(line: Buffer): SmtpReply {
-    if (this.transaction !== null) throw nestedMail()
+    if (this.transaction !== null) throw buildNestedMailFault()
     const { deps, settings } = this.gate
     const { principal } = this
     if (principal === null) throw this.authenticationRequired()
@@ -115,7 +114,7 @@ export class SubmissionSession implements SmtpSession {
   }
 
   private authenticationRequired(): Refusal {
-    const text = this.login.isOffered ? 'Authentication required' : authNeedsTls.text
+    const text = this.login.isOffered ? 'Authentication required' : authNeedsTlsReply.text
     return new Refusal('authentication-required', text)
   }
 
@@ -124,7 +123,7 @@ export class SubmissionSession implements SmtpSession {
   }
 
   private addRecipient(line: Buffer): SmtpReply {
-    if (this.transaction === null) throw needsMail()
+    if (this.transaction === null) throw buildNeedMailFault()
     const { hostname, maxRecipients } = this.gate.settings
     const { mail, recipients } = this.transaction
     const recipient = parseRcpt(line, { hostname, smtputf8: mail.smtputf8 })
@@ -138,7 +137,7 @@ export class SubmissionSession implements SmtpSession {
 
   data(): Answer<MessageTransfer | SmtpReply | null> {
     const { transaction } = this
-    if (transaction === null || transaction.recipients.size === 0) return needsRcpt
+    if (transaction === null || transaction.recipients.size === 0) return needRcptReply
     return this.reception.receive(transaction.mail.size, (raw) => this.accept(transaction, raw))
   }
 
@@ -151,8 +150,8 @@ export class SubmissionSession implements SmtpSession {
     const { emailId } = await deps.accept(transaction.principal, toSubmittedMessage(transaction, raw, protocol))
     this.ending.forgiveFaults()
     const to = toRecipientLogFields(transaction.recipients.keys())
-    deps.log.info({ ...this.facts(), email: emailId, ...to, bytes }, 'a submission was accepted')
-    return queuedReply(emailId)
+    deps.log.info({ ...this.buildFacts(), email: emailId, ...to, bytes }, 'a submission was accepted')
+    return buildQueuedReply(emailId)
   }
 
   reset(): void {
@@ -161,8 +160,8 @@ export class SubmissionSession implements SmtpSession {
     this.ending.reset()
   }
 
-  replied(code: number): void {
-    this.login.replied(code)
+  onReply(code: number): void {
+    this.login.onReply(code)
     this.ending.countReply(code)
   }
 
@@ -186,7 +185,7 @@ export class SubmissionSession implements SmtpSession {
     this.login.close()
   }
 
-  private facts(): SessionFacts {
+  private buildFacts(): SessionFacts {
     return { ...sessionFactsOf(this.connection, this.transaction?.mail.from), ...this.login.facts }
   }
 
@@ -206,7 +205,7 @@ export class SubmissionSession implements SmtpSession {
 
   private logRefusal(error: Refusal | ProtocolFault, reply: SmtpReply): void {
     const to = toRecipientLogFields(this.transaction?.recipients.keys() ?? [])
-    this.gate.lines.info({ ...this.facts(), ...to, ...refusalFacts(error, reply) }, 'a submission was refused')
+    this.gate.lines.info({ ...this.buildFacts(), ...to, ...refusalFactsOf(error, reply) }, 'a submission was refused')
   }
 }
 

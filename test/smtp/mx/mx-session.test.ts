@@ -170,13 +170,13 @@ t.test('each refused recipient waits longer for its reply', async (t) => {
 
 t.test('a client that speaks before the greeting is noted, or refused', async (t) => {
   const noted = openSession()
-  t.equal(noted.session.earlyCommand(), null)
+  t.equal(noted.session.onEarlyCommand(), null)
   t.equal(await noted.session.connect(), null)
   for (const [line] of [mail, rcpt, data]) await say(noted.session, noted.connection, line)
   t.match(noted.accepted, [{ client: { earlyTalker: true, helo: 'client.test' }, protocol: 'ESMTPS' }])
 
   const refused = openSession({ earlyTalkers: 'refuse' })
-  t.match(refused.session.earlyCommand(), { code: 554 })
+  t.match(refused.session.onEarlyCommand(), { code: 554 })
   refused.connection.hasUnreadInput = true
   t.match(await refused.session.connect(), { code: 554 }, 'a line without its end is speech too')
 })

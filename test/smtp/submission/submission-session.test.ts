@@ -172,7 +172,7 @@ t.test('a key that was sent before TLS is forgotten', async (t) => {
   await say(session, connection, auth[0])
   t.same(session.principal, principal)
   session.reset()
-  session.secured()
+  session.onSecure()
   t.equal(session.principal, null)
 })
 

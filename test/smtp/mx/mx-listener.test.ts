@@ -1,22 +1,22 @@
-/** The MX listener over real sockets: what it offers, takes and refuses, and how it bears those who mean it harm. */
+/** The MX listener over real sockets: what it offers, accepts and refuses, and how it withstands hostile clients. */
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
-import { Refusal } from '../../src/mail/refusal.js'
-import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
-import { tarpitDelay } from '../../src/smtp/mx/mx-refusals.js'
-import { StorageFault } from '../../src/storage/writer/write.js'
-import { networks } from '../helpers/config-values.js'
-import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
-import { advanceToRcpt, deliver, letter, runMx } from './mx-listener.js'
-import { createSelfSigned, waitUntil } from './submission-listener.js'
+import { Refusal } from '../../../src/mail/refusal.js'
+import { createBudgetShare, createMemoryBudget } from '../../../src/platform/memory/budget.js'
+import { tarpitDelay } from '../../../src/smtp/mx/mx-refusals.js'
+import { StorageFault } from '../../../src/storage/writer/write.js'
+import { networks } from '../../helpers/config-values.js'
+import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
+import { advanceToRcpt, deliver, letter, runMx } from '../mx-listener.js'
+import { createSelfSigned, waitUntil } from '../submission-listener.js'
 
 const closed = 'closed'
 
-t.test('a stranger is offered what MX hosts offer, and no AUTH, TLS or not', async (t) => {
+t.test('an external client is offered what MX hosts offer, and no AUTH, with TLS or without', async (t) => {
   const { open } = await runMx(t)
   const client = await open()
   const plain = await client.sendCommand('EHLO out.sender.test')
@@ -37,7 +37,7 @@ t.test('a stranger is offered what MX hosts offer, and no AUTH, TLS or not', asy
   t.match(await client.sendCommand('QUIT'), /^221 2\.0\.0 /)
 })
 
-t.test('a message comes with its envelope and who brought it', async (t) => {
+t.test('a message is accepted with its envelope and the facts of its client', async (t) => {
   const { open, taken } = await runMx(t)
   const client = await open()
   await advanceToRcpt(client)
@@ -60,7 +60,7 @@ t.test('a message comes with its envelope and who brought it', async (t) => {
   t.equal(message?.raw.toString(), `${letter}\r\n.dot\r\n`)
 })
 
-t.test('over STARTTLS the facts of TLS come along; a bounce has no sender', async (t) => {
+t.test('over STARTTLS the facts of TLS are passed on; a bounce has no sender', async (t) => {
   const { open, taken } = await runMx(t)
   const client = await open()
   await client.sendCommand('EHLO out.sender.test')
@@ -93,13 +93,13 @@ t.test('HELO is enough', async (t) => {
   t.match(taken, [{ protocol: 'SMTP', tls: null }])
 })
 
-t.test('recipients that are none of ours are refused, each with its code, and the others are taken', async (t) => {
+t.test('recipients that are not ours are refused, each with its code, and the others are accepted', async (t) => {
   const { open, taken, listener } = await runMx(t)
   const client = await open()
   await advanceToRcpt(client)
   t.equal(await client.sendCommand('RCPT TO:<nobody@home.test>'), '550 5.1.1 No such recipient here')
-  t.equal(await client.sendCommand('RCPT TO:<a@elsewhere.test>'), '550 5.7.1 Mail for that domain is not taken here')
-  t.equal(await client.sendCommand('RCPT TO:<blocked@home.test>'), '550 5.2.1 This recipient takes no mail')
+  t.equal(await client.sendCommand('RCPT TO:<a@elsewhere.test>'), '550 5.7.1 Mail for that domain is not accepted here')
+  t.equal(await client.sendCommand('RCPT TO:<blocked@home.test>'), '550 5.2.1 This recipient accepts no mail')
   t.match(await client.sendCommand('DATA'), /^503 5\.5\.1 /)
   t.match(await client.sendCommand('RCPT TO:<bob@home.test> NOTIFY=NEVER'), /^555 5\.5\.4 /)
   t.match(await client.sendCommand('RCPT TO:<bob%elsewhere.test@relay.test>'), /^550 5\.7\.1 /)
@@ -110,7 +110,7 @@ t.test('recipients that are none of ours are refused, each with its code, and th
   t.equal(listener.refusals().get('relay-denied'), 2)
 })
 
-t.test('a message goes to a few parties, and the client brings it again for the others', async (t) => {
+t.test('a message goes to a few workspaces, and the client sends it again for the others', async (t) => {
   const { open, taken } = await runMx(t, { maxWorkspaces: 2 })
   const client = await open()
   await advanceToRcpt(client)
@@ -124,7 +124,7 @@ t.test('a message goes to a few parties, and the client brings it again for the 
   t.equal(taken[0]?.recipients.length, 3, 'each once')
 })
 
-t.test('more recipients than a message may have are for another message', async (t) => {
+t.test('recipients over the limit of a message are left to another message', async (t) => {
   const { open } = await runMx(t, { maxRecipients: 2 })
   const client = await open()
   await advanceToRcpt(client)
@@ -147,7 +147,7 @@ t.test('commands out of order or with parameters that are not offered are refuse
   t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^503 5\.5\.1 /)
 })
 
-t.test('messages that servers read differently, that go in circles or are too large are refused', async (t) => {
+t.test('messages that servers read differently, that loop or are too large are refused', async (t) => {
   const { open, taken, listener } = await runMx(t, { maxSize: 100_000, maxLineLength: 2000 })
   const client = await open()
   for (const bad of ['a\nb', 'a\rb', 'a\0b', 'a\n.\nMAIL FROM:<x@y.test>', 'a\r\n.\nb']) {
@@ -186,7 +186,7 @@ t.test('250 comes after the message is stored, and others are served meanwhile',
   t.equal(await reply, '250 2.0.0 Ok: queued as kept')
 })
 
-t.test('a fault of ours is temporary and says nothing of itself; a refusal says its own words', async (t) => {
+t.test('a fault of ours is temporary and discloses nothing; a refusal has its own text', async (t) => {
   let fault: Error = new TypeError('secret detail')
   const { open, errors } = await runMx(t, {}, { accept: async () => Promise.reject(fault) })
   const client = await open()
@@ -210,7 +210,7 @@ t.test('a fault while a recipient is looked up is temporary', async (t) => {
   t.equal(errors.length, 1)
 })
 
-t.test('a disk that is nearly full refuses for now, before the message is sent', async (t) => {
+t.test('while the disk is nearly full messages are deferred before they are sent', async (t) => {
   let room = false
   const { open } = await runMx(t, {}, { hasDiskSpace: () => room })
   const client = await open()
@@ -223,7 +223,7 @@ t.test('a disk that is nearly full refuses for now, before the message is sent',
   t.match(await client.sendCommand('DATA'), /^451 4\.3\.1 /)
 })
 
-t.test('without memory for a message its session ends, and the memory is free again', async (t) => {
+t.test('a session ends without memory for its message, and the memory is free again', async (t) => {
   const { open, listener } = await runMx(t, { maxBytesInFlight: 1000 })
   const declared = await open()
   await declared.sendCommand('EHLO c')
@@ -235,35 +235,38 @@ t.test('without memory for a message its session ends, and the memory is free ag
   t.equal(listener.bytesInFlight(), 0)
 })
 
-t.test('a large message waits for memory at DATA, so many of one address; then its session ends', async (t) => {
-  const size = 300_000
-  const memory = createMemoryBudget(size)
-  memory.acquire(1)
-  const { open, listener } = await runMx(t, { memoryWait: 1_500, maxWaitingPerAddress: 2 }, { memory })
-  const at = async (from: string): Promise<Dialogue> => {
-    const client = await open(from)
-    await client.sendCommand('EHLO c')
-    t.match(await client.sendCommand(`MAIL FROM:<a@b.test> SIZE=${size}`), /^250 /)
-    await client.sendCommand('RCPT TO:<bob@home.test>')
-    await client.send('DATA\r\n')
-    return client
-  }
-  const [first, second] = [await at('127.0.0.1'), await at('127.0.0.1')]
-  await waitUntil(() => memory.countWaiting() === 2)
-  const third = await at('127.0.0.1')
-  t.match(await third.readReply(), /^421 4\.3\.2 /, 'the third of its address')
-  const other = await at('127.0.0.2')
-  memory.release(1)
-  t.match(await first.readReply(), /^354 /)
-  t.match(await second.readReply(), /^421 4\.3\.2 /, 'its time is over')
-  t.equal(await second.readReply(), closed)
-  t.match(await other.readReply(), /^421 /)
-  t.match(await first.sendCommand(`${letter}\r\n.`), /^250 /)
-  t.equal(listener.refusals().get('memory'), 3)
-  t.same([listener.bytesInFlight(), memory.usedBytes(), memory.countWaiting()], [0, 0, 0])
-})
+t.test(
+  'a limited number of large messages from one address wait for memory at DATA; then the session ends',
+  async (t) => {
+    const size = 300_000
+    const memory = createMemoryBudget(size)
+    memory.acquire(1)
+    const { open, listener } = await runMx(t, { memoryWait: 1_500, maxWaitingPerAddress: 2 }, { memory })
+    const at = async (from: string): Promise<Dialogue> => {
+      const client = await open(from)
+      await client.sendCommand('EHLO c')
+      t.match(await client.sendCommand(`MAIL FROM:<a@b.test> SIZE=${size}`), /^250 /)
+      await client.sendCommand('RCPT TO:<bob@home.test>')
+      await client.send('DATA\r\n')
+      return client
+    }
+    const [first, second] = [await at('127.0.0.1'), await at('127.0.0.1')]
+    await waitUntil(() => memory.countWaiting() === 2)
+    const third = await at('127.0.0.1')
+    t.match(await third.readReply(), /^421 4\.3\.2 /, 'the third of its address')
+    const other = await at('127.0.0.2')
+    memory.release(1)
+    t.match(await first.readReply(), /^354 /)
+    t.match(await second.readReply(), /^421 4\.3\.2 /, 'its time is over')
+    t.equal(await second.readReply(), closed)
+    t.match(await other.readReply(), /^421 /)
+    t.match(await first.sendCommand(`${letter}\r\n.`), /^250 /)
+    t.equal(listener.refusals().get('memory'), 3)
+    t.same([listener.bytesInFlight(), memory.usedBytes(), memory.countWaiting()], [0, 0, 0])
+  },
+)
 
-t.test('connections over the limits are told 421, in all and from one address', async (t) => {
+t.test('connections over the limits get 421, in total and from one address', async (t) => {
   const { open, port, listener } = await runMx(t, { maxConnections: 3, maxConnectionsPerAddress: 2 })
   const [first] = [await open('127.0.0.1'), await open('127.0.0.1'), await open('127.0.0.2')]
   t.match(await (await dial(port, { localAddress: '127.0.0.3' })).readReply(), /^421 4\.3\.2 /)
@@ -275,7 +278,7 @@ t.test('connections over the limits are told 421, in all and from one address', 
   t.equal(listener.refusals().get('connections-of-address'), 1)
 })
 
-t.test('who has been quiet the longest gives way to a client that finds no place', async (t) => {
+t.test('the session that was idle longest is closed for a client that finds no slot', async (t) => {
   const { open, port, listener, advance } = await runMx(t, { maxConnections: 3 })
   const half = await open()
   await half.sendCommand('EHLO half.test')
@@ -300,7 +303,7 @@ t.test('who has been quiet the longest gives way to a client that finds no place
   t.equal(listener.connections(), 3)
 })
 
-t.test('new connections and messages of one address have a pace, and room comes back with time', async (t) => {
+t.test('new connections and messages from one address have a rate limit that recovers with time', async (t) => {
   const { open, port, listener, advance } = await runMx(t, { connectionsPerMinute: 2, messagesPerMinute: 1 })
   const client = await open()
   await client.sendCommand('EHLO c')
@@ -318,7 +321,7 @@ t.test('new connections and messages of one address have a pace, and room comes 
   t.equal(listener.refusals().get('message-rate'), 1)
 })
 
-/** A greeting that comes when the test says so. */
+/** A greeting that is sent when the test says so. */
 function heldGreeting() {
   const greetings: (() => void)[] = []
   return {
@@ -330,12 +333,12 @@ function heldGreeting() {
   }
 }
 
-/** What was sent over loopback has been read by then. */
+/** Resolves when what was sent over loopback has been read. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-t.test('who speaks before the greeting is noted, and what it said is heard afterwards', async (t) => {
+t.test('a client that speaks before the greeting is noted, and its command is answered afterwards', async (t) => {
   const { after: schedule, greetings } = heldGreeting()
   const { port, taken } = await runMx(t, {}, { schedule })
   for (const early of ['EHLO out.sender.test\r\nNOOP\r\n', 'EHLO out.sen']) {
@@ -385,7 +388,7 @@ t.test('the delay of a refused recipient grows to its limit, and the first one i
   t.same(delays, [0, 200, 400, 600, 800, 1000, 1000])
 })
 
-t.test('a client that tries names is slowed down and then let go', async (t) => {
+t.test('a client that guesses recipients is slowed down, and then its session ends', async (t) => {
   const { open, waits, listener } = await runMx(t, { tarpit: 1000, maxRefusedRecipients: 4 })
   const client = await open()
   await advanceToRcpt(client)
@@ -400,7 +403,7 @@ t.test('a client that tries names is slowed down and then let go', async (t) => 
   t.equal(listener.refusals().get('harvest'), 1)
 })
 
-t.test('a client that leaves while it waits for a refusal leaves nothing behind', async (t) => {
+t.test('a client that leaves while it waits for a refusal leaves no connection or timer', async (t) => {
   const { open, port, listener } = await runMx(
     t,
     { maxRefusedRecipients: 10 },
@@ -421,7 +424,7 @@ t.test('a client that leaves while it waits for a refusal leaves nothing behind'
   t.equal(listener.bytesInFlight(), 0)
 })
 
-t.test('a listed client is heard by the postmaster alone, once its lists weigh enough', async (t) => {
+t.test('a client whose listings weigh enough reaches the postmaster only', async (t) => {
   const findListings = async () => [
     { zone: 'bl.test', weight: 3, answer: '127.0.0.2' },
     { zone: 'other.test', weight: 2, answer: '127.0.0.9' },
@@ -437,37 +440,40 @@ t.test('a listed client is heard by the postmaster alone, once its lists weigh e
   t.match(scored.taken[0]?.client.listings, [{ weight: 3 }, { zone: 'other.test' }])
 })
 
-t.test('a configured proxy tells whose connection it is, and the limits count that address', async (t) => {
-  const { port, taken, listener } = await runMx(t, {
-    proxies: networks('127.0.0.5'),
-    maxConnectionsPerAddress: 1,
-    connectionsPerMinute: 2,
-  })
-  const from = { localAddress: '127.0.0.5' }
-  const client = await dial(port, from)
-  await client.send('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25\r\n')
-  t.match(await client.readReply(), /^220 /)
-  t.match(await deliver(client, letter), /^250 /)
-  t.match(taken, [{ client: { address: '8.8.4.1', port: 4711, earlyTalker: false } }])
+t.test(
+  'the PROXY line of a configured proxy says whose connection it is, and the limits count that address',
+  async (t) => {
+    const { port, taken, listener } = await runMx(t, {
+      proxies: networks('127.0.0.5'),
+      maxConnectionsPerAddress: 1,
+      connectionsPerMinute: 2,
+    })
+    const from = { localAddress: '127.0.0.5' }
+    const client = await dial(port, from)
+    await client.send('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25\r\n')
+    t.match(await client.readReply(), /^220 /)
+    t.match(await deliver(client, letter), /^250 /)
+    t.match(taken, [{ client: { address: '8.8.4.1', port: 4711, earlyTalker: false } }])
 
-  const same = await dial(port, from)
-  await same.send('PROXY TCP4 8.8.4.1 192.0.2.2 4712 25\r\n')
-  t.match(await same.readReply(), /^421 4\.7\.0 Too many connections/)
-  t.equal(await same.readReply(), closed)
-  const again = await dial(port, from)
-  await again.send('PROXY TCP4 8.8.4.1 192.0.2.2 4713 25\r\n')
-  t.match(await again.readReply(), /^421 4\.7\.0 Too many new connections/)
+    const same = await dial(port, from)
+    await same.send('PROXY TCP4 8.8.4.1 192.0.2.2 4712 25\r\n')
+    t.match(await same.readReply(), /^421 4\.7\.0 Too many connections/)
+    t.equal(await same.readReply(), closed)
+    const again = await dial(port, from)
+    await again.send('PROXY TCP4 8.8.4.1 192.0.2.2 4713 25\r\n')
+    t.match(await again.readReply(), /^421 4\.7\.0 Too many new connections/)
 
-  const other = await dial(port, from)
-  await other.send('PROXY TCP6 2a00:1450:4001::99 2001:db8::1 4714 25\r\n')
-  t.match(await other.readReply(), /^220 /)
-  const unknown = await dial(port, from)
-  await unknown.send('PROXY UNKNOWN\r\n')
-  t.match(await unknown.readReply(), /^220 /)
-  t.equal(listener.connections(), 3)
-  for (const one of [client, other, unknown]) one.end()
-  await waitUntil(() => listener.connections() === 0)
-})
+    const other = await dial(port, from)
+    await other.send('PROXY TCP6 2a00:1450:4001::99 2001:db8::1 4714 25\r\n')
+    t.match(await other.readReply(), /^220 /)
+    const unknown = await dial(port, from)
+    await unknown.send('PROXY UNKNOWN\r\n')
+    t.match(await unknown.readReply(), /^220 /)
+    t.equal(listener.connections(), 3)
+    for (const one of [client, other, unknown]) one.end()
+    await waitUntil(() => listener.connections() === 0)
+  },
+)
 
 t.test('a proxy whose first line is broken is closed', async (t) => {
   const { port, listener } = await runMx(t, { proxies: networks('127.0.0.0/8') })
@@ -479,7 +485,7 @@ t.test('a proxy whose first line is broken is closed', async (t) => {
   await waitUntil(() => listener.connections() === 0)
 })
 
-t.test('a PROXY line from anybody else is a command that nobody knows', async (t) => {
+t.test('a PROXY line from another client is an unknown command', async (t) => {
   const { open, taken } = await runMx(t, { proxies: networks('127.0.0.5') })
   const client = await open()
   t.match(await client.sendCommand('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25'), /^500 5\.5\.2 /)
@@ -487,7 +493,7 @@ t.test('a PROXY line from anybody else is a command that nobody knows', async (t
   t.match(taken, [{ client: { address: '127.0.0.1' } }])
 })
 
-t.test('hostile sessions end with their documented replies, and others are served all the while', async (t) => {
+t.test('hostile sessions end with their documented replies, and other clients are served meanwhile', async (t) => {
   const { open, port, listener, taken, errors } = await runMx(t, { maxFaults: 5 })
   const serves = async (): Promise<void> => {
     const honest = await open()
@@ -543,7 +549,7 @@ t.test('hostile sessions end with their documented replies, and others are serve
   t.same(errors, [], 'nothing was a bug')
 })
 
-t.test('sessions that never come to an end are ended, and others are served all the while', async (t) => {
+t.test('sessions that would never end are ended, and other clients are served meanwhile', async (t) => {
   const hurry = { idleTimeout: 500, sessionDeadline: 1500, finishWithin: 100 }
   const { open, listener, taken } = await runMx(t, hurry)
   const serves = async (): Promise<void> => {
@@ -552,7 +558,7 @@ t.test('sessions that never come to an end are ended, and others are served all 
     honest.end()
   }
 
-  await t.test('a TLS handshake that never goes on', async (t) => {
+  await t.test('a TLS handshake that stops halfway', async (t) => {
     const client = await open()
     await client.sendCommand('EHLO c')
     t.match(await client.sendCommand('STARTTLS'), /^220 /)
@@ -591,7 +597,7 @@ t.test('200 idle connections do not keep others out', async (t) => {
   await waitUntil(() => listener.connections() <= 1)
 })
 
-t.test('the end lets a message that is coming in be finished, and tells the idle', async (t) => {
+t.test('stopping lets a message that is coming in be finished, and ends idle sessions', async (t) => {
   const { open, listener, taken } = await runMx(t)
   const idle = await open()
   const sending = await open()
@@ -616,7 +622,7 @@ t.test('a new certificate counts from the next handshake on', async (t) => {
   t.match(await client.sendCommand('EHLO c'), /^250-/)
 })
 
-t.test('a connection that breaks off inside TLS is told of once, with its client', async (t) => {
+t.test('a connection that breaks within TLS is logged once, with its client', async (t) => {
   const broken: unknown[] = []
   const info = (about: object, line?: string): number => broken.push({ ...about, line })
   const { port, listener } = await runMx(t, {}, { log: { info, warn: () => undefined, error: () => undefined } })
@@ -636,7 +642,7 @@ t.test('a connection that breaks off inside TLS is told of once, with its client
   t.same(broken, [{ client: '127.0.0.1', reason: 'read ECONNRESET', line: 'an MX client failed' }])
 })
 
-t.test('whatever becomes of messages and sessions, all memory and all places are given back', async (t) => {
+t.test('all memory and all slots are given back, however messages and sessions end', async (t) => {
   const whole = createMemoryBudget(1_000_000)
   let count = 0
   const { listener, port } = await runMx(
@@ -658,9 +664,9 @@ t.test('whatever becomes of messages and sessions, all memory and all places are
   const ends: readonly ((client: Dialogue) => unknown)[] = [
     (client) => client.sendCommand(`${letter}\r\n${body}\r\n.`),
     (client) => client.sendCommand(`${letter}\r\n${body}${body}${body}\r\n.`), // too large
-    (client) => client.sendCommand(`${letter}\r\na\nb\r\n.`), // of bad form
-    (client) => client.send(`${letter}\r\n${body}`), // never ended
-    (client) => client.send(`${letter}\r\n${body}\r\n.\r\n`), // nobody waits for the answer
+    (client) => client.sendCommand(`${letter}\r\na\nb\r\n.`), // malformed
+    (client) => client.send(`${letter}\r\n${body}`), // without its end
+    (client) => client.send(`${letter}\r\n${body}\r\n.\r\n`), // the client does not wait for the reply
     () => undefined,
   ]
   await Promise.all(

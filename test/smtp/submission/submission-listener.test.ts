@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'
 import { connect } from 'node:tls'
 import t from 'tap'
-import { Refusal } from '../../src/mail/refusal.js'
-import { createMemoryBudget } from '../../src/platform/memory/budget.js'
-import type { SubmissionDeps } from '../../src/smtp/submission/submission-deps.js'
-import { StorageFault } from '../../src/storage/writer/write.js'
-import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
+import { Refusal } from '../../../src/mail/refusal.js'
+import { createMemoryBudget } from '../../../src/platform/memory/budget.js'
+import type { SubmissionDeps } from '../../../src/smtp/submission/submission-deps.js'
+import { StorageFault } from '../../../src/storage/writer/write.js'
+import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 import {
   advanceToData,
   app,
@@ -18,11 +18,11 @@ import {
   printer,
   runSubmission,
   waitUntil,
-} from './submission-listener.js'
+} from '../submission-listener.js'
 
 const trusting = { trusted: () => printer }
 
-t.test('the greeting waits for nothing', async (t) => {
+t.test('the greeting is sent at once', async (t) => {
   const { port } = await runSubmission(t, { sessionDeadline: 777_000 })
   const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   const client = await dial(port(false))
@@ -57,7 +57,7 @@ t.test('EHLO offers AUTH only where it may be used, and never REQUIRETLS or XCLI
   )
 })
 
-t.test('a message over STARTTLS with AUTH PLAIN is handed over as it came', async (t) => {
+t.test('a message over STARTTLS with AUTH PLAIN is handed over unchanged', async (t) => {
   const { open, taken } = await runSubmission(t)
   const client = await open()
   await client.sendCommand('EHLO client.test')
@@ -87,7 +87,7 @@ t.test('a message over STARTTLS with AUTH PLAIN is handed over as it came', asyn
   ])
 })
 
-t.test('every form of AUTH PLAIN and LOGIN is understood, the user name is not looked at', async (t) => {
+t.test('every form of AUTH PLAIN and LOGIN is accepted, with any user name', async (t) => {
   const { open } = await runSubmission(t)
   const forms: readonly (readonly string[])[] = [
     [authPlain('app-key')],
@@ -115,7 +115,7 @@ t.test('a trusted network submits without AUTH and without TLS', async (t) => {
   t.equal(taken[0]?.message.protocol, 'ESMTP')
 })
 
-t.test('a key that is given counts, not the trusted network', async (t) => {
+t.test('a key takes precedence over the trusted network', async (t) => {
   const { open, taken } = await runSubmission(t, { allowPlaintextLoopback: true }, trusting)
   const client = await open()
   await client.sendCommand('EHLO c')
@@ -162,7 +162,7 @@ t.test('delivery status parameters arrive parsed and decoded', async (t) => {
   ])
 })
 
-t.test('addresses beyond ASCII are taken with SMTPUTF8, their domains as A-labels', async (t) => {
+t.test('non-ASCII addresses are accepted with SMTPUTF8, their domains as A-labels', async (t) => {
   const { open, taken } = await runSubmission(t, {}, trusting)
   const client = await open()
   await client.sendCommand('EHLO c')
@@ -179,7 +179,7 @@ t.test('addresses beyond ASCII are taken with SMTPUTF8, their domains as A-label
   )
 })
 
-t.test('a pipelined client gets its replies in order, several messages long', async (t) => {
+t.test('a pipelining client gets its replies in order, over several messages', async (t) => {
   const { open, taken } = await runSubmission(t, {}, trusting)
   const client = await open()
   const group = 'MAIL FROM:<a@example.test>\r\nRCPT TO:<b@remote.test>\r\nRCPT TO:<bad>\r\nDATA\r\n'
@@ -195,7 +195,7 @@ t.test('a pipelined client gets its replies in order, several messages long', as
   t.equal(taken.length, 2)
 })
 
-/** Bytes that a mail may hold, with all that could confuse the framing. */
+/** Bytes that a message may contain, with all that could confuse the framing. */
 const awkward = Buffer.concat([
   Buffer.from('From: a@example.test\r\n\r\n.\r\r\n'.replace('\r\r', '\r')),
   Buffer.from('..\r\n.leading dot\r\n...\r\n.\r\n\r\n'),
@@ -230,7 +230,7 @@ t.test('a message may come in pieces of any size', async (t) => {
   t.equal(listener.bytesInFlight(), 0)
 })
 
-t.test('a large message comes whole, in memory of its own, which is given back after the answer', async (t) => {
+t.test('a large message is complete, in memory of its own, which is freed after the reply', async (t) => {
   const whole: Buffer[] = []
   const accept: SubmissionDeps['accept'] = async (_principal, { raw }) => {
     whole.push(Buffer.from(raw))
@@ -248,7 +248,7 @@ t.test('a large message comes whole, in memory of its own, which is given back a
   t.equal(kept?.length, 0)
 })
 
-t.test('what accept refuses reaches the client with its own code, once, and the session goes on', async (t) => {
+t.test('a refusal by accept reaches the client with its own code, once, and the session goes on', async (t) => {
   const outcomes: readonly (readonly [Error, string])[] = [
     [new Refusal('all-recipients-suppressed', 'all are suppressed'), '554 5.7.1 all are suppressed'],
     [new Refusal('rate-limited', 'too fast'), '451 4.7.1 too fast'],
@@ -275,7 +275,7 @@ t.test('what accept refuses reaches the client with its own code, once, and the 
   t.equal(listener.bytesInFlight(), 0)
 })
 
-t.test('a bug in what we are given never bounces mail', async (t) => {
+t.test('a bug in a dependency never refuses mail permanently', async (t) => {
   const broken = (): never => {
     throw new TypeError('secret')
   }
@@ -294,7 +294,7 @@ t.test('a bug in what we are given never bounces mail', async (t) => {
   t.equal(await third.sendCommand('MAIL FROM:<a@example.test>'), '451 4.3.0 local error, try again later')
 })
 
-t.test('nothing new is taken while the disk is nearly full', async (t) => {
+t.test('no message is accepted while the disk is nearly full', async (t) => {
   let room = true
   const { open } = await runSubmission(t, {}, { ...trusting, hasDiskSpace: () => room })
   const client = await open()
@@ -309,7 +309,7 @@ t.test('nothing new is taken while the disk is nearly full', async (t) => {
   t.match(await client.sendCommand('MAIL FROM:<a@example.test>'), /^250 /)
 })
 
-t.test('messages in memory are bounded over all sessions', async (t) => {
+t.test('messages in memory are limited over all sessions together', async (t) => {
   let finish: () => void = () => undefined
   const waiting = new Promise<void>((resolve) => {
     finish = resolve
@@ -343,7 +343,7 @@ async function atLargeData(client: Dialogue): Promise<void> {
   await client.send('DATA\r\n')
 }
 
-t.test('a large message is asked for when there is memory for all of it', async (t) => {
+t.test('DATA of a large message is answered when there is memory for all of it', async (t) => {
   const memory = createMemoryBudget(LARGE * 1.5)
   const { open, listener } = await runSubmission(t, { maxConnections: 3, memoryWait: 60_000 }, { ...trusting, memory })
   const [first, second] = [await open(), await open()]
@@ -372,25 +372,28 @@ t.test('a large message is asked for when there is memory for all of it', async 
   t.same([listener.bytesInFlight(), memory.usedBytes()], [0, 0])
 })
 
-t.test('who finds no memory in time is told 452, may go on, and is no idle client meanwhile', async (t) => {
-  const memory = createMemoryBudget(LARGE * 1.5)
-  const limits = { maxConnections: 2, memoryWait: 500 }
-  const { open, port, advance } = await runSubmission(t, limits, { ...trusting, memory })
-  memory.acquire(LARGE)
-  const [client] = [await open(), await open()]
-  await atLargeData(client)
-  await waitUntil(() => memory.countWaiting() === 1)
-  advance(30_000)
-  t.match(await (await dial(port(false))).readReply(), /^220 /, 'another one gave way')
-  t.match(await client.readReply(), /^452 4\.3\.1 /)
-  t.match(await client.sendCommand('NOOP'), /^250 /)
-  t.equal(memory.countWaiting(), 0)
-  memory.release(LARGE)
-  await client.send('DATA\r\n')
-  t.match(await client.readReply(), /^354 /)
-  client.reset()
-  await waitUntil(() => memory.usedBytes() === 0)
-})
+t.test(
+  'a client that gets no memory in time is answered 452, may go on, and does not count as idle meanwhile',
+  async (t) => {
+    const memory = createMemoryBudget(LARGE * 1.5)
+    const limits = { maxConnections: 2, memoryWait: 500 }
+    const { open, port, advance } = await runSubmission(t, limits, { ...trusting, memory })
+    memory.acquire(LARGE)
+    const [client] = [await open(), await open()]
+    await atLargeData(client)
+    await waitUntil(() => memory.countWaiting() === 1)
+    advance(30_000)
+    t.match(await (await dial(port(false))).readReply(), /^220 /, 'another one gave way')
+    t.match(await client.readReply(), /^452 4\.3\.1 /)
+    t.match(await client.sendCommand('NOOP'), /^250 /)
+    t.equal(memory.countWaiting(), 0)
+    memory.release(LARGE)
+    await client.send('DATA\r\n')
+    t.match(await client.readReply(), /^354 /)
+    client.reset()
+    await waitUntil(() => memory.usedBytes() === 0)
+  },
+)
 
 t.test('a listener that stops, and a key that ends, end the wait for memory', async (t) => {
   const memory = createMemoryBudget(LARGE * 1.5)
@@ -452,7 +455,7 @@ t.test('ten wrong keys from an address ban it for a while, open sessions include
   t.match(await client.sendCommand(authPlain('app-key')), /^235 /)
 })
 
-t.test('a trusted network is not shut out by wrong keys', async (t) => {
+t.test('wrong keys do not ban a trusted network', async (t) => {
   const { open } = await runSubmission(
     t,
     { authFailures: { failures: 1, window: 1e6, ban: 1e6, maxClients: 10 } },
@@ -465,7 +468,7 @@ t.test('a trusted network is not shut out by wrong keys', async (t) => {
   await advanceToData(await open())
 })
 
-t.test('one connection too many is turned away, and let in once another has left', async (t) => {
+t.test('one connection too many is refused, and accepted once another has left', async (t) => {
   for (const [settings, status] of [
     [{ maxConnections: 2 }, '4.3.2'],
     [{ maxConnectionsPerAddress: 2 }, '4.7.0'],
@@ -484,7 +487,7 @@ t.test('one connection too many is turned away, and let in once another has left
   }
 })
 
-t.test('every way to leave gives the place back', async (t) => {
+t.test('the slot is given back, however a client leaves', async (t) => {
   const { open, port, listener } = await runSubmission(t)
   const upgraded = await open()
   await upgraded.sendCommand('STARTTLS')
@@ -537,7 +540,7 @@ t.test('a message that is coming in when its key is revoked is answered first', 
   t.equal(taken.length, 1)
 })
 
-t.test('one that does not come to its end in time is not taken', async (t) => {
+t.test('a message that is not complete in time is not accepted', async (t) => {
   const { open, listener, taken } = await runSubmission(t, { finishWithin: 20 }, trusting)
   const client = await open()
   await advanceToData(client)
@@ -550,7 +553,7 @@ t.test('one that does not come to its end in time is not taken', async (t) => {
   t.equal(listener.bytesInFlight(), 0)
 })
 
-t.test('stopping: idle clients are told, messages are finished, nobody new gets in', async (t) => {
+t.test('stopping ends idle sessions, lets messages be finished, and accepts no client', async (t) => {
   let store: () => void = () => undefined
   const stored = new Promise<void>((resolve) => {
     store = resolve
@@ -609,7 +612,7 @@ t.test('TLS below 1.2 is refused', async (t) => {
   t.match(error, { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' })
 })
 
-t.test('an endpoint that is taken is named, and nothing stays open', async (t) => {
+t.test('an endpoint in use is named in the error, and nothing stays open', async (t) => {
   const { port } = await runSubmission(t)
   const taken = { host: '127.0.0.1', port: port(false) }
   await t.rejects(runSubmission(t, { listen: [{ host: '127.0.0.1', port: 0 }, taken] }), {
@@ -618,7 +621,7 @@ t.test('an endpoint that is taken is named, and nothing stays open', async (t) =
   })
 })
 
-t.test('without a key a session lasts so long, whatever its client says', async (t) => {
+t.test('a session without a key ends after its time, whatever its client sends', async (t) => {
   const { open, port, listener } = await runSubmission(t, { loginTimeout: 400, handshakeTimeout: 400 })
   const noops = await open()
   const half = await open()
@@ -643,10 +646,10 @@ t.test('without a key a session lasts so long, whatever its client says', async 
   await half.waitForClose()
   await waitUntil(() => silent.closed)
   await waitUntil(() => listener.connections() === 1)
-  t.match(await keyed.sendCommand('MAIL FROM:<a@example.test>'), /^250 /, 'who has a key is not hurried')
+  t.match(await keyed.sendCommand('MAIL FROM:<a@example.test>'), /^250 /, 'a client with a key has no login timeout')
 })
 
-t.test('a message must come in at a pace, and one that keeps it may take its time', async (t) => {
+t.test('a message must keep the minimum rate, and may take long if it does', async (t) => {
   const { open, listener, taken } = await runSubmission(
     t,
     { dataPace: { patience: 1_000, bytesPerSecond: 1_000 } },
@@ -675,34 +678,37 @@ t.test('a message must come in at a pace, and one that keeps it may take its tim
   t.equal(listener.bytesInFlight(), 0)
 })
 
-t.test('who is without a key longest gives way to a client that finds no place, then who is idle', async (t) => {
-  const { open, advance, listener } = await runSubmission(t, { maxConnections: 4 })
-  const idle = await open({ tls: true })
-  await idle.sendCommand('EHLO idle.test')
-  t.match(await idle.sendCommand(authPlain('app-key')), /^235 /)
-  advance(20_000)
-  const first = await open()
-  advance(1)
-  const second = await open()
-  advance(10_000)
-  t.match(await first.sendCommand('EHLO first.test'), /^250/, 'words are not enough')
-  const busy = await open({ tls: true })
-  await busy.sendCommand('EHLO busy.test')
-  await busy.sendCommand(authPlain('app-key'))
-  await busy.sendCommand('MAIL FROM:<a@example.test>')
-  await busy.sendCommand('RCPT TO:<b@remote.test>')
-  await busy.sendCommand('DATA')
-  for (const quiet of [first, second, idle]) {
-    const client = await open({ tls: true })
-    await client.sendCommand('EHLO new.test')
-    t.match(await client.sendCommand(authPlain('app-key')), /^235 /)
-    t.match(await quiet.readReply(), /^421 4\.4\.2 /)
-  }
-  t.match(await busy.sendCommand(`${letter}\r\n.`), /^250 /)
-  t.equal(listener.connections(), 4)
-})
+t.test(
+  'the session without a key that is oldest is closed for a client that finds no slot, then idle ones',
+  async (t) => {
+    const { open, advance, listener } = await runSubmission(t, { maxConnections: 4 })
+    const idle = await open({ tls: true })
+    await idle.sendCommand('EHLO idle.test')
+    t.match(await idle.sendCommand(authPlain('app-key')), /^235 /)
+    advance(20_000)
+    const first = await open()
+    advance(1)
+    const second = await open()
+    advance(10_000)
+    t.match(await first.sendCommand('EHLO first.test'), /^250/, 'words are not enough')
+    const busy = await open({ tls: true })
+    await busy.sendCommand('EHLO busy.test')
+    await busy.sendCommand(authPlain('app-key'))
+    await busy.sendCommand('MAIL FROM:<a@example.test>')
+    await busy.sendCommand('RCPT TO:<b@remote.test>')
+    await busy.sendCommand('DATA')
+    for (const quiet of [first, second, idle]) {
+      const client = await open({ tls: true })
+      await client.sendCommand('EHLO new.test')
+      t.match(await client.sendCommand(authPlain('app-key')), /^235 /)
+      t.match(await quiet.readReply(), /^421 4\.4\.2 /)
+    }
+    t.match(await busy.sendCommand(`${letter}\r\n.`), /^250 /)
+    t.equal(listener.connections(), 4)
+  },
+)
 
-t.test('SMTPUTF8 is told in the Received field, with TLS and AUTH and without', async (t) => {
+t.test('the Received field says SMTPUTF8, with TLS and AUTH and without', async (t) => {
   const { open, taken } = await runSubmission(t, {}, { trusted: () => printer })
   const rows = [
     ['HELO c', false, false, 'SMTP'],

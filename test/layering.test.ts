@@ -1,7 +1,7 @@
 /** The rules for the code: reads src/ and test/ and fails on an offence. The checkers are tested first. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ruleOffences } from './helpers/code/code-rules.js'
 import { layeringOffences, type Source } from './helpers/code/layering.js'
 import { findStaleExceptions, testPathOffences } from './helpers/code/test-paths.js'
@@ -103,11 +103,11 @@ const sources = readSources('src')
 
 t.test('Posthorn keeps the rules', async (t) => {
   t.ok(sources.length > 10, 'src is read')
-  t.same(offences(sources), [])
+  failEach(t, offences(sources))
 })
 
 t.test('names and comments use the words of the glossary', async (t) => {
-  t.same(sources.flatMap(vocabularyOffences), [])
+  failEach(t, sources.flatMap(vocabularyOffences))
 })
 
 t.test('a test file lies at the path of what it tests', async (t) => {
@@ -128,6 +128,12 @@ t.test('a test file lies at the path of what it tests', async (t) => {
   t.same(testPathOffences(placed.map(testPath), files), [])
   t.equal(testPathOffences(['header', 'mail/odd', 'mail/bayes', 'dns/dns'].map(testPath), files).length, 4)
 })
+
+/** One line for each: `node dist/test/layering.test.js | grep 'not ok'` is the list. */
+function failEach(t: Test, found: readonly string[]): void {
+  for (const offence of found) t.fail(offence)
+  t.equal(found.length, 0, 'no offence')
+}
 
 function testPath(name: string): string {
   return `test/${name}.test.ts`

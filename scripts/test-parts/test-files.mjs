@@ -2,26 +2,26 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
-/** Folders whose files take longest. Started first, they are not what everything else waits for at the end. */
-const longest = ['journeys', 'cli', 'receiving', 'spam', 'api']
+/** Folders with the slowest files: they start first, so that the run does not wait for them at the end. */
+const slowest = ['journeys', 'cli', 'receiving', 'spam', 'api']
 
-/** Paths below `root`. Neither `quick` nor `paths`: all of them. */
+/** Paths below `root`; without `quick` and `paths`, all of them. */
 export async function findTestFiles(root, { quick, paths }) {
   const names = await readdir(root, { recursive: true })
   const files = names.filter((name) => name.endsWith('.test.js') && !name.split(sep).includes('fixtures'))
-  const wanted = []
+  const chosen = []
   for (const file of files) {
     const isNamed = paths.some((path) => file.startsWith(path))
-    if (isNamed || (quick ? await isQuick(root, file) : paths.length === 0)) wanted.push(file)
+    if (isNamed || (quick ? await isQuick(root, file) : paths.length === 0)) chosen.push(file)
   }
-  return wanted.sort((one, other) => rank(one) - rank(other) || one.localeCompare(other))
+  return chosen.sort((one, other) => rank(one) - rank(other) || one.localeCompare(other))
 }
 
 /** Folders whose files run the whole daemon, and what other files that do so import. */
 const wholeDaemon = ['journeys', 'conformance']
 const runsDaemon = /helpers\/(?:daemon\/test-daemon|cli\/command-line)\.js/
 
-/** Neither a journey through the whole daemon nor a test beside another program. */
+/** Neither runs the whole daemon nor needs another program. */
 async function isQuick(root, file) {
   const [folder = ''] = file.split(sep)
   if (wholeDaemon.includes(folder) || /(^|-|\/)peers?\.test\.js$/.test(file)) return false
@@ -30,6 +30,6 @@ async function isQuick(root, file) {
 
 function rank(file) {
   const [folder = ''] = file.split(sep)
-  const place = longest.indexOf(folder)
-  return place === -1 ? longest.length : place
+  const place = slowest.indexOf(folder)
+  return place === -1 ? slowest.length : place
 }

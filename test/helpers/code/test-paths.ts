@@ -21,7 +21,6 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['test/api/wrong-requests.test.ts', 'the documented errors of all routes'],
   ['test/api/openapi/generated-client.test.ts', 'a client generated from the OpenAPI document'],
   ['test/smtp/hostile-sessions.test.ts', 'both SMTP listeners with broken clients'],
-  ['test/smtp/policy.test.ts', 'what both SMTP listeners decide'],
 ])
 
 /** Beside other programs: `peers.test.ts`, or `rspamd-peer.test.ts`. */

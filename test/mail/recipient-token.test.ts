@@ -1,4 +1,4 @@
-/** Addresses that carry a signed reference: return path, reference field, unsubscribe address. */
+/** Signed references to a recipient, as return path, reference field and unsubscribe address. */
 
 import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'

@@ -13,14 +13,14 @@ import type { Config } from '../config/complete.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server-sockets.js'
+import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
-import { changeNotifier } from './change-notices.js'
-import { type DaemonParts, type StopSteps, stopAll } from './daemon-parts.js'
+import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
-import { openRooms } from './rooms.js'
+import { openServices } from './services.js'
 import { watchCommits } from './storage-watch.js'
 
 export interface Daemon {
@@ -41,8 +41,8 @@ export interface Daemon {
   readonly stop: () => Promise<void>
 }
 
-export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
-  const { config, clock, log } = parts
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { config, clock, log } = options
   const folder = config.service.data_dir
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
@@ -57,9 +57,9 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     stopSteps.push(watched.stop)
     const database = { ...opened, commit: suppressions.watch(watched.commit) }
     const tls = await loadConfiguredTls(config, clock())
-    const rooms = await openRooms(parts, database, suppressions, stopSteps)
-    const listeners = await openListeners(parts, database, tls, rooms, stopSteps)
-    const onForeignChange = changeNotifier({ database, log, forget: listeners.onForeignChange })
+    const services = await openServices(options, database, suppressions, stopSteps)
+    const listeners = await openListeners(options, database, tls, services, stopSteps)
+    const onForeignChange = createChangeAcknowledger({ database, log, forget: listeners.onForeignChange })
     database.onForeignCommit(onForeignChange)
     // What was changed while we started is known, and is to be told.
     onForeignChange()

@@ -20,24 +20,24 @@ import { createSessionOpener } from '../delivery/sessions/session-pool-opener.js
 import { createSourceAddressChooser } from '../delivery/sessions/source-address.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
+import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
-import type { Identity } from './identity.js'
 
 /** Bytes of fresh messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
-export interface DeliveryParts {
+export interface DeliveryDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
   readonly database: Database
-  readonly identity: Identity
-  readonly keys: SigningKeyCache
+  readonly identity: ServiceIdentity
+  readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
 }
 
@@ -51,15 +51,15 @@ export interface Delivery {
   readonly stop: (limit: number) => Promise<void>
 }
 
-export function wireDelivery(parts: DeliveryParts): Delivery {
-  const { config, clock, log, database, identity, keys, signing } = parts
+export function wireDelivery(deps: DeliveryDeps): Delivery {
+  const { config, clock, log, database, identity, signingKeys, signing } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
-  const pool = createSessionPool(parts, unreachable)
+  const pool = createSessionPool(deps, unreachable)
   const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
-  const readyDeps = { read, signingKeys: keys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
@@ -68,10 +68,10 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
     messageCache,
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
-    findDestination: findDestinationOf(parts, abortController.signal),
+    findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     attempt: createAttempt(pool, clock),
-    settle: createSettle(parts, (enqueued, raw) => runner.offer(enqueued, raw)),
+    settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
     maxConnections: config.outbound.max_connections,
     maxConnectionsPerHost: config.outbound.max_connections_per_host,
@@ -92,7 +92,7 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
 }
 
 function findDestinationOf(
-  { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryParts,
+  { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryDeps,
   signal: AbortSignal,
 ): FindDestination {
   return createDestinationFinder({
@@ -115,7 +115,7 @@ function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
 }
 
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit } }: DeliveryParts,
+  { config, clock, log, edges: { random }, database: { read, commit } }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
@@ -129,7 +129,7 @@ function createSettle(
 }
 
 function createSessionPool(
-  { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryParts,
+  { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
 ): SessionPool {
   const open = createSessionOpener({

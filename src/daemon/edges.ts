@@ -1,6 +1,6 @@
 /**
  * Where the process touches the world, besides its listeners and its disk: chance, DNS and
- * the network. The clock is the fourth and comes in with the parts of the daemon.
+ * the network. The clock is the fourth and comes in with the deps of the daemon.
  */
 import { defaultTimeouts, type Timeouts } from '../delivery/smtp/timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'

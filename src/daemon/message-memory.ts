@@ -26,7 +26,7 @@ export interface MessageMemory {
   readonly requests: MemoryBudget
 }
 
-export function messageMemory({ inbound, submission }: Pick<Config, 'inbound' | 'submission'>): MessageMemory {
+export function createMessageMemory({ inbound, submission }: Pick<Config, 'inbound' | 'submission'>): MessageMemory {
   const shares = {
     mx: Math.max(SHARE, inbound.max_size * MX_COPIES),
     submission: Math.max(SHARE, submission.max_size * SUBMISSION_COPIES),

@@ -8,7 +8,7 @@ import { type WatchedCommit, watchFaults } from '../storage/health/watch-faults.
 import { setServiceState } from '../storage/service-state.js'
 import type { Commit, Write } from '../storage/writer/write.js'
 
-interface Parts {
+interface Deps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
@@ -19,7 +19,7 @@ export function readinessProbe(now: number): Write {
   return setServiceState({ key: 'readiness_probe', value: String(now) })
 }
 
-export function watchCommits(commit: Commit, { clock, log }: Pick<Parts, 'clock' | 'log'>): WatchedCommit {
+export function watchCommits(commit: Commit, { clock, log }: Pick<Deps, 'clock' | 'log'>): WatchedCommit {
   return watchFaults(commit, {
     onOutageStart: (fault) =>
       log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted'),
@@ -29,7 +29,7 @@ export function watchCommits(commit: Commit, { clock, log }: Pick<Parts, 'clock'
 }
 
 /** Ends and begins are both errors, so that who reads errors alone sees that one is over. */
-export function watchDisk({ config, log }: Pick<Parts, 'config' | 'log'>): Promise<DiskGuard> {
+export function watchDisk({ config, log }: Pick<Deps, 'config' | 'log'>): Promise<DiskGuard> {
   const path = config.service.data_dir
   return startDiskGuard({
     path,

@@ -316,9 +316,9 @@ t.test('the messages of a batch are bounded together', async (t) => {
     composed += 1
     return prepared
   }
-  const mayTake = () => true
+  const hasDiskSpace = () => true
   const stored = () => ({ uses: () => [], hold: () => undefined, release: () => undefined })
-  const deps = { read: () => [], mayTake, refusalOf: () => null, compose, stored, take: () => t.fail('taken') }
+  const deps = { read: () => [], hasDiskSpace, refusalOf: () => null, compose, stored, take: () => t.fail('taken') }
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   const { body, run } = batchRoute(deps as unknown as BatchDeps)
   if (body === null) throw new Error('a batch has a body')

@@ -22,8 +22,7 @@ import { createPasswordHasher } from '../../src/accounts/people/passwords.js'
 import type { Answer } from '../../src/cli/command.js'
 import { withNotice } from '../../src/cli/daemon-notice.js'
 import { databaseCommands } from '../../src/cli/run.js'
-import { changeNotifier } from '../../src/daemon/change-notices.js'
-import { readAnnouncedChange } from '../../src/storage/change-acknowledgement.js'
+import { createChangeAcknowledger, readAnnouncedChange } from '../../src/storage/change-acknowledgement.js'
 import { lockDataFolder } from '../../src/storage/data-lock.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { createSelfSigned } from '../helpers/certificates.js'
@@ -732,7 +731,7 @@ t.test('a command says whether the daemon has taken note of what it changed', as
   t.teardown(() => lock.release())
   t.match(await told(), { failed: true, lines: ['done'], warnings: [/has not taken note/] }, 'it is held, and silent')
   const again = told()
-  const notice = changeNotifier({ database, log: { error: () => t.fail() }, forget: () => undefined })
+  const notice = createChangeAcknowledger({ database, log: { error: () => t.fail() }, forget: () => undefined })
   await waitUntil('it is asked for', () => readAnnouncedChange(database.read) === 3)
   notice()
   t.same(await again, answer)

@@ -6,7 +6,7 @@
  */
 import type { LoadedConfig } from '../../config/load.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
-import type { DaemonParts } from '../../daemon/daemon-parts.js'
+import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Log, openLog } from '../../platform/log.js'
 import { limitHeapGrowth } from '../../platform/memory/heap.js'
 import { createNotifySocket } from '../../platform/processes/notify-socket.js'
@@ -22,7 +22,7 @@ export interface ServeOptions {
   readonly journal: boolean
   /** Reads the configuration once more, from where it was read. */
   readonly reload: () => LoadedConfig
-  readonly stopTimeouts?: NonNullable<DaemonParts['stopTimeouts']>
+  readonly stopTimeouts?: NonNullable<DaemonOptions['stopTimeouts']>
 }
 
 export async function serve(

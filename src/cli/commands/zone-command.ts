@@ -4,7 +4,7 @@
  * With `dns.nameservers` it is a whole zone. Without, it has neither SOA nor NS records: lines to be put into
  * the zone that is above.
  */
-import { ensureIdentity } from '../../daemon/identity.js'
+import { ensureServiceIdentity } from '../../domains/service-identity.js'
 import { createServiceZone } from '../../domains/zone/zone.js'
 import { syncZoneSerial } from '../../domains/zone/zone-change.js'
 import { formatZoneLine, toPlainRecord } from '../../domains/zone/zone-file.js'
@@ -26,7 +26,7 @@ async function printZone({ words, config, clock, database: open }: Call): Promis
   const database = await open()
   const settings = toZoneSettings(config)
   // Before the first start there is no key of the service itself yet.
-  await ensureIdentity(database, config.service.mail_from, clock())
+  await ensureServiceIdentity(database, config.service.mail_from, clock())
   await syncZoneSerial(database, settings, { now: clock(), restarted: false })
   const zone = createServiceZone(database, settings)
   const head = settings.nameservers.length === 0 ? [] : [zone.readSoa()]

@@ -15,7 +15,7 @@ export interface MemoryBudget {
   release(bytes: number): void
   /** Whether that much would fit now, if those gave way that have to. */
   hasRoomFor(bytes: number): boolean
-  usedBytes(): number
+  readonly usedBytes: () => number
   /** Names one who holds bytes of it; the function that it returns takes it out again. */
   addHolder(holder: MemoryHolder): () => void
   /** Waits for its turn to take that much; for the budgets and reservations above this one. */
@@ -40,7 +40,6 @@ export function createMemoryBudget(limit: number, whole: MemoryBudget | null = n
   const holders = new MemoryHolders()
   const maxWaiting = whole === null ? MAX_WAITING.whole : MAX_WAITING.share
   let used = 0
-  const usedBytes = (): number => used
   const evictSlowest = (): boolean => holders.evictSlowest()
 
   const budget: MemoryBudget = {
@@ -58,7 +57,7 @@ export function createMemoryBudget(limit: number, whole: MemoryBudget | null = n
     },
     hasRoomFor: (bytes) =>
       (used + bytes <= limit || used + bytes - holders.countEvictable() <= limit) && whole?.hasRoomFor(bytes) !== false,
-    usedBytes,
+    usedBytes: () => used,
     addHolder(holder) {
       const leaves = [holders.add(holder), whole?.addHolder(holder)]
       return () => {
@@ -67,7 +66,10 @@ export function createMemoryBudget(limit: number, whole: MemoryBudget | null = n
     },
     waitForTurn(wanted, wait) {
       const { bytes, acquire } = wanted
-      const levels = [...wanted.levels, { key: budget, bytes, limit, usedBytes, maxWaiting, evictSlowest }]
+      const levels = [
+        ...wanted.levels,
+        { key: budget, bytes, limit, usedBytes: budget.usedBytes, maxWaiting, evictSlowest },
+      ]
       return whole === null
         ? queue.waitForRoom(levels, acquire, wait)
         : whole.waitForTurn({ bytes, levels, acquire }, wait)

@@ -1,6 +1,28 @@
-/** How much of the database file is empty: pages that deletions left, and that `reclaim` gives back. */
+/** Pages of the database file that deletions left empty: how many there are, and giving them back to the file system. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../database.js'
 import type { Read } from '../prepared.js'
+
+const PAGES_PER_STEP = 2_000
+/** Empty pages that stay, for what is stored next. */
+const MAX_FREE_PAGES = 5_000
+/** Milliseconds. */
+const STEP_PAUSE = 50
 
 export function countFreePages(read: Read): number {
   return read<{ freelist_count: number }>('pragma freelist_count', [])[0]?.freelist_count ?? 0
+}
+
+/** In steps with pauses between them; ends when a step frees nothing. */
+export async function reclaimFreePages(
+  database: Pick<Database, 'read' | 'reclaimPages'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let free = countFreePages(database.read); free > MAX_FREE_PAGES && !signal.aborted; ) {
+    await database.reclaimPages(PAGES_PER_STEP)
+    await sleep(STEP_PAUSE)
+    const left = countFreePages(database.read)
+    if (left >= free) return
+    free = left
+  }
 }

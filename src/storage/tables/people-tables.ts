@@ -20,7 +20,7 @@ export interface InvitationsTable {
   expires_at: number
 }
 
-/** Workspaces whose last rows are still to be erased: see `daemon/erasures.ts`. */
+/** Workspaces whose last rows are still to be erased: see `storage/maintenance/erasure-runner.ts`. */
 export interface ErasuresTable {
   id: string
   asked_at: number

@@ -248,7 +248,7 @@ t.test('a disk without room takes nothing new, and still knows what it took', as
     compose: never,
     commitEmails: never,
     createStoredParts: never,
-    mayTake: () => false,
+    hasDiskSpace: () => false,
   })
   const principal = { ...createKeylessPrincipal(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }

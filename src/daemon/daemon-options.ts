@@ -7,7 +7,7 @@ import type { Edges } from './edges.js'
 /** Milliseconds that clients get to finish, and then attempts: together less than systemd's patience. */
 export const defaultStopTimeouts = { listeners: 5_000, delivery: 20_000 }
 
-export interface DaemonParts {
+export interface DaemonOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log

@@ -29,10 +29,10 @@ import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
-import type { Limits } from './limits.js'
+import { buildApiRoutes, type RouteDeps } from './api-routes.js'
 import type { MessageMemory } from './message-memory.js'
-import { apiRoutes, type RouteParts } from './routes.js'
 import { readinessProbe } from './storage-watch.js'
+import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
 /** Milliseconds after which a connection without a request gives way to another. */
@@ -46,27 +46,27 @@ const UNREAD_ANSWER_LIMITS = { all: 1_024 * MB, share: 256 * MB }
 /** Answers in pieces that are under way, and the time to take a piece. */
 const STREAM_LIMITS = { all: 40, share: 4, milliseconds: 30_000 }
 
-export interface ApiParts {
+export interface ApiDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly tls: TlsFiles
   readonly database: Database
-  readonly keyRing: ApiKeyCache
+  readonly apiKeyCache: ApiKeyCache
   readonly limits: Limits
   /** False: the disk is nearly full. */
-  readonly mayTake: () => boolean
+  readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
 }
 
 export interface Api {
   readonly listener: ApiListener
   /** Answers the routes that it is given. */
-  readonly serve: (parts: RouteParts) => readonly Route[]
+  readonly serve: (deps: RouteDeps) => readonly Route[]
 }
 
-export async function openApiListener(parts: ApiParts): Promise<Api> {
-  const { config, clock, log, tls } = parts
+export async function openApiListener(deps: ApiDeps): Promise<Api> {
+  const { config, clock, log, tls } = deps
   const isProxy = createProxyCheck(config.api.trusted_proxies)
   const lines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
@@ -79,12 +79,12 @@ export async function openApiListener(parts: ApiParts): Promise<Api> {
     onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
-  const app = buildApp(parts, { connections, isProxy, lines, spool })
+  const app = buildApp(deps, { connections, isProxy, lines, spool })
   const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
     listener,
     serve: (more) => {
-      const routes = apiRoutes(more)
+      const routes = buildApiRoutes(more)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
       app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: more.acceptDeps, document }))
       return routes
@@ -92,22 +92,22 @@ export async function openApiListener(parts: ApiParts): Promise<Api> {
   }
 }
 
-interface AppParts {
+interface AppDeps {
   readonly connections: Connections
   readonly isProxy: (address: string) => boolean
   readonly lines: ClientLog
   readonly spool: Spool
 }
 
-function buildApp(parts: ApiParts, { connections, isProxy, lines, spool }: AppParts): ApiApp {
-  const { clock, log, keyRing: apiKeyCache, mayTake, database } = parts
-  const { requests, clients } = parts.limits
+function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps): ApiApp {
+  const { clock, log, apiKeyCache, hasDiskSpace, database } = deps
+  const { requests, clients } = deps.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   return createApiApp({
     identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, isProxy, clock }),
-    checkReadiness: createReadinessCheck({ hasRoom: mayTake, probe, clock }),
+    checkReadiness: createReadinessCheck({ hasRoom: hasDiskSpace, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: createMemoryShares(createMemoryBudget(BODY_LIMITS.all, parts.memory.requests), BODY_LIMITS.share),
+    memory: createMemoryShares(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
     pace: bodyPace,
     answers: createLargeAnswers({
       ...ANSWER_LIMITS,

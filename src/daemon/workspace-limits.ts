@@ -32,13 +32,13 @@ export interface Limits {
   readonly stop: () => Promise<void>
 }
 
-export interface LimitsParts {
+export interface WorkspaceLimitsDeps {
   readonly config: Config
   readonly log: Log
   readonly database: Database
 }
 
-export function openLimits({ config: { limits }, log, database }: LimitsParts): Limits {
+export function openWorkspaceLimits({ config: { limits }, log, database }: WorkspaceLimitsDeps): Limits {
   const { read } = database
   const plans = createPlanCache({ read, limits })
   const days = createDailyRequests(database)

@@ -1,31 +1,26 @@
-/**
- * What was refused of a file: how many lines, and the first of them with their reasons. Files
- * may be wrong in a hundred thousand places; nobody reads more than some.
- */
+/** The refused lines of an imported file: their number, and the first 100 with their reasons. */
 export interface RefusedLine {
   readonly line: number
-  /** The column at fault; null: the line as a whole. */
+  /** The column at fault; null: the entire line. */
   readonly field: string | null
   readonly reason: string
-  /** What was there, short and printable. */
+  /** The value, short and printable. */
   readonly value: string | null
 }
 
-/** As reports tell it. */
 export interface RefusedSummary {
   readonly refused: number
-  /** The first of them. */
+  /** The first `MAX_LISTED` of them. */
   readonly refusals: readonly RefusedLine[]
 }
 
-/** Lines that are told one by one. */
 export const MAX_LISTED = 100
 
 export class RefusedLines {
   private refusedCount = 0
   private readonly reported: RefusedLine[] = []
 
-  /** Goes on from what was refused before. */
+  /** Continues an earlier count. */
   static fromSummary({ refused, refusals }: RefusedSummary): RefusedLines {
     const lines = new RefusedLines()
     lines.refusedCount = refused
@@ -38,7 +33,7 @@ export class RefusedLines {
     if (this.reported.length < MAX_LISTED) this.reported.push(line)
   }
 
-  /** With these beside them. */
+  /** Together with `more`. */
   toSummary(more: readonly RefusedLine[]): RefusedSummary {
     const room = MAX_LISTED - this.reported.length
     return { refused: this.refusedCount + more.length, refusals: [...this.reported, ...more.slice(0, room)] }

@@ -1,10 +1,9 @@
 /**
- * Frames on a stream between two processes: a value as JSON, and bytes that are not looked at.
+ * Frames on a stream between two processes: a JSON value, and opaque bytes.
  *
- * Four octets length of the JSON, six octets length of the bytes, then both. The bytes of a frame
- * gather in memory of their own, never copied again.
- *
- * JSON, because it can be read whatever the other side has become.
+ * A frame is four octets with the length of the JSON, six with the length of the bytes, then both. The bytes
+ * are collected in memory of their own and not copied again. The value is JSON because parsing it is safe even
+ * when the other process is compromised.
  */
 import type { Writable } from 'node:stream'
 
@@ -19,7 +18,7 @@ export class FrameTooLarge extends Error {
   override name = 'FrameTooLarge'
 }
 
-/** Calls back once `bytes` are not needed any more. */
+/** `written` is called once `bytes` are no longer needed. */
 export function writeFrame(
   stream: Writable,
   value: unknown,
@@ -43,10 +42,10 @@ export function writeFrame(
   stream.uncork()
 }
 
-/** A function that takes the chunks of a stream as they come. Throws a FrameTooLarge. */
+/** Returns a function that is given the chunks of the stream. It throws FrameTooLarge. */
 export function createFrameReader(
   limits: FrameLimits,
-  take: (value: unknown, bytes: Buffer) => void,
+  onFrame: (value: unknown, bytes: Buffer) => void,
 ): (chunk: Buffer) => void {
   const head = Buffer.alloc(HEADER_BYTES)
   let json = Buffer.alloc(0)
@@ -62,8 +61,8 @@ export function createFrameReader(
     bytes = Buffer.allocUnsafeSlow(lengths.bytes)
   }
 
-  /** The part of the frame that is to be filled now, and how far. */
-  function target(): { readonly part: Buffer; readonly at: number } {
+  /** The part of the frame that is incomplete, and how far it is filled. */
+  function findTarget(): { readonly part: Buffer; readonly at: number } {
     if (filled < HEADER_BYTES) return { part: head, at: filled }
     const after = filled - HEADER_BYTES
     return after < json.length ? { part: json, at: after } : { part: bytes, at: after - json.length }
@@ -71,7 +70,7 @@ export function createFrameReader(
 
   return (chunk) => {
     for (let from = 0; from < chunk.length; ) {
-      const { part, at } = target()
+      const { part, at } = findTarget()
       const copied = chunk.copy(part, at, from)
       from += copied
       filled += copied
@@ -81,7 +80,7 @@ export function createFrameReader(
       filled = 0
       json = Buffer.alloc(0)
       bytes = Buffer.alloc(0)
-      take(JSON.parse(frame.json.toString()), frame.bytes)
+      onFrame(JSON.parse(frame.json.toString()), frame.bytes)
     }
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Wires the REST door to the rooms below it.
+ * Wires the REST listener to the rooms below it.
  *
- * It opens before the queue is in order, so that whoever asks is told 503 and not that
- * nobody is there; `serve` gives it its routes.
+ * It opens before the queue is ready, so that clients get 503 instead of a refused connection; `serve` gives it its
+ * routes.
  */
 import { join } from 'node:path'
 import { addressKeyOf } from '../accounts/client-address.js'
@@ -35,15 +35,15 @@ import { readinessProbe } from './storage-watch.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
-/** Milliseconds after which a connection without a request gives way to another. */
+/** Milliseconds after which a connection without a request may be evicted. */
 const EVICTABLE_AFTER = 10_000
-/** Bytes of request bodies in memory: over all requests, and over those of one workspace. */
+/** Bytes of request bodies in memory: in total, and per workspace. */
 const BODY_LIMITS = { all: 160 * MB, share: 120 * MB }
-/** Bytes of large answers in memory, before they go to files; and how they go. */
+/** Bytes of large answers in memory, milliseconds after which they go to files, and the client's minimum pace. */
 const ANSWER_LIMITS = { all: 128 * MB, share: 64 * MB, spoolAfter: 250, patience: 150_000, pace: 32_768 }
-/** Bytes of large answers that are not read yet, in files too. */
+/** Bytes of large answers that are not read yet, files included. */
 const UNREAD_ANSWER_LIMITS = { all: 1_024 * MB, share: 256 * MB }
-/** Answers in pieces that are under way, and the time to take a piece. */
+/** Streamed answers under way, and the time that a client has for a piece. */
 const STREAM_LIMITS = { all: 40, share: 4, milliseconds: 30_000 }
 
 export interface ApiDeps {
@@ -61,7 +61,7 @@ export interface ApiDeps {
 
 export interface Api {
   readonly listener: ApiListener
-  /** Answers the routes that it is given. */
+  /** Begins to answer requests; returns the routes. */
   readonly serve: (deps: RouteDeps) => readonly Route[]
 }
 
@@ -83,10 +83,10 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
     listener,
-    serve: (more) => {
-      const routes = buildApiRoutes(more)
+    serve: (routeDeps) => {
+      const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: more.acceptDeps, document }))
+      app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: routeDeps.acceptDeps, document }))
       return routes
     },
   }

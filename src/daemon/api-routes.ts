@@ -1,5 +1,4 @@
-/** Every route of the interface, in the order of its document, made of the rooms below. */
-
+/** Builds all routes of the REST interface, in the order of its document. */
 import { createBatchQuotaCheck } from '../accounts/limits/quota.js'
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { audienceFileRoutes } from '../api/contacts/audience-files.js'
@@ -48,9 +47,9 @@ import type { Database } from '../storage/database.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
-/** Bytes of files that are to be imported, in memory: of all, and of one workspace. */
+/** Bytes of files to import in memory: in total, and per workspace. */
 const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
-/** Bytes of cached files and filled-in templates in memory: over all requests, and over those of one workspace. */
+/** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
 
 export interface RouteDeps {
@@ -66,12 +65,12 @@ export interface RouteDeps {
   readonly rotationDeps: RotationDeps
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
-  /** Entries of a workspace were moved to this moment. */
+  /** Queue entries of a workspace were rescheduled to this time. */
   readonly noticeDue: (workspaceId: string, at: number) => void
-  /** Our own acts forget what they touch, and nothing of others. */
+  /** The callbacks drop what is cached of the changed thing, and nothing else. */
   readonly onKeyRevoked: (keyId: string) => void
-  readonly onDomainChanged: (place: DomainRef) => void
-  readonly onDomainDeleted: (gone: DeletedDomain) => void
+  readonly onDomainChanged: (domain: DomainRef) => void
+  readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
   readonly acceptDeps: AcceptDeps

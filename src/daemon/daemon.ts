@@ -1,9 +1,8 @@
 /**
- * The daemon: everything is built once, here, and ended in the opposite order.
+ * Starts the daemon: builds everything once, and stops it in reverse order.
  *
- * Stopping closes the doors first, all at once, so that nothing new is acknowledged; then
- * attempts finish or are released; then the database closes. Whatever was acknowledged is on
- * disk before any of that.
+ * Stopping closes all listeners first, at the same time, so that nothing new is acknowledged; then attempts finish
+ * or are released; then the database closes. Everything acknowledged is already on disk.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,17 +24,17 @@ import { watchCommits } from './storage-watch.js'
 
 export interface Daemon {
   readonly submission: readonly BoundEndpoint[]
-  /** Where other servers bring mail. */
+  /** Where other servers deliver mail. */
   readonly mx: readonly BoundEndpoint[]
-  /** Where the service zone is answered for, over UDP and TCP. */
+  /** Where the service zone is served, over UDP and TCP. */
   readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
   readonly routes: readonly Route[]
   readonly tls: TlsFiles
   readonly database: Database
   /**
-   * Reads the certificate that these settings name and serves it from the next handshake on; sessions go
-   * on. Rejects, and all stays as it was, when certificate and key cannot be read or do not belong together.
+   * Reads the certificate that these settings name and uses it from the next handshake on; open sessions keep
+   * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
    */
   readonly loadCertificate: (tls: Config['tls']) => Promise<TlsFiles>
   readonly stop: () => Promise<void>
@@ -61,10 +60,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const listeners = await openListeners(options, database, tls, services, stopSteps)
     const onForeignChange = createChangeAcknowledger({ database, log, forget: listeners.onForeignChange })
     database.onForeignCommit(onForeignChange)
-    // What was changed while we started is known, and is to be told.
+    // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
-    const loadCertificate: Daemon['loadCertificate'] = async (renewed) => {
-      const loaded = await loadConfiguredTls({ ...config, tls: renewed }, clock())
+    const loadCertificate: Daemon['loadCertificate'] = async (settings) => {
+      const loaded = await loadConfiguredTls({ ...config, tls: settings }, clock())
       listeners.useCertificate(loaded)
       return loaded
     }

@@ -1,4 +1,4 @@
-/** Wires the delivery engine: DNS, routes, kept sessions, signatures, the queue's runner. */
+/** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
@@ -27,7 +27,7 @@ import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
-/** Bytes of fresh messages that wait in memory for their first attempt. */
+/** Bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 export interface DeliveryDeps {
@@ -43,11 +43,11 @@ export interface DeliveryDeps {
 
 export interface Delivery {
   readonly runner: QueueRunner
-  /** Somebody else changed the queue: all of it is looked at, and hosts that were unreachable are probed. */
+  /** To be called after a foreign commit: the queue is scanned, and unreachable hosts are probed. */
   readonly wake: () => void
-  /** Mail from this domain was taken out of the queue by us. */
+  /** To be called when this process has removed the domain's mail from the queue. */
   readonly dropMailFrom: (workspaceId: string, domain: string) => void
-  /** Lets attempts finish within `limit` milliseconds, then ends the sessions. */
+  /** Lets attempts finish within `limit` milliseconds, then closes the sessions. */
   readonly stop: (limit: number) => Promise<void>
 }
 

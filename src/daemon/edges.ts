@@ -9,10 +9,10 @@ import { type RandomSource, systemRandom } from '../platform/random.js'
 
 export interface Edges {
   readonly random: RandomSource
-  /** Null: the one that the configuration names. */
+  /** Null: resolvers with the configured servers. */
   readonly resolver: (Resolver & RecordResolver) | null
   readonly dialer: Dialer
-  /** How long the network is waited for. */
+  /** Of the SMTP client. */
   readonly timeouts: Timeouts
 }
 

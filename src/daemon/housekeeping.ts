@@ -1,8 +1,7 @@
 /**
- * Forgets what is old, every hour, in small steps with pauses between them.
+ * Removes expired records every hour, in small steps with pauses between them.
  *
- * The time of the last run is kept, so that a daemon that is restarted often still gets
- * to it: a run that is overdue takes place at once.
+ * The time of the last run is stored: an overdue run takes place at once, even if the daemon restarts often.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { schedule } from 'node-cron'
@@ -34,7 +33,7 @@ interface Deps {
   readonly database: Database
 }
 
-/** Returns the way to end it; a run under way stops after its step. */
+/** `stop`: a run under way ends after its step. */
 export function startHousekeeping(deps: Deps): { readonly stop: () => Promise<void> } {
   const abortController = new AbortController()
   let running: Promise<void> = Promise.resolve()
@@ -54,7 +53,7 @@ export function startHousekeeping(deps: Deps): { readonly stop: () => Promise<vo
   }
 }
 
-/** A fault is logged, and the next hour tries again. */
+/** A fault is logged; the next run is in an hour. */
 async function runHousekeeping({ config, clock, log, database }: Deps, signal: AbortSignal): Promise<void> {
   try {
     const now = clock()

@@ -1,9 +1,8 @@
 /**
- * The doors, opened when everything behind them is there: REST, submission, MX, the service zone.
+ * Opens the listeners when everything behind them is ready: REST, submission, MX, and the service zone.
  *
- * They are closed together, before anything else: nothing new is acknowledged then.
+ * They are closed together, before anything else, so that nothing new is acknowledged.
  */
-
 import type { Route } from '../api/http/route.js'
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
@@ -31,7 +30,7 @@ export interface Listeners {
   readonly zone: ZoneListener
   readonly api: ApiListener
   readonly routes: readonly Route[]
-  /** Somebody else changed the database. */
+  /** To be called after a foreign commit. */
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
@@ -49,20 +48,20 @@ export async function openListeners(
   const { apiKeyCache, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = services
   const { hasRoom: hasDiskSpace, stop: stopDiskWatch } = await watchDisk({ config, log })
   stopSteps.push(stopDiskWatch)
-  const own = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
-  const api = await openApiListener({ ...own, database, limits })
+  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
+  const api = await openApiListener({ ...common, database, limits })
   open.push(api.listener)
   await startServices(services)
-  const sending = wireSending(own.config.service.hostname, database, services)
+  const sending = wireSending(config.service.hostname, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
-  const submission = await openSubmissionListener({ ...own, requests: limits.requests, accept: acceptMessage })
+  const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
-  const mx = await openMxListener({ ...own, receiving })
+  const mx = await openMxListener({ ...common, receiving })
   open.push(mx)
-  const zone = await openZoneListener({ ...own, database })
+  const zone = await openZoneListener({ ...common, database })
   open.push(zone)
   const routes = api.serve({
-    ...own,
+    ...common,
     ...sending,
     ...changeCallbacks(services, submission, log),
     database,
@@ -82,7 +81,7 @@ function serveCertificate({ submission, mx, api }: Pick<Listeners, 'submission' 
   for (const listener of [submission, mx, api]) listener.updateSecureContext(tls)
 }
 
-/** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
+/** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices({ delivery, receiving, domainChecks, people, imports }: Services): Promise<void> {
   await delivery.runner.start()
   receiving.start()
@@ -93,9 +92,9 @@ async function startServices({ delivery, receiving, domainChecks, people, import
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
 
-/** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
+/** All at the same time: none accepts anything while another waits for its clients. */
 async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {
-  const outcomes = await Promise.allSettled(listeners.map((door) => door.stop(limit)))
+  const outcomes = await Promise.allSettled(listeners.map((listener) => listener.stop(limit)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
@@ -111,7 +110,7 @@ function wireSending(
   }
 }
 
-/** What we change ourselves costs nobody else what is remembered of theirs. */
+/** A change of this process drops only what is cached of the changed thing. */
 function changeCallbacks(
   services: Services,
   submission: SubmissionListener,
@@ -131,19 +130,19 @@ function changeCallbacks(
       services.apiKeyCache.forget(keyId)
       submission.endSessions((principal) => principal.keyId === keyId)
     },
-    onDomainChanged: (place) => forgetDomain(services, place),
-    onDomainDeleted: (gone) => {
-      forgetDomain(services, gone)
-      services.deletedDomains.start(gone)
+    onDomainChanged: (domain) => forgetDomain(services, domain),
+    onDomainDeleted: (domain) => {
+      forgetDomain(services, domain)
+      services.deletedDomains.start(domain)
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
-    onImportStarted: (place) => services.imports.begin(place),
+    onImportStarted: (importRef) => services.imports.begin(importRef),
   }
 }
 
 type PeopleCallbacks = Pick<RouteDeps, 'acceptDeps' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'>
 
-/** Rare, so nothing is picked out: what is remembered of everybody is read once more. */
+/** These changes are rare, so they drop all keys from the cache. */
 function peopleCallbacks(services: Services, submission: SubmissionListener, log: Log): PeopleCallbacks {
   const { apiKeyCache, people } = services
   return {
@@ -167,7 +166,7 @@ function refreshCachesAndSessions(services: Services, submission: SubmissionList
   try {
     submission.endSessions((principal) => !services.apiKeyCache.isStillValid(principal))
   } catch (error) {
-    // The next command of any of these sessions asks again.
+    // Each session checks its key again at its next message.
     log.error({ err: error }, 'keys cannot be read')
   }
 }

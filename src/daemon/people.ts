@@ -1,4 +1,4 @@
-/** Wires what concerns people: accepting invitations, the service's own mail to them, and the end of workspaces. */
+/** Wires invitations, notices of the service to members, and the erasure of workspaces. */
 import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
 import { createPasswordHasher } from '../accounts/people/passwords.js'
 import type { Config } from '../config/complete.js'
@@ -23,7 +23,7 @@ export interface People {
   readonly acceptDeps: AcceptDeps
   readonly notices: Pick<NoticeWriter, 'wake'>
   readonly erasures: Pick<ErasureRunner, 'begin'>
-  /** From now on notices are written, and what was cut off is erased to its end. */
+  /** Begins to write notices, and resumes interrupted erasures. */
   readonly start: () => void
   readonly stop: () => Promise<void>
 }

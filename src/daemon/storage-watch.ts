@@ -1,4 +1,4 @@
-/** Tells the log when nothing new can be stored, and when it can again: the disk, and the database itself. */
+/** Logs when the disk or the database cannot store anything new, and when they can again. */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import { readDiskSpace } from '../platform/disk-space.js'
@@ -14,7 +14,7 @@ interface Deps {
   readonly log: Log
 }
 
-/** Written to see whether the database takes writes. */
+/** Written to check whether the database accepts writes. */
 export function readinessProbe(now: number): Write {
   return setServiceState({ key: 'readiness_probe', value: String(now) })
 }
@@ -28,7 +28,7 @@ export function watchCommits(commit: Commit, { clock, log }: Pick<Deps, 'clock' 
   })
 }
 
-/** Ends and begins are both errors, so that who reads errors alone sees that one is over. */
+/** Begin and end are both errors, so that a reader of errors alone sees the end too. */
 export function watchDisk({ config, log }: Pick<Deps, 'config' | 'log'>): Promise<DiskGuard> {
   const path = config.service.data_dir
   return startDiskGuard({

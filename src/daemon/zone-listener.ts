@@ -1,4 +1,4 @@
-/** Wires the listener of the service zone to the rooms below it. */
+/** Wires the DNS listener of the service zone to the rooms below it. */
 import type { Config } from '../config/complete.js'
 import { startZoneListener, type ZoneListener } from '../dns/zone-listener.js'
 import { createServiceZone } from '../domains/zone/zone.js'

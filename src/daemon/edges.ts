@@ -1,6 +1,6 @@
 /**
- * Where the process touches the world, besides its listeners and its disk: chance, DNS and
- * the network. The clock is the fourth and comes in with the deps of the daemon.
+ * What the daemon uses of the world, besides its clock, listeners and disk: randomness, DNS and the network. Tests
+ * replace it.
  */
 import { defaultTimeouts, type Timeouts } from '../delivery/smtp/timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'

@@ -19,7 +19,7 @@ export interface MemoryBudget {
   /** Adds a holder of bytes; the function that it returns removes it. */
   addHolder(holder: MemoryHolder): () => void
   /** Waits for its turn to acquire that much; for budgets and reservations on top of this one. */
-  waitForTurn(wanted: MemoryRequest, wait: WaitOptions): Promise<boolean>
+  waitForTurn(request: MemoryRequest, wait: WaitOptions): Promise<boolean>
   /** How many wait for a turn in the root budget. */
   countWaiting(): number
 }
@@ -97,7 +97,7 @@ export function createBudgetShare(parent: MemoryBudget, share: number, copies: n
         },
         evict: () => holder.evict(),
       }),
-    waitForTurn: (wanted, wait) => own.waitForTurn({ ...wanted, bytes: wanted.bytes * copies }, wait),
+    waitForTurn: (request, wait) => own.waitForTurn({ ...request, bytes: request.bytes * copies }, wait),
     countWaiting: () => own.countWaiting(),
   }
 }

@@ -1,9 +1,11 @@
-/** The plan of the house, kept: reads src/ and fails on an offence. The checker is tested first. */
+/** The rules for the code: reads src/ and test/ and fails on an offence. The checkers are tested first. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ruleOffences } from './helpers/code-rules.js'
-import { layeringOffences, type Source } from './helpers/layering.js'
+import { ruleOffences } from './helpers/code/code-rules.js'
+import { layeringOffences, type Source } from './helpers/code/layering.js'
+import { findStaleExceptions, testPathOffences } from './helpers/code/test-paths.js'
+import { vocabularyOffences } from './helpers/code/vocabulary.js'
 
 const source = (path: string, ...lines: readonly string[]): Source => ({
   path,
@@ -14,7 +16,7 @@ function offences(sources: readonly Source[]): readonly string[] {
   return [...layeringOffences(sources), ...sources.flatMap(ruleOffences)]
 }
 
-t.test('an honest house has no offence', async (t) => {
+t.test('code that keeps the rules has no offence', async (t) => {
   const inner = ['  function part() {', ...Array<string>(20).fill('//'), '  }']
   const honest = [
     source('src/mail/address.ts', 'export type Address = string', '// Temporary: no; Date.now() and PRAGMA in words'),
@@ -30,7 +32,7 @@ t.test('an honest house has no offence', async (t) => {
     source('src/storage/factory.ts', 'function make() {', ...Array(5).fill(inner).flat(), '}'),
     source('src/main.ts', "import { home } from './config/load.js'"),
   ]
-  t.same(offences(honest), [])
+  t.same([...offences(honest), ...honest.flatMap(vocabularyOffences)], [])
 })
 
 const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: readonly Source[]])[] = [
@@ -55,7 +57,7 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
   ['a folder that says nothing', /"helpers" says nothing/, source('src/mail/helpers/a.ts')],
   ['the time', /a\.ts:2: Date\.now belongs to platform/, source('src/mail/a.ts', 'const at = Date.now()')],
   ['the time as a date', /new Date\(\)/, source('src/mail/a.ts', 'const at = new Date()')],
-  ['chance', /Math\.random/, source('src/mail/a.ts', 'const dice = Math.random')],
+  ['chance', /Math\.random/, source('src/mail/a.ts', 'const random = Math.random')],
   ['DNS', /node:dns/, source('src/mail/a.ts', "import { lookup } from 'node:dns/promises'")],
   ['a dial', /connect of node:net/, source('src/mail/a.ts', "import { connect } from 'node:net'")],
   ['a renamed dial', /connect as dial of node:tls/, source('src/mail/a.ts', "import { connect as dial } from 'tls'")],
@@ -78,6 +80,12 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
     /"insert or" is SQLite/,
     source('src/events/a.ts', 'sql`insert or ignore into queue values (1)`'),
   ],
+  ['a # member', /a\.ts:3: #count: members are private/, source('src/mail/a.ts', 'class A {', '  #count = 1', '}')],
+  ['a file by an old word', /a file named "shelf"/, source('src/mail/key-shelf.ts')],
+  ['a name by an old word', /a\.ts:2: "door" in the name openDoor/, source('src/mail/a.ts', 'const openDoor = 1')],
+  ['a limit by an old word', /mostLines: a limit is MAX/, source('src/mail/a.ts', 'const mostLines = 1')],
+  ['a function without a verb', /the function found: not a verb/, source('src/mail/a.ts', 'const found = () => 1')],
+  ['a comment in old words', /a\.ts:2: "nobody" in a comment/, source('src/mail/a.ts', '/** What nobody reads. */')],
   ['work put off', /a\.ts:2: work put off/, source('src/mail/a.ts', '// TODO: later')],
   ['a silent export', /does not say what it returns/, source('src/mail/a.ts', 'export function a() {}')],
   ['a file without a head', /does not open/, { path: 'src/mail/a.ts', text: 'export const a = 1\n' }],
@@ -85,16 +93,48 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
 
 t.test('each offence is found', async (t) => {
   for (const [rule, offence, ...sources] of faulty) {
-    const found = offences(sources)
+    const found = [...offences(sources), ...sources.flatMap(vocabularyOffences)]
     t.equal(found.length, 1, rule, { found })
     t.match(found[0] ?? '', offence, rule)
   }
 })
 
-t.test('Posthorn keeps the plan', async (t) => {
-  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => ({ path: `src/${name}`, text: readFileSync(join('src', name), 'utf8') }))
+const sources = readSources('src')
+
+t.test('Posthorn keeps the rules', async (t) => {
   t.ok(sources.length > 10, 'src is read')
   t.same(offences(sources), [])
 })
+
+t.test('names and comments use the words of the glossary', async (t) => {
+  t.same(sources.flatMap(vocabularyOffences), [])
+})
+
+t.test('a test file lies at the path of what it tests', async (t) => {
+  const paths = (list: readonly Source[]): readonly string[] => list.map(({ path }) => path)
+  const tests = paths(readSources('test')).filter((path) => path.endsWith('.test.ts'))
+  t.same(testPathOffences(tests, paths(sources)), [])
+  t.same(findStaleExceptions(tests), [])
+  const files = ['src/mail/header.ts', 'src/spam/bayes/tokens.ts']
+  const placed = [
+    'mail/header',
+    'mail/mail',
+    'spam/bayes/bayes',
+    'spam/peers',
+    'mail/opendkim-peer',
+    'spam/bayes',
+    'journeys/any',
+  ]
+  t.same(testPathOffences(placed.map(testPath), files), [])
+  t.equal(testPathOffences(['header', 'mail/odd', 'mail/bayes', 'dns/dns'].map(testPath), files).length, 4)
+})
+
+function testPath(name: string): string {
+  return `test/${name}.test.ts`
+}
+
+function readSources(folder: string): readonly Source[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ path: `${folder}/${name}`, text: readFileSync(join(folder, name), 'utf8') }))
+}

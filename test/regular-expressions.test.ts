@@ -1,12 +1,12 @@
 /**
- * No regular expression of src/ takes more than linear time, unless what it looks at has a bound that
- * `fixtures/bounded-expressions.ts` names. Exponential ones are allowed nowhere.
+ * No regular expression of src/ takes more than linear time, unless its input has a bound that
+ * `fixtures/bounded-expressions.ts` names. Exponential ones are not allowed.
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type BoundedExpression, boundedExpressions } from './fixtures/bounded-expressions.js'
-import { type Expression, expressionsBelow, expressionsOf } from './helpers/expressions.js'
-import { createGrowthJudge, type Growth, readRecord, recheckVersion } from './helpers/judge-expression.js'
+import { type Expression, expressionsBelow, expressionsOf } from './helpers/code/expressions.js'
+import { createGrowthJudge, type Growth, readRecord, recheckVersion } from './helpers/code/judge-expression.js'
 
 const judge = await createGrowthJudge()
 const found = expressionsBelow('src')
@@ -24,7 +24,7 @@ function covers({ file, expression }: BoundedExpression, one: Expression): boole
   return file === one.file && (expression === undefined || one.code.includes(expression))
 }
 
-t.test('the judge tells growths apart', async (t) => {
+t.test('the judge distinguishes growths', async (t) => {
   t.equal(judge('/^[a-z]+(?:-[a-z]+)*$/'), 'linear')
   t.equal(judge('/"(?:[^"\\\\]|\\\\.)*"/g'), 'polynomial')
   t.equal(judge('/\\s+$/'), 'polynomial')
@@ -34,7 +34,7 @@ t.test('the judge tells growths apart', async (t) => {
 t.test('expressions are found wherever they are made', async (t) => {
   const text = [
     'const WORD = String.raw`\\w`, most = 1_00',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code in which one stands
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code that contains one
     'const pattern = new RegExp(`^${WORD}{1,${most}}$`, "i")',
     'export const test = (text: string) => /a/.test(text) || RegExp("b/").test(text) || new RegExp(text).test(text)',
   ].join('\n')
@@ -50,7 +50,7 @@ t.test('expressions are found wherever they are made', async (t) => {
   t.ok(found.length > 600)
 })
 
-t.test('every expression is linear, or looks at what has a bound', async (t) => {
+t.test('every expression is linear, or has a bounded input', async (t) => {
   for (const [expression, growth] of growths) {
     if (growth === 'linear') continue
     const { file, line, code } = expression
@@ -59,7 +59,7 @@ t.test('every expression is linear, or looks at what has a bound', async (t) => 
   }
 })
 
-t.test('every bound is needed, and is enforced where it is said to be', async (t) => {
+t.test('every bound is needed, and is enforced where the list says', async (t) => {
   for (const entry of boundedExpressions) {
     const { file, expression, enforcedIn, by } = entry
     const needed = [...growths].some(([one, growth]) => covers(entry, one) && growth !== 'linear')
@@ -68,7 +68,7 @@ t.test('every bound is needed, and is enforced where it is said to be', async (t
   }
 })
 
-t.test('what is recorded is of this judge and of this program (else: scripts/judge-expressions)', async (t) => {
+t.test('the record is of this version of recheck and of this program (else: scripts/judge-expressions)', async (t) => {
   t.equal(record.version, recheckVersion())
   const literals = new Set(found.map(({ literal }) => literal))
   t.same(

@@ -1,6 +1,6 @@
-// Rounds of each side in turn, so that a slow minute of the machine hits both.
+// Rounds of each side in turns, so that a slow minute of the machine affects both.
 
-/** The first side is the one that the ratio is of. Prints as it goes. */
+/** The ratio is that of the first side to the second. Prints each result at once. */
 export async function compare(name, sides, rounds) {
   console.log(`\n${name}`)
   const runs = new Map(sides.map((side) => [side.name, []]))

@@ -1,6 +1,6 @@
-// smtp-server with nothing behind it: it reads a message, looks at nothing, keeps nothing, answers 250.
+// smtp-server without an application: it reads a message, stores nothing, answers 250.
 //
-// What it takes a message is what no server built on it can do without. Started with a port it
+// Its time for a message is the minimum of every server built on it. Started with a port it
 // is that server; imported it is a side of a comparison.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// The client that hands mail in and the sink that takes it: Postfix's where they are there, else ours.
+// The client that sends mail and the sink that receives it: Postfix's if they are installed, else ours.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -13,7 +13,7 @@ const postfixSource = '/usr/sbin/smtp-source'
 const postfixSink = '/usr/sbin/smtp-sink'
 const ownProgram = (name) => [process.execPath, fileURLToPath(new URL(name, import.meta.url))]
 
-/** Hands messages in, over kept sessions or with a new connection for each; resolves to the seconds that it took. */
+/** Sends messages over kept sessions or with a new connection for each; resolves to the seconds that it took. */
 export async function source(port, { messages, size, sessions, kept, recipient = RECIPIENT }) {
   const program = existsSync(postfixSource) ? [postfixSource] : ownProgram('own-source.mjs')
   const how = [...(kept ? ['-d'] : []), '-s', sessions, '-m', messages, '-l', size, '-f', SENDER, '-t', recipient]
@@ -26,7 +26,7 @@ export async function source(port, { messages, size, sessions, kept, recipient =
   return (performance.now() - begun) / 1000
 }
 
-/** Takes everything, in a process of its own that counts on its standard output. */
+/** Accepts every message, in a process of its own that counts on its standard output. */
 export async function startSink() {
   const port = await freePort()
   const [program, ...words] = sinkProgram(port)

@@ -1,4 +1,4 @@
-// Runs the asked-for measurements, prints medians and ratios, and writes all figures down.
+// Runs the requested measurements, prints medians and ratios, and writes all figures to a file.
 //
 // To accept is compared with Postfix alone (Posthorn signs later), to relay with Postfix and
 // OpenDKIM, which signs while it accepts. Both sides write to the same disk, take the same
@@ -57,18 +57,18 @@ const run = {
   },
   rest: async () => {
     console.log(
-      '\nThere is no peer for the REST door: the yardstick is what Posthorn takes over SMTP in the same minute.',
+      '\nThere is no peer for the REST API: it is compared with what Posthorn accepts over SMTP in the same minute.',
     )
     const results = []
     for (const connections of options.sessions) {
       const { warmUp } = options
       const how = { folder, messages: options.messages ?? 5000, warmUp, size: 4096, sessions: connections, kept: true }
-      const doors = [
+      const sides = [
         { name: 'REST over HTTPS', measure: () => measureRest(posthorn, how) },
         { name: 'SMTP', measure: () => measureAccept(posthorn, how) },
       ]
       const title = `POST /v1/emails, ${connections} kept connections, about 4096 octets`
-      results.push(await compare(title, doors, options.rounds ?? 3))
+      results.push(await compare(title, sides, options.rounds ?? 3))
     }
     return results
   },
@@ -108,7 +108,7 @@ try {
 }
 console.log(`\nall figures: ${options.json}`)
 
-/** Also where something went wrong: what was measured before took long enough. */
+/** Also after a failure, so that earlier measurements are not lost. */
 function writeDown() {
   const machine = { node: process.version, cpus: cpus().length, memory: totalmem() }
   const all = { at: new Date().toISOString(), ...machine, missing, results }

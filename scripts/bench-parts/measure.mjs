@@ -1,11 +1,11 @@
-// How fast mail is taken, and how fast it gets through.
+// How fast mail is accepted, and how fast it is relayed.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { source, startSink } from './load.mjs'
 import { watchTree } from './processes.mjs'
 
-/** Messages taken a second, durable, while nothing is delivered: the next hop never greets. */
+/** Messages accepted a second, durable, while nothing is delivered: the next hop never greets. */
 export async function measureAccept(side, { folder, messages, warmUp, size, sessions, kept }) {
   const hop = await silentHop()
   const server = await side.start({ folder, sink: hop.port, deliver: false })
@@ -42,7 +42,7 @@ export async function measureRelay(side, { folder, messages, warmUp, size, sessi
 }
 
 /**
- * Accepts connections and never says a word, so that mail for it stays in the queue. To be
+ * Accepts connections and never sends a greeting, so that mail for it stays in the queue. To be
  * closed before the server is stopped, which would wait for it.
  */
 export async function silentHop(host = '127.0.0.1') {

@@ -1,4 +1,4 @@
-// What the command line asks for. Paths are taken from where scripts/bench was called.
+// The options of the command line. Paths are relative to the folder in which scripts/bench was called.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -41,7 +41,7 @@ take more of the machine than Postfix's own: such figures do not compare with ot
 BENCH_NODE_FLAGS is given to Posthorn's node, e.g. "--cpu-prof --cpu-prof-dir=DIR".
 `
 
-/** Throws a TypeError that says what is wrong. */
+/** Throws a TypeError that names the fault. */
 export function readOptions(words) {
   const { values, positionals } = parseArgs({
     args: words,

@@ -1,4 +1,4 @@
-// Stands in for Postfix's smtp-sink where that is not installed: takes everything, prints `mesg=N`.
+// Stands in for Postfix's smtp-sink if that is not installed: accepts everything, prints `mesg=N`.
 import { createServer } from 'node:net'
 
 let count = 0

@@ -1,4 +1,4 @@
-// Stands in for Postfix's smtp-source where that is not installed; takes the same options.
+// Stands in for Postfix's smtp-source if that is not installed; takes the same options.
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 
@@ -17,7 +17,7 @@ const [host, port] = positionals[0].split(':')
 const line = `${'X'.repeat(78)}\r\n`
 const text = line.repeat(Math.ceil(Number(values.length) / line.length))
 const message = `From: <${values.from}>\r\nTo: <${values.to}>\r\nSubject: a message\r\n\r\n${text}.\r\n`
-/** What is said after each reply. */
+/** The command after each reply. */
 const steps = [`MAIL FROM:<${values.from}>\r\n`, `RCPT TO:<${values.to}>\r\n`, 'DATA\r\n', message]
 
 let left = Number(values.messages)

@@ -20,7 +20,7 @@ import { freePort, listening } from './processes.mjs'
 export const postfix = { name: 'Postfix', start: (options) => start({ ...options, sign: false }) }
 export const signingPostfix = { name: 'Postfix + OpenDKIM', start: (options) => start({ ...options, sign: true }) }
 
-/** Why there can be no comparison; null: all is there. */
+/** Why no comparison is possible; null: nothing is missing. */
 export function peersMissing() {
   const programs = ['/usr/sbin/postfix', '/usr/sbin/opendkim', '/usr/bin/opendkim-genkey', '/usr/sbin/opendkim-genkey']
   if (!existsSync(programs[0]) || !existsSync(programs[1]))
@@ -46,7 +46,7 @@ async function start({ folder, sink, deliver, sign }) {
   }
 }
 
-/** `under`: a program with its words that Postfix is started by. */
+/** `under`: a program with its arguments that starts Postfix. */
 export async function startInstance({ home, port, main, under = [] }) {
   const config = join(home, 'etc')
   mkdirSync(config)

@@ -10,7 +10,7 @@ const program = resolve('dist/src/main.js')
 export const posthorn = { name: 'Posthorn', start }
 
 /**
- * `routes`: more domains with the address and port of their host. `prepare`: what is done to the
+ * `routes`: more domains with the address and port of their host. `prepare`: changes the
  * database before the daemon opens it.
  */
 async function start({ folder, sink, deliver, routes = {}, prepare }) {

@@ -13,7 +13,7 @@ export function freePort() {
   })
 }
 
-/** Resolves once somebody listens there. */
+/** Resolves once a program listens there. */
 export async function listening(port) {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const open = await new Promise((resolve) => {
@@ -24,7 +24,7 @@ export async function listening(port) {
     if (open) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error(`nobody listens on port ${port}`)
+  throw new Error(`no program listens on port ${port}`)
 }
 
 /**
@@ -55,7 +55,7 @@ export function watchTree(roots) {
   }
 }
 
-/** What a process tree holds in memory now. */
+/** The memory of a process tree now. */
 export function residentMegabytes(roots) {
   return (tree(roots).reduce((sum, { pages }) => sum + pages, 0) * 4096) / 1_048_576
 }

@@ -1,7 +1,7 @@
-// What a message costs while many others wait: accepting and relaying beside a queue of some depth.
+// The cost of a message while many others wait: accepting and relaying beside a queue of some depth.
 //
-// Those that wait are for a host that never greets, so all of them are due and find no place:
-// the hardest that a queue can be for whoever looks for the next to send. What is measured is
+// Waiting messages are for a host that never greets, so all of them are due and get no slot:
+// the worst case for choosing the next entry. The measured figure is
 // CPU time, which other programs of the machine disturb least.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from './compare.mjs'
@@ -40,7 +40,7 @@ export async function queueCurve({ folder, messages, size, depths, rounds }) {
 }
 
 async function measureDepth({ folder, messages, size, depth }) {
-  // Another address than the sink's: what is on one address is one host, and shares its places.
+  // Another address than the sink's: one address is one host, with common slots.
   const hop = await silentHop('127.0.0.2')
   const sink = await startSink()
   const routes = { 'waiting.test': hop.address }

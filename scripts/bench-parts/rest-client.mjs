@@ -1,7 +1,7 @@
 // Posts emails over kept HTTPS connections: PORT CA-FILE CONNECTIONS MESSAGES; the key in BENCH_API_KEY.
 //
-// It shares the machine with what it measures, so it is as lean as can be: one request, made
-// once, over bare TLS sockets, and of each answer no more is read than where it ends. All
+// It shares the machine with the measured daemon, so it is minimal: one request, built
+// once, over bare TLS sockets, and each answer is read only as far as needed to find its end. All
 // handshakes are over before the clock starts. Any answer but 201 ends it with status 1.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ await Promise.all(sockets.map(requests))
 process.stdout.write(JSON.stringify({ seconds: (performance.now() - begun) / 1000 }))
 for (const socket of sockets) socket.destroy()
 
-/** The certificate is checked against the file, its names are not: it bears the server's hostname. */
+/** The certificate is checked against the file, but not its names: it has the server's host name. */
 async function open() {
   const options = { host: '127.0.0.1', port: Number(port), ca, checkServerIdentity: () => undefined }
   const socket = connect(options).setNoDelay(true)
@@ -44,7 +44,7 @@ async function open() {
   return socket
 }
 
-/** One request after the other, until all are sent; resolves with the last answer. */
+/** Sends one request after the other; resolves with the last answer. */
 function requests(socket) {
   return new Promise((resolve) => {
     let held = ''

@@ -22,7 +22,7 @@ export async function measureRest(side, { folder, messages, warmUp, sessions }) 
   }
 }
 
-/** In a process of its own; the seconds are its own too, from the first request to the last answer. */
+/** In a process of its own, which also measures the seconds from the first request to the last answer. */
 async function post({ port, ca, key }, messages, connections) {
   const child = spawn('timeout', ['300', process.execPath, client, ...[port, ca, connections, messages].map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,7 +1,7 @@
-// Questions to the service zone answered a second over UDP, beside Knot with a copy of the same zone.
+// Queries to the service zone answered a second over UDP, beside Knot with a copy of the same zone.
 //
-// 64 questions are under way at any time, each for another key of one of many registered domains, so that what our
-// listener remembers does not help it. Client and servers share the machine.
+// 64 queries are under way at any time, each for another key of one of many registered domains, so that the cache of our
+// listener does not help it. Client and servers share the machine.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createSocket } from 'node:dgram'
@@ -39,7 +39,7 @@ export async function measureZone({ folder, domains, messages, rounds }) {
   }
 }
 
-/** The names of all keys. A key is as large as a real one, but not one: making them would take an hour. */
+/** The names of all keys. A key is random text of the size of a real one: generating real ones would take an hour. */
 async function fill(home, domains) {
   mkdirSync(join(home, 'data'))
   const database = await openDatabase({ file: databaseFile(join(home, 'data')) })
@@ -123,7 +123,7 @@ zone:
   return ['/usr/sbin/knotd', '-c', file]
 }
 
-/** Its process id, once it has said `words`. */
+/** Its process id, once it has printed `words`. */
 async function started(children, [name, ...rest], words) {
   const child = spawn(name, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
   children.push(child)
@@ -136,7 +136,7 @@ async function started(children, [name, ...rest], words) {
   return Promise.race([said, ended])
 }
 
-/** An answer that is lost, or that is not the key, ends the measurement. */
+/** A lost or wrong response ends the measurement. */
 async function ask(names, pid, port, messages) {
   const questions = names.map(questionFor)
   const first = Math.floor(Math.random() * names.length)

@@ -1,5 +1,5 @@
 /**
- * What labelled bounces are judged by, in `bounce-eval` and `classify-eval`: which of our reasons agree with
+ * How labelled bounces are compared, in `bounce-eval` and `classify-eval`: which of our reasons agree with
  * which label, and how the labelled mail is split.
  */
 import { createHash } from 'node:crypto'

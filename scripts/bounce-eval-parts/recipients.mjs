@@ -1,7 +1,7 @@
 /**
  * Whether the recipient that was found is the right one, although labels name none: by what the mail itself proves.
  *
- * `proved`: a field of machines names it (Final-Recipient, X-Failed-Recipients and their like), or the returned
+ * `proved`: a field of machines names it (Final-Recipient, X-Failed-Recipients and the like), or the returned
  * message was for it (To, Cc, Delivered-To, X-Envelope-To, the `for` of Received). `stands`: where no field of
  * machines is, an address that is neither the mail's sender nor its addressee.
  */

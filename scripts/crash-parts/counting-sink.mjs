@@ -1,4 +1,4 @@
-// An MX that takes everything and counts how often each number arrived.
+// An MX that accepts everything and counts how often each number arrived.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
@@ -10,7 +10,7 @@ export async function openCountingSink() {
   return { port: server.address().port, numbers, close: () => server.close() }
 }
 
-/** A number counts when the final dot was read: whether our 250 arrives is the daemon's affair. */
+/** A number counts when the final dot was read, whether or not our 250 arrives. */
 function serve(socket, numbers) {
   let buffered = ''
   let inData = false

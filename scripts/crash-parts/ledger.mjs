@@ -1,11 +1,11 @@
-// What the clients were told, held against what the database holds and what the sink was sent.
+// Compares the answers that clients got with the database and the sink.
 //
-// Every number is one email that a client wanted. `once` holds those that were sent under an
+// Every number is one email that a client requested. `once` holds those that were sent under an
 // idempotency key, and again after every cut until there was an answer: each must be one email.
 import Database from 'better-sqlite3'
 
 export class Ledger {
-  /** By number: the door, and the id that was answered. */
+  /** By number: the listener, and the id that was answered. */
   #accepted = new Map()
   /** By number: requests that were made for it, and when the last of them began. */
   #once = new Map()
@@ -17,8 +17,8 @@ export class Ledger {
     return this.#number
   }
 
-  accepted(door, number, id) {
-    this.#accepted.set(number, { door, id })
+  accepted(listener, number, id) {
+    this.#accepted.set(number, { listener, id })
   }
 
   wantedOnce(number) {
@@ -26,7 +26,7 @@ export class Ledger {
     this.#once.set(number, { tries, lastAt: Date.now() })
   }
 
-  /** An answer that nobody expects: told at the end, and the test has failed. */
+  /** An unexpected answer: printed at the end, and the test has failed. */
   strange(words) {
     this.#strange.push(words)
   }
@@ -35,34 +35,34 @@ export class Ledger {
     return this.#accepted.size
   }
 
-  /** Prints the figures; true when nothing is amiss. `arrivals`: by number, how often it came to the sink. */
+  /** Prints the figures; true if nothing is wrong. `arrivals`: by number, how often it came to the sink. */
   balance(databaseFile, arrivals) {
     const emails = emailsByNumber(databaseFile)
-    const doors = ['smtp', 'rest'].map((door) => this.#doorBalance(door, emails, arrivals))
-    doors.push(this.#mxBalance(databaseFile))
-    for (const { line } of doors) console.log(line)
+    const listeners = ['smtp', 'rest'].map((listener) => this.#balanceOf(listener, emails, arrivals))
+    listeners.push(this.#mxBalance(databaseFile))
+    for (const { line } of listeners) console.log(line)
     const once = this.#onceBalance(emails)
     console.log(once.line)
     for (const words of new Set(this.#strange)) console.log(`answered: ${words}`)
-    const lost = doors.reduce((sum, door) => sum + door.lost, 0)
+    const lost = listeners.reduce((sum, listener) => sum + listener.lost, 0)
     return { lost, good: once.good && this.#strange.length === 0 }
   }
 
-  #doorBalance(door, emails, arrivals) {
-    const accepted = [...this.#accepted].filter(([, told]) => told.door === door)
+  #balanceOf(listener, emails, arrivals) {
+    const accepted = [...this.#accepted].filter(([, answer]) => answer.listener === listener)
     const stored = accepted.filter(([number, { id }]) => emails.get(number)?.some((email) => email.id === id))
     const delivered = stored.filter(([number]) => arrivals.has(number))
     const lost = accepted.length - delivered.length
     const words = `accepted ${accepted.length}, in the database ${stored.length}, delivered ${delivered.length}`
-    return { lost, line: `${door}: ${words}, lost ${lost}` }
+    return { lost, line: `${listener}: ${words}, lost ${lost}` }
   }
 
   /**
-   * Mail that came in is not lost when it was looked at and announced, once each; or when it was in hand at two
-   * kills and was filed unread for that, with its bytes.
+   * Inbound mail is not lost if it was processed and announced, once each; or if it was in hand at two
+   * kills and was filed unread for that reason, with its bytes.
    */
   #mxBalance(file) {
-    const accepted = [...this.#accepted.values()].filter(({ door }) => door === 'mx')
+    const accepted = [...this.#accepted.values()].filter(({ listener }) => listener === 'mx')
     const inbound = inboundById(file)
     const stored = accepted.filter(({ id }) => inbound.has(id))
     const done = stored.filter(({ id }) => inbound.get(id).status === 'processed' && inbound.get(id).announced === 1)
@@ -80,7 +80,7 @@ export class Ledger {
     const unanswered = wanted.filter(([number]) => !this.#accepted.has(number)).length
     const exactlyOne = wanted.filter(([number]) => made(number).length === 1).length
     const repeated = wanted.filter(([, { tries }]) => tries > 1)
-    // It was there before the request that was answered: that answer is the first one, given again.
+    // It existed before the answered request: that answer is the first one, repeated.
     const again = repeated.filter(([number, { lastAt }]) =>
       made(number).some((email) => email.created_at < lastAt),
     ).length

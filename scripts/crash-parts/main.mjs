@@ -1,5 +1,5 @@
-// SIGKILLs the daemon at random moments while numbered messages are submitted through both doors
-// and relayed, and others come in as from other servers.
+// SIGKILLs the daemon at random moments while numbered messages are submitted over SMTP and REST
+// and relayed, and others arrive as from other servers.
 //
 // A number counts as accepted when its 250, 201 or item of a 200 was read. After the last kill the
 // daemon runs on until its queue is empty; then every accepted number must be in the database under
@@ -30,7 +30,7 @@ const { values } = parseArgs({
   },
 })
 const kills = Number(values.kills)
-const dice = seeded(Number(values.seed))
+const random = seeded(Number(values.seed))
 const program = resolve('dist/src/main.js')
 const folder = mkdtempSync(join(resolve(values.disk), '.crash-'))
 const file = join(folder, 'posthorn.toml')
@@ -72,7 +72,7 @@ console.log(
 for (let kill = 1; kill <= kills; kill += 1) {
   const daemon = start()
   await listening(port)
-  await sleep(dice() * Number(values.pause))
+  await sleep(random() * Number(values.pause))
   daemon.kill('SIGKILL')
   await once(daemon, 'exit')
   if (kill % 10 === 0) console.log(`${kill} kills, ${ledger.size} accepted, ${sink.numbers.size} delivered`)
@@ -98,7 +98,7 @@ if (good) rmSync(folder, { recursive: true, force: true })
 else console.log(`the data is kept in ${folder}`)
 process.exit(good ? 0 : 1)
 
-/** The exit status of a daemon that serves, and is told to stop. */
+/** The exit status of a serving daemon after it was asked to stop. */
 async function ended(daemon, signal) {
   await listening(port)
   daemon.kill(signal)
@@ -110,7 +110,7 @@ function start() {
   return spawn(process.execPath, [program, 'serve', '--config', file], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** What still waits when all is done, or when `seconds` are over. */
+/** Entries that still wait when all is done, or when `seconds` are over. */
 async function drained(seconds) {
   let left = 1
   for (let waited = 0; waited < seconds && left > 0; waited += 2) {
@@ -120,7 +120,7 @@ async function drained(seconds) {
   return left
 }
 
-/** Mail that came in and that nobody has looked at. */
+/** Inbound mail that was not processed. */
 function waitingInbound() {
   const database = new Database(join(folder, 'data', 'posthorn.db'), { readonly: true })
   const { waiting } = database.prepare(`select count(*) as waiting from inbound_emails where status = 'received'`).get()

@@ -1,9 +1,9 @@
-// A client of the REST door, on one kept connection: single emails or batches, with an
+// A client of the REST API, on one kept connection: single emails or batches, with an
 // Idempotency-Key or without.
 //
-// What goes under a key is asked for again, with the same key and the same bytes, until it was
-// answered; what goes without one is given up when the connection breaks. 503 is what a daemon
-// says that is only starting: no answer yet.
+// A request with a key is repeated, with the same key and the same bytes, until it was
+// answered; one without a key is given up when the connection breaks. 503 comes from a daemon
+// that is still starting: no answer yet.
 import { once } from 'node:events'
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const BATCH = 5
 
-/** `kind`: { batch, idempotent }. Runs until the signal strikes and, under a key, until the last answer is there. */
+/** `kind`: { batch, idempotent }. Runs until the signal aborts and, with a key, until the last answer was read. */
 export async function submitByRest(signal, { port, ca, key }, kind, ledger) {
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 })
   while (!signal.aborted) {

@@ -1,12 +1,12 @@
-// A client of an SMTP door, submission or MX, that brings one numbered message after the other, and
-// reconnects when it is cut off.
+// A client of an SMTP listener, submission or MX, that sends one numbered message after the other, and
+// reconnects when it is disconnected.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Runs until the signal strikes; the ledger is told of each number whose 250 was read. */
-export async function submitBySmtp(signal, door, ledger) {
+/** Runs until the signal aborts; reports each number whose 250 was read to the ledger. */
+export async function submitBySmtp(signal, listener, ledger) {
   while (!signal.aborted) {
-    await session(signal, door, ledger).catch(() => undefined)
+    await session(signal, listener, ledger).catch(() => undefined)
     if (!signal.aborted) await sleep(20)
   }
 }

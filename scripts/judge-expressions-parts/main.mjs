@@ -1,18 +1,18 @@
 /**
- * Brings test/fixtures/judged-expressions.json up to date: how the time of each regular expression of src/ grows,
- * for those that the test would take long over or that are not linear.
+ * Updates test/fixtures/judged-expressions.json: how the time of each regular expression of src/ grows,
+ * for those that take the test long or that are not linear.
  *
  *   scripts/judge-expressions [--all]
  *
- * What is in the record already is kept, unless --all is given or recheck has another version. All of them take some
- * minutes. Prints what is not linear: each of these needs its bound in test/fixtures/bounded-expressions.ts.
+ * Entries of the record stay, unless --all is given or recheck has another version. All of them take some
+ * minutes. Prints the expressions that are not linear: each needs a bound in test/fixtures/bounded-expressions.ts.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { check } from 'recheck'
-import { expressionsBelow } from '../../dist/test/helpers/expressions.js'
-import { readRecord, recheckVersion, recordFile } from '../../dist/test/helpers/judge-expression.js'
+import { expressionsBelow } from '../../dist/test/helpers/code/expressions.js'
+import { readRecord, recheckVersion, recordFile } from '../../dist/test/helpers/code/judge-expression.js'
 
-/** Milliseconds: what is judged sooner is judged anew by each run of the test. */
+/** Milliseconds: expressions judged faster are judged again by each run of the test. */
 const soon = 30
 const patience = 5000
 

@@ -4,7 +4,7 @@
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# One line for each tool that is missing or too old, with the mend.
+# One line for each tool that is missing or too old, with the remedy.
 missing_tools() {
   local enough='const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'
   if ! have node; then
@@ -33,7 +33,7 @@ packages_are_current() {
 }
 
 # The headers that SQLite is compiled against lie beside Node.js in most installations; npm would
-# fetch them anew, which a machine without a way out cannot.
+# download them, which a machine without network access cannot.
 use_headers_of_node() {
   local prefix
   prefix=$(node -p 'require("node:path").resolve(process.execPath, "../..")')
@@ -42,7 +42,7 @@ use_headers_of_node() {
   fi
 }
 
-# Says that it is alive, since npm itself is silent for a minute and more. Gives npm's status.
+# Prints progress, since npm itself is silent for a minute and more. Returns npm's status.
 install_packages() {
   use_headers_of_node
   npm ci --no-audit --no-fund --no-update-notifier --loglevel=error &

@@ -1,6 +1,6 @@
-/** Adversarial inputs of any size: what makes parsers go back, nest, or join piece by piece. */
+/** Adversarial inputs of any size, which make parsers backtrack, nest, or join piece by piece. */
 
-/** Repeated, each of these has made some parser of mail slow. */
+/** Repeated, each of these made a parser of mail slow. */
 export const units = [
   ' ',
   '\t',
@@ -82,7 +82,7 @@ export const units = [
 
 export const repeated = (unit, size) => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
 
-/** Texts of a size, by name: each unit alone, and between what opens and what never closes it. */
+/** Texts of a size, by name: each unit alone, and after a delimiter that is never closed. */
 export const texts = [
   ...units.map((unit) => [JSON.stringify(unit), (size) => repeated(unit, size)]),
   ...['"', '(', '<', '=?utf-8?q?', 'a:', '<a href="', '<!--', '{{'].flatMap((start) =>
@@ -142,7 +142,7 @@ const bodies = {
   report: ['Content-Type: multipart/report; report-type=delivery-status; boundary=b'],
 }
 
-/** Whole messages of a size, by name. */
+/** Complete messages of a size, by name. */
 export const messages = [
   ...inFields.flatMap((field) =>
     fieldUnits.map((unit) => [
@@ -171,7 +171,7 @@ export const messages = [
   ]),
 ]
 
-/** Octets for what speaks a protocol: lines of one unit each. */
+/** Octets for protocol parsers: lines of one unit each. */
 export const lines = texts.flatMap(([name, make]) => [
   [`a line of ${name}`, (size) => Buffer.from(`250 ${make(size)}\r\n`)],
   [`lines of ${name}`, (size) => Buffer.from(repeated(`250-${make(60).replace(/[\r\n]/g, '')}\r\n`, size))],

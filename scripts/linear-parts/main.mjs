@@ -1,5 +1,5 @@
 /**
- * Runs each parser of strangers' bytes on adversarial inputs of 1 KB to 1 MB and prints how its time grows: the input
+ * Runs each parser of untrusted input on adversarial inputs of 1 KB to 1 MB and prints how its time grows: the input
  * that was slowest for its size, the time a byte of each size, and the exponent of the growth. Exits 1 if one grows
  * faster than with the power of 1.3.
  *
@@ -62,7 +62,7 @@ async function measured(read, make) {
   return { points, exponent: exponentOf(points) }
 }
 
-/** Of those that pass for linear at two sizes only the slowest is worth a closer look. */
+/** Of the inputs that look linear at two sizes only the slowest is measured further. */
 async function suspects({ read, inputs }) {
   const first = []
   for (const [name, make] of inputs) {
@@ -81,7 +81,7 @@ for (const parser of parsers.filter(({ name }) => values.only === undefined || n
   const all = []
   for (const { name, make } of await suspects(parser)) {
     let found = await measured(parser.read, make)
-    // Once more before it is believed: another process may have had the cache.
+    // Measured again before it counts: another process may have used the cache.
     if ((found.exponent ?? 0) > steepest) found = await measured(parser.read, make)
     all.push({ name, ...found })
   }

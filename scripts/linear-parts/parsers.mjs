@@ -1,5 +1,5 @@
 /**
- * What reads strangers' bytes, each as a function of one input. A refusal is an answer like another: `tolerant`
+ * The parsers of untrusted input, each as a function of one input. A refusal is a normal result: `tolerant`
  * catches those, and nothing else.
  */
 import { setImmediate as breath } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
 import { parseQuery } from '../../dist/src/dns/query.js'
 import { formatForDisplay, tryParseAddress, tryParseDomainName } from '../../dist/src/mail/address.js'
-import { readFieldValue, scanHeader } from '../../dist/src/mail/header-fields.js'
+import { readFieldValue, scanHeader, scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { decodeHeaderText } from '../../dist/src/mail/header-text.js'
 import { checkLinesInSteps } from '../../dist/src/mail/line-check.js'
 import { isUnambiguous, parseMailboxList, truncateList } from '../../dist/src/mail/mailbox-list.js'
@@ -25,15 +25,17 @@ import { readInboundContent } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
-import { startDataMode } from '../../dist/src/smtp/data-mode.js'
-import { IncomingMessage } from '../../dist/src/smtp/incoming-message.js'
-import { parsePlainMail } from '../../dist/src/smtp/mail-command.js'
-import { parsePlainRcpt } from '../../dist/src/smtp/rcpt-command.js'
+import { parsePlainMail } from '../../dist/src/smtp/commands/mail-command.js'
+import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
+import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapter.js'
+import { IncomingMessage } from '../../dist/src/smtp/session/incoming-message.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-columns.js'
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
+const shortMessage = Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n')
+const parsed = (raw, parts) => ({ raw, header: scanHeaderOrEmpty(raw), parts })
 const none = { kind: 'no-domain' }
 const silentDns = { records: async () => none, mx: async () => none, addresses: async () => none }
 const client = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
@@ -49,7 +51,7 @@ const tolerant = (read) => async (input) => {
   }
 }
 
-/** What a thread gave up for its time is no growth that could be measured: it says so. */
+/** A parse that a thread gave up after its time limit cannot be measured: this reports it. */
 async function takenApart(raw) {
   const result = await reader.read('linear', () => raw)
   if (result.kind === 'unreadable' && result.why === 'time') return 'out of time'
@@ -60,7 +62,7 @@ const origin = { hostname: 'mx.test', protocol: 'ESMTPSA', emailId: 'em_1', now:
 
 function submitted(raw) {
   const header = scanHeader(raw)
-  for (const _ of checkLinesInSteps(raw, { lineOctets: 998 }));
+  for (const _ of checkLinesInSteps(raw, { maxLineOctets: 998 }));
   prepareMessage(raw, header, origin)
   summarizeMessage(raw, header)
 }
@@ -84,7 +86,7 @@ function addresses(text) {
   isQueryable(text)
 }
 
-/** The limit of a list is put aside: what is within it must be read in linear time too. */
+/** Without the limit of a list, so that the growth below the limit is measured. */
 function lists(text) {
   const value = truncateList(text)
   parseMailboxList(value)
@@ -92,7 +94,7 @@ function lists(text) {
 }
 
 const segment = 1400
-const unlimited = { take: () => true, give: () => undefined }
+const unlimited = { acquire: () => true, release: () => undefined, addHolder: () => () => undefined }
 
 function* segments(octets) {
   for (let at = 0; at < octets.length; at += segment) yield octets.subarray(at, at + segment)
@@ -182,21 +184,17 @@ export const parsers = [
   {
     name: 'spam rules and words, text',
     inputs: texts,
-    read: tolerant((text) =>
-      analyzeContent(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, text }, circumstances),
-    ),
+    read: tolerant((text) => analyzeContent(parsed(shortMessage, { ...nothing, text }), circumstances)),
   },
   {
     name: 'spam rules and words, HTML',
     inputs: texts,
-    read: tolerant((html) =>
-      analyzeContent(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, html }, circumstances),
-    ),
+    read: tolerant((html) => analyzeContent(parsed(shortMessage, { ...nothing, html }), circumstances)),
   },
   {
     name: 'spam rules and words, header',
     inputs: messages,
-    read: tolerant((raw) => analyzeContent(raw, nothing, circumstances)),
+    read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]

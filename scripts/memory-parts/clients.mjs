@@ -1,11 +1,11 @@
-// Those who bring messages, and the one who asks whether the daemon is well.
+// The clients that send messages, and the one that polls /healthz.
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { connect } from 'node:net'
 
 const PAUSE = 300
 
-/** What was refused for now, and is brought again. */
+/** Temporary refusals, after which the message is sent again. */
 export const refusals = { count: 0 }
 
 function pauseAfterRefusal() {
@@ -13,7 +13,7 @@ function pauseAfterRefusal() {
   return sleep(PAUSE)
 }
 
-/** `messages` times the same message over `sessions` at a time; what is refused for now comes again. */
+/** `messages` times the same message over `sessions` at a time; repeats after a temporary refusal. */
 export async function bring({ port, from, to, raw, messages, sessions }) {
   let left = messages
   const worker = async () => {
@@ -25,7 +25,7 @@ export async function bring({ port, from, to, raw, messages, sessions }) {
   await Promise.all(Array.from({ length: sessions }, worker))
 }
 
-/** False: not now. */
+/** False: refused temporarily. */
 async function brought({ port, from, to, raw }) {
   const socket = connect(port, '127.0.0.1')
   const replies = repliesOf(socket)
@@ -103,7 +103,7 @@ export async function postEmails(api, { messages, sessions }) {
   await Promise.all(Array.from({ length: sessions }, worker))
 }
 
-/** While `work` is done. */
+/** Until `work` is done. */
 export async function askForHealth(api, work) {
   const times = []
   let over = false

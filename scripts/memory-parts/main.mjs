@@ -1,8 +1,8 @@
 // The load: messages of 34 MB to the MX listener and to the submission listener, emails of 15 MB with two
 // attachments over REST, each over several sessions at once, and all that was submitted goes out to a
-// host on this machine. What is refused for lack of room is brought again, as servers do.
+// host on this machine. Messages refused for lack of room are sent again, as servers do.
 //
-// The peak is what the whole process tree holds, sampled ten times a second, with each page that
+// The peak is the memory of the complete process tree, sampled ten times a second, with each page that
 // processes share counted once; the sum of the resident sets, which counts the program text of Node.js in
 // each of them, is printed too. Meanwhile /healthz is asked
 // for again and again: its slowest answers are printed beside those of the idle daemon.
@@ -79,7 +79,7 @@ try {
 console.log(`\npeak: ${peak.toFixed(0)} MB, at most ${limit} MB are allowed`)
 process.exit(peak > limit ? 1 : 0)
 
-/** One part of the load, until all of it is through. */
+/** One part of the load, until all of it is delivered. */
 async function phase(name, work, isOver) {
   const memory = watchMemory(daemon.pid)
   const begun = Date.now()

@@ -1,4 +1,4 @@
-// A host that takes every message, in a process of its own, and keeps nothing of it.
+// A host that accepts every message, in a process of its own, and stores nothing.
 import { fork } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'

@@ -7,7 +7,7 @@ const MB = 1_048_576
 
 /**
  * Until `end`: the peaks of all together, with the resident sets of their moment. `proportional`: each
- * shared page once, which is what a machine gives and a control group counts.
+ * shared page once, as a control group counts.
  */
 export function watchMemory(root) {
   let found = { resident: 0, proportional: 0, processes: [] }
@@ -51,7 +51,7 @@ function proportionalOf(pids) {
   return kilobytes.reduce((sum, own) => sum + own, 0) / 1024
 }
 
-/** Empty: it is gone. */
+/** Empty: the process has exited. */
 function read(file) {
   try {
     return readFileSync(file, 'latin1')

@@ -1,4 +1,4 @@
-// What a long queue costs, beside a short one: the start of the daemon with attempts that a crash
+// The cost of a long queue beside a short one: the start of the daemon with attempts that a crash
 // cut off, and a host that is down while all entries wait for it.
 //
 // Start: from `startDaemon` until it serves, with a hundred entries leased; and the longest time in
@@ -17,8 +17,8 @@ import { parseConfig } from '../../dist/src/config/load.js'
 import { startDaemon } from '../../dist/src/daemon/daemon.js'
 import { systemEdges } from '../../dist/src/daemon/edges.js'
 import { databaseFile, openDatabase } from '../../dist/src/storage/open.js'
-import { bulkEmail } from '../../dist/test/helpers/bulk.js'
-import { copySeed } from '../../dist/test/helpers/seed-data.js'
+import { bulkEmail } from '../../dist/test/helpers/database/bulk.js'
+import { copySeed } from '../../dist/test/helpers/database/seed-data.js'
 
 const LEASED = 100
 const SHORT = 1_000
@@ -46,7 +46,7 @@ level = "silent"
   return loaded.config
 }
 
-/** Entries without their messages: none of them comes as far as a transaction. */
+/** Entries without their messages: none of them reaches a transaction. */
 function filling({ workspaceId, count, dueAt, leased }) {
   const name = leased === 1 ? 'leased' : 'waits'
   const sql = `
@@ -122,7 +122,7 @@ async function outageOf({ config, file, workspaceId, count }) {
   const probe = bulkEmail({ workspaceId, to: 'probe@b.test', at: Date.now() })
   await database.commit(probe.writes)
   await database.close()
-  // The clock stands still while they wait: the outage is not over before the last of them is seen.
+  // The clock stands still while they wait, so that the outage does not end before the last of them is read.
   let stopped = null
   const daemon = await start(config, () => stopped ?? Date.now())
   const { read } = daemon.database

@@ -1,4 +1,4 @@
-/** The list of labelled messages: what each is said to be, and of which client it came. */
+/** The list of labelled messages: the label of each, and the client that sent it. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
@@ -24,7 +24,7 @@ export function kindsOf(results) {
   return new Map(labels.map((label) => [label, results.filter((one) => one.label === label)]))
 }
 
-/** Null: the client is not known. */
+/** Null: the client is unknown. */
 export function originOf({ clientAddress, helo, envelopeFrom }) {
   return clientAddress === '' ? null : { clientAddress, helo, envelopeFrom, reverseName: null }
 }

@@ -1,15 +1,15 @@
 /**
- * The whole verdict on labelled mail: rules, and the classifier that has learned the other half.
+ * The complete verdict on labelled mail: rules, and a classifier that has learned the other half.
  *
  *   scripts/spam-eval DIR LABELS.csv --learned [--aged] [--taught DIR2 LABELS2.csv] [--rspamd URL] [--misses]
  *
  * Each half, by a hash of the path, is learned into a database of its own, by the code that learns
- * in the daemon, and the other one judged by the code that judges there; both ways round. With `--taught`
+ * in the daemon, and the other one is scored by the daemon's code, both ways. With `--taught`
  * all of another folder is learned instead, and every message judged.
  *
- * What is learned is taken for mail of today, whatever its dates; with `--aged`, for mail of long ago, so
- * that the classifier is trusted as little as its limits want (classifier-limits.ts). Nothing
- * is known of client and authentication, whose DNS is gone: the mail is judged by its content.
+ * Learned mail counts as recent, whatever its dates; with `--aged`, as old, so
+ * that the limits of the classifier apply (classifier-limits.ts). Nothing
+ * is known of client and authentication, because the DNS records are gone: only content counts.
  * Then times: of a message of 3 to 6 KB, all of it but the network, beside mailparser's parse of it.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { simpleParser } from 'mailparser'
 import { pino } from 'pino'
+import { scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
 import { learnMessage, messageFingerprintOf } from '../../dist/src/spam/bayes/learn.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
@@ -87,26 +88,28 @@ async function takenApart(dir, rows) {
   return messages
 }
 
+const parsed = (raw, parts) => ({ raw, header: scanHeaderOrEmpty(raw), parts })
+
 async function learn(database, messages, aged) {
   const now = Date.now()
   const lessons = messages.map(({ raw, parts, label }) => ({
     workspaceId: 'ws_1',
     fingerprint: messageFingerprintOf(raw),
     verdict: label === 'ham' ? 'ham' : 'spam',
-    message: buildSpamMessage(raw, parts, { ...nothingKnown, receivedAt: aged ? 0 : now }),
+    message: buildSpamMessage(parsed(raw, parts), { ...nothingKnown, receivedAt: aged ? 0 : now }),
     at: now,
   }))
   await Promise.all(lessons.map((lesson) => learnMessage(database, lesson)))
   for (const [label, some] of kindsOf(messages)) console.log(`learned ${some.length} ${label}`)
 }
 
-/** As it is stored, but of a client of which nothing speaks for or against it. */
+/** As stored, with a client that adds nothing to the score. */
 function judgedBy(judge, record, { raw, parts }) {
-  return judge(record, raw, analyzeContent(raw, parts, spamContextOf(record)))
+  return judge(record, raw, analyzeContent(parsed(raw, parts), spamContextOf(record)))
 }
 
 function recordOf({ path, raw, parts }) {
-  const { receivedAt, from } = buildSpamMessage(raw, parts, nothingKnown)
+  const { receivedAt, from } = buildSpamMessage(parsed(raw, parts), nothingKnown)
   return {
     id: path,
     workspace_id: 'ws_1',

@@ -10,12 +10,13 @@
  * `--client` lets rules know the client's address, its name and the envelope sender of these columns; results
  * of authentication there are none. `--half` takes every second file (by hash of its path), so that one half can be tuned on and
  * the other reported. `--rules` prints what each rule found, `--misses` the spam that passed
- * for clean and the ham that was flagged. Messages are taken apart as the daemon does it.
+ * for clean and the ham that was flagged. Messages are parsed as by the daemon.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
+import { scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
 import { spamRules } from '../../dist/src/spam/rules/all-rules.js'
 import { buildSpamMessage } from '../../dist/src/spam/spam-input.js'
@@ -65,7 +66,10 @@ for (const row of rows) {
   }
   const began = performance.now()
   const origin = values.client ? originOf(row) : null
-  const message = buildSpamMessage(raw, result.parts, { receivedAt: null, origin, authentication: null })
+  const message = buildSpamMessage(
+    { raw, header: scanHeaderOrEmpty(raw), parts: result.parts },
+    { receivedAt: null, origin, authentication: null },
+  )
   const { score, contributions } = scoreByRules(message)
   const took = performance.now() - began
   scored.push({ path, label, size: raw.length, score, contributions, status: spamStatusOf(score), took })
@@ -94,7 +98,7 @@ function quantile(list, share) {
   const sorted = list.map((one) => one.took).sort((a, b) => a - b)
   return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(2)
 }
-// The first ones pay for the compiler.
+// The first ones include compilation.
 const warm = scored.slice(200)
 const small = warm.filter(({ size }) => size > 3_000 && size < 6_000)
 console.log(`\nms a message   median ${quantile(warm, 0.5)}, 99 % ${quantile(warm, 0.99)}, most ${quantile(warm, 1)}`)

@@ -1,5 +1,5 @@
 /**
- * Runs compiled test files and says what came of them.
+ * Runs compiled test files and prints their results.
  *
  *   main.mjs [--quick] [PATH...]
  *

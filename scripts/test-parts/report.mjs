@@ -1,4 +1,4 @@
-/** What is printed of outcomes. */
+/** How outcomes are printed. */
 import { inspect } from 'node:util'
 
 export function sumOf(outcomes) {

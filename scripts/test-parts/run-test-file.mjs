@@ -31,7 +31,7 @@ export async function runTestFile(root, file) {
   return outcome
 }
 
-/** Children of the test file may live on and hold its standard output open: no more is read of it. */
+/** Children of the test file may outlive it and hold its standard output open: reading ends. */
 function end(child, parser) {
   child.kill('SIGKILL')
   child.stdout.unpipe(parser)

@@ -17,9 +17,9 @@ export async function findTestFiles(root, { quick, paths }) {
   return wanted.sort((one, other) => rank(one) - rank(other) || one.localeCompare(other))
 }
 
-/** Folders whose files run the whole daemon, and how others that do so name it. */
+/** Folders whose files run the whole daemon, and what other files that do so import. */
 const wholeDaemon = ['journeys', 'conformance']
-const runsDaemon = /helpers\/(?:test-daemon|living-zone)\.js/
+const runsDaemon = /helpers\/(?:daemon\/test-daemon|cli\/command-line)\.js/
 
 /** Neither a journey through the whole daemon nor a test beside another program. */
 async function isQuick(root, file) {

@@ -6,9 +6,11 @@
  * so a reader keeps its place by it. Kept for `retention.audit`.
  */
 import { uuidv7 } from '../platform/ids.js'
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Store } from '../storage/database.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { toJson } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { Commit, Write } from '../storage/writer/write.js'
+import type { Write } from '../storage/writer/write.js'
 import type { Principal } from './principal.js'
 
 export type AuditAction =
@@ -91,7 +93,7 @@ export function recordAuditEntry({ workspaceId, actor, action, target, at, detai
     actor: actor.id,
     action,
     target,
-    details: JSON.stringify({ ...details, ...byKey }),
+    details: toJson({ ...details, ...byKey }),
   })
 }
 
@@ -121,10 +123,7 @@ const removeEntries = prepareWrite<{ before: number; seq: number }>(({ db, slot 
 )
 
 /** Removes some of the acts from before `before`; resolves to whether there may be more. */
-export async function removeOldAuditEntries(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  before: number,
-): Promise<boolean> {
+export async function removeOldAuditEntries({ read, commit }: Store, before: number): Promise<boolean> {
   const [oldest] = oldestEntry(read, {})
   if (oldest === undefined || oldest.at >= before) return false
   await commit([removeEntries({ before, seq: oldest.seq + STEP_SIZE })])

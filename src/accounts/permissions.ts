@@ -5,8 +5,8 @@
  * add up. `own`: only what this very key has sent, named by its id.
  */
 import { Refusal } from '../mail/refusal.js'
-import type { Role } from '../storage/tables/tables.js'
-import type { Principal, Scope } from './principal.js'
+import type { Role, Scope } from '../storage/tables/account-tables.js'
+import type { Principal } from './principal.js'
 
 /**
  *   send        emails, batch, replies, files: create; cancel and reschedule

@@ -1,8 +1,7 @@
 /** Who is acting: a workspace, by one of its keys or from a trusted network. */
-import type { Role } from '../storage/tables/tables.js'
+import type { Role, Scope } from '../storage/tables/account-tables.js'
 
-export const scopes = ['full', 'send', 'read'] as const
-export type Scope = (typeof scopes)[number]
+export const scopes = ['full', 'send', 'read'] as const satisfies readonly Scope[]
 
 export interface Principal {
   readonly workspaceId: string

@@ -2,7 +2,7 @@
  * Workspaces and their beginning. One is born with its owner in one commit (on the command
  * line with a first key too): there is no moment in which nobody may enter.
  */
-import type { Address } from '../mail/address.js'
+import { type Address, toLowerCaseAddress } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
@@ -10,7 +10,6 @@ import type { Write } from '../storage/writer/write.js'
 import { generateKey, insertKey, type NewKey } from './keys/api-keys.js'
 import { insertMember } from './people/members.js'
 import { insertUser, requireUser, userByEmail } from './people/users.js'
-import { buildUniqueSlug } from './slug.js'
 
 const insertWorkspace = prepareWrite<Tables['workspaces']>(({ db, slot }) =>
   db.insertInto('workspaces').values({
@@ -145,6 +144,22 @@ function findFreeSlug(read: Read, name: string, own: string): string {
   return buildUniqueSlug(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
 }
 
+/** The name in lower case, its words joined by `-`, made unique by a number: `acme`, `acme-2`. */
+export function buildUniqueSlug(name: string, taken: (slug: string) => boolean): string {
+  const words = name
+    .normalize('NFKD')
+    // Upper case first, which turns ß into ss.
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .match(/[a-z0-9]+/g)
+  const base = (words ?? ['workspace']).join('-').slice(0, 50)
+  if (!taken(base)) return base
+  let number = 2
+  while (taken(`${base}-${number}`)) number += 1
+  return `${base}-${number}`
+}
+
 interface WorkspaceRequest {
   readonly name: string
   readonly iconUrl: string | null
@@ -187,7 +202,7 @@ export function buildWorkspaceWithOwner(
   plan: string,
   now: number,
 ): NewWorkspaceWithOwner {
-  const email = given.toLowerCase()
+  const email = toLowerCaseAddress(given)
   const [known] = userByEmail(read, { email })
   const userId = known?.id ?? uuidv7(now)
   const { id: workspaceId, writes } = buildWorkspace(read, { name, iconUrl: null, userId, plan, now })

@@ -7,13 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../platform/log.js'
-import type { Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
 import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from './audience-removal.js'
 
-export interface AudienceRemovalRunnerDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface AudienceRemovalRunnerDeps extends Store {
   readonly log: Pick<Log, 'error'>
   /** Milliseconds that a deletion waits for its contacts at most. */
   readonly maxWait?: number

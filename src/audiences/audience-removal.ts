@@ -7,9 +7,11 @@
  *
  * Limit: until they are removed they are still met in the list of all contacts.
  */
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+
+import type { Store } from '../storage/database.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { Commit, Write } from '../storage/writer/write.js'
+import type { Write } from '../storage/writer/write.js'
 import type { Audience } from './audiences.js'
 
 export interface DeletedAudience {
@@ -87,7 +89,7 @@ const finishRemoval = prepareWrite<DeletedAudience>(({ db, slot }) =>
 
 /** Rejects with the signal's reason when it is aborted between two commits. */
 export async function removeAudienceContacts(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   gone: DeletedAudience,
   signal: AbortSignal,
 ): Promise<void> {

@@ -7,8 +7,9 @@
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Slice } from '../storage/paging.js'
+import { seekOffset } from '../storage/paging.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
-import { seekOffset } from '../storage/stepped-walk.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 
@@ -89,7 +90,7 @@ const skipAudiences = prepareRead<{ workspaceId: string; before: string; skip: n
 export async function listAudiences(
   read: Read,
   workspaceId: string,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { offset, limit }: Slice,
 ): Promise<readonly CountedAudience[]> {
   const findSkippedId = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
   const before = await seekOffset(MAX_ID, offset, findSkippedId)

@@ -6,12 +6,13 @@
  * whose address the audience has. An id that is named twice counts once. What was found out
  * before the commit is asserted in it, so the counts are those of what was done.
  */
+
+import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { prepareWrite } from '../storage/prepared.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'
-import type { ContactDeps } from './put-contact.js'
 
 /** Some tens of milliseconds of the writer. */
 export const MAX_BULK_CONTACTS = 1_000
@@ -27,7 +28,7 @@ export interface BulkCounts {
 
 /** Rejects with a Refusal `audience-not-found`. */
 export async function applyBulkOperation(
-  { read, commit }: ContactDeps,
+  { read, commit }: Store,
   workspaceId: string,
   operation: BulkOperation,
   { ids, now }: { readonly ids: readonly string[]; readonly now: number },

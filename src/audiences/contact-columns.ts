@@ -12,6 +12,7 @@ import { Refusal } from '../mail/refusal.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
+import { isRecord, keysOf } from '../platform/records.js'
 import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
 export type ContactColumn =
@@ -38,9 +39,7 @@ const columnNames: Readonly<Record<Exclude<ContactColumn['kind'], 'key'>, readon
 }
 
 const kindByName = new Map(
-  Object.entries(columnNames).flatMap(([kind, list]) =>
-    list.map((name) => [name, kind as Exclude<ContactColumn['kind'], 'key'>] as const),
-  ),
+  keysOf(columnNames).flatMap((kind) => columnNames[kind].map((name) => [name, kind] as const)),
 )
 
 /** Throws a Refusal `invalid-parameter` for a first line that cannot be the names of columns. */
@@ -211,13 +210,13 @@ function parseMetadata(text: string): Metadata {
   } catch {
     value = null
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.hasOwn(value, '__proto__')) {
+  if (!isRecord(value) || Object.hasOwn(value, '__proto__')) {
     throw new InvalidLineError('metadata', 'is no object in JSON', text)
   }
   if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
     throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
   }
-  return value as Metadata
+  return value
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

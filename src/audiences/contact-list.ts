@@ -7,8 +7,10 @@
  * place a million contacts deep holds nobody up.
  */
 import type { Address } from '../mail/address.js'
+import type { Slice } from '../storage/paging.js'
+import { MAX_ID, seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { seekOffset, waitForStep } from '../storage/stepped-walk.js'
+import { waitForStep } from '../storage/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {
@@ -17,9 +19,6 @@ export interface ContactFilter {
   readonly audienceId: string | null
 }
 
-/** Greater than any id, which is hexadecimal. */
-const MAX_ID = 'g'
-
 export function countContacts(read: Read, { workspaceId, audienceId }: ContactFilter): number {
   return selectCount(read, { workspaceId, list: audienceId ?? 'all' })[0]?.count ?? 0
 }
@@ -27,7 +26,7 @@ export function countContacts(read: Read, { workspaceId, audienceId }: ContactFi
 export async function listContacts(
   read: Read,
   filter: ContactFilter,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { offset, limit }: Slice,
 ): Promise<readonly Contact[]> {
   if (offset >= countContacts(read, filter)) return []
   const place = await seekOffset(MAX_ID, offset, (before, skip) => skipContacts(read, filter, before, skip)[0]?.id)

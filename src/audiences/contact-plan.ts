@@ -3,9 +3,11 @@
  * added, and changes that hold only while the contact is as it was seen.
  */
 
-import type { RefusedLine } from '../platform/csv/refused-lines.js'
+import type { RefusedLine, RefusedSummary } from '../platform/csv/refused-lines.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareWrite, type Read } from '../storage/prepared.js'
+import { parseJson, toJson } from '../storage/tables/columns.js'
+import type { ContactImportReport } from '../storage/tables/content-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './contact-columns.js'
 import { type Contact, type ContactFields, findContactInAudience, insertContact, type Metadata } from './contacts.js'
@@ -16,14 +18,7 @@ export interface PlannedLine {
   readonly line: ContactLine
 }
 
-export interface PlanCounts {
-  readonly added: number
-  readonly updated: number
-  /** They say what is there already. */
-  readonly unchanged: number
-  /** Of these lines, those that would subscribe somebody again who has unsubscribed. */
-  readonly still_unsubscribed: number
-}
+export type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary>
 
 interface PlanContext {
   readonly read: Read
@@ -111,7 +106,7 @@ export class ContactPlan {
       first_name: null,
       last_name: null,
       subscribed: 1,
-      metadata: '{}',
+      metadata: toJson({}),
       created_at: now,
       updated_at: now,
     }
@@ -122,8 +117,8 @@ export class ContactPlan {
     const { first_name = from.first_name, last_name = from.last_name, metadata } = line
     const names = { first_name, last_name, subscribed: this.decideSubscribed(from, line, isNew) }
     if (metadata === undefined) return names
-    const merged: Metadata = { ...(JSON.parse(from.metadata) as Metadata), ...metadata }
-    return isMetadataTooLarge(merged) ? null : { ...names, metadata: JSON.stringify(merged) }
+    const merged: Metadata = { ...parseJson(from.metadata), ...metadata }
+    return isMetadataTooLarge(merged) ? null : { ...names, metadata: toJson(merged) }
   }
 
   private decideSubscribed(from: Contact, { subscribed }: ContactLine, isNew: boolean): 0 | 1 {
@@ -153,7 +148,7 @@ interface ConditionalChange extends ContactValues {
   seen_first_name: string | null
   seen_last_name: string | null
   seen_subscribed: 0 | 1
-  seen_metadata: string
+  seen_metadata: Contact['metadata']
   audience_id: string | null
 }
 

@@ -6,11 +6,12 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
+import type { JsonObject } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 
 export type Contact = Tables['contacts']
-export type Metadata = Readonly<Record<string, unknown>>
+export type Metadata = JsonObject
 
 /** Bytes of a contact's metadata as JSON. */
 export const MAX_METADATA = 16_384

@@ -7,8 +7,10 @@
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
+import { toJson } from '../storage/tables/columns.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import type { Metadata } from './contacts.js'
 import {
@@ -19,11 +21,6 @@ import {
   findContactInAudience,
   insertContact,
 } from './contacts.js'
-
-export interface ContactDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 /** As a client says it; undefined: it says nothing of it. */
 export interface RequestedContact {
@@ -37,7 +34,7 @@ export interface RequestedContact {
 
 /** Rejects with a Refusal: audience-not-found, conflict. */
 export async function addContact(
-  { read, commit }: ContactDeps,
+  { read, commit }: Store,
   workspaceId: string,
   wanted: RequestedContact & { readonly email: Address },
   now: number,
@@ -49,7 +46,7 @@ export async function addContact(
     first_name: null,
     last_name: null,
     subscribed: 1,
-    metadata: '{}',
+    metadata: toJson({}),
     created_at: now,
     updated_at: now,
     ...toContactFields(wanted),
@@ -69,7 +66,7 @@ export async function addContact(
 
 /** Undefined: there is no such contact. Rejects with a Refusal: audience-not-found, conflict. */
 export async function updateContact(
-  { read, commit }: ContactDeps,
+  { read, commit }: Store,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   wanted: RequestedContact,
   now: number,
@@ -108,7 +105,7 @@ function toContactFields({
     ...(last_name === undefined ? {} : { last_name }),
     ...(audience_id === undefined ? {} : { audience_id }),
     ...(subscribed === undefined ? {} : { subscribed: subscribed ? 1 : 0 }),
-    ...(metadata === undefined ? {} : { metadata: JSON.stringify(metadata) }),
+    ...(metadata === undefined ? {} : { metadata: toJson(metadata) }),
   }
 }
 

@@ -2,6 +2,7 @@
  * How an error is printed on standard error: one line if the operator can fix it, the entire stack if it is a bug.
  */
 import { Refusal } from '../mail/refusal.js'
+import { errorCodeOf } from '../platform/errors.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
 import { NewerDatabase } from '../storage/migrate.js'
 import { StorageFault } from '../storage/writer/write.js'
@@ -49,8 +50,8 @@ function describeMissingRights(syscall: string): string {
 
 /** A failed system call, with its usual fix. */
 function describeSystemFault(error: Error): string | null {
-  const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === undefined || syscall === undefined) return null
-  const fix = code === 'EACCES' ? describeMissingRights(syscall) : fixes[code]
+  const code = errorCodeOf(error)
+  if (code === '' || !('syscall' in error) || typeof error.syscall !== 'string') return null
+  const fix = code === 'EACCES' ? describeMissingRights(error.syscall) : fixes[code]
   return fix === undefined ? error.message : `${error.message}: ${fix}`
 }

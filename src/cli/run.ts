@@ -14,7 +14,15 @@ import { isJournalStream } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, UsageError } from './command.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  refuseExtraWords,
+  textOption,
+  UsageError,
+} from './command.js'
 import { check } from './commands/check.js'
 import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
@@ -90,8 +98,7 @@ function answerHelpOrVersion(io: ProgramIo, line: CommandLine): number | null {
 
 async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   const [verb] = line.words
-  const load = (): LoadedConfig =>
-    loadConfig({ file: (line.options['config'] as string | undefined) ?? null, env: io.env })
+  const load = (): LoadedConfig => loadConfig({ file: textOption(line.options, 'config') ?? null, env: io.env })
   if (verb === 'check') {
     refuseExtraWords(line.words, 1)
     refuseForeignOptions(line.options, undefined)
@@ -118,21 +125,20 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
 
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
-  let opened: Promise<Database> | null = null
-  let notice: NoticeWait | null = null
+  const opened: { database: Promise<Database> | null; notice: NoticeWait | null } = { database: null, notice: null }
   const database: Call['database'] = async () => {
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-    opened ??= openDatabase({ file: databaseFile(config.service.data_dir) })
-    const open = await opened
+    opened.database ??= openDatabase({ file: databaseFile(config.service.data_dir) })
+    const open = await opened.database
     if (command.awaitsNotice !== true) return open
-    notice ??= withNotice(open, config.service.data_dir)
-    return notice.database
+    opened.notice ??= withNotice(open, config.service.data_dir)
+    return opened.notice.database
   }
   try {
     const answer = await command.run({ ...call, database })
-    return (await (notice as NoticeWait | null)?.afterNotice(answer)) ?? answer
+    return (await opened.notice?.afterNotice(answer)) ?? answer
   } finally {
-    await (opened as Promise<Database> | null)?.then((open) => open.close())
+    await opened.database?.then((open) => open.close())
   }
 }
 

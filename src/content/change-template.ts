@@ -9,9 +9,9 @@
  */
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
-import type { Read } from '../storage/prepared.js'
-import { tryCommit } from '../storage/writer/try-commit.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
+import { parseJson, toJson } from '../storage/tables/columns.js'
+import { tryCommit } from '../storage/writer/write.js'
 import { listVariableNames, parseTemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,
@@ -21,11 +21,6 @@ import {
   templateById,
   updateTemplate,
 } from './templates.js'
-
-export interface TemplateDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 export interface TemplateRequest {
   readonly name: string
@@ -45,7 +40,7 @@ const MAX_VARIABLE_BYTES = 65_536
 
 /** Throws a Refusal: `invalid-parameter`, `conflict`. */
 export async function createTemplate(
-  { read, commit }: TemplateDeps,
+  { read, commit }: Store,
   workspaceId: string,
   wish: TemplateRequest,
   now: number,
@@ -62,7 +57,7 @@ export async function createTemplate(
 
 /** What is undefined stays. Null: there is no such template. */
 export async function changeTemplate(
-  { read, commit }: TemplateDeps,
+  { read, commit }: Store,
   place: { readonly workspaceId: string; readonly id: string },
   change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
   now: number,
@@ -83,7 +78,7 @@ export async function changeTemplate(
 }
 
 function toRequest({ name, subject, html, text, listed_variables: listed }: Template): TemplateRequest {
-  return { name, subject, html, text, variables: listed === null ? null : (JSON.parse(listed) as string[]) }
+  return { name, subject, html, text, variables: listed === null ? null : parseJson(listed) }
 }
 
 function dropUndefined(
@@ -106,7 +101,7 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     const message = `names ${variables.length} variables, allowed: ${MAX_VARIABLES}`
     throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: variables.length })
   }
-  const json = JSON.stringify(variables)
+  const json = toJson(variables)
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_VARIABLE_BYTES) {
     const message = `have names of ${bytes} bytes together, allowed: ${MAX_VARIABLE_BYTES}`
@@ -114,7 +109,7 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
   }
   return {
     ...{ name, subject, html, text, size },
-    listed_variables: listed === null ? null : JSON.stringify([...new Set(listed)]),
+    listed_variables: listed === null ? null : toJson([...new Set(listed)]),
     variables: json,
   }
 }

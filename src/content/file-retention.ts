@@ -3,8 +3,8 @@
  * that never became complete.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
+import { prepareRead } from '../storage/prepared.js'
 import { removeUnusedFile } from './cached-files.js'
 
 const BATCH_SIZE = 50
@@ -35,7 +35,7 @@ const selectIncomplete = prepareRead<{ before: number }>()(({ db, slot }) =>
 
 /** Removes some of the files; resolves to whether there may be more. `usedBefore`: their last use. */
 export async function removeExpiredFiles(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   { usedBefore, now }: { readonly usedBefore: number; readonly now: number },
 ): Promise<boolean> {
   const old = selectUnused(read, { before: usedBefore })

@@ -4,7 +4,7 @@
  * A part of a form that says nothing counts as `text/plain` (RFC 7578 section 4.4), and what
  * says that is not told from it: there the name decides, where it knows better.
  */
-import { detectMimeType } from 'nodemailer/lib/mime-funcs/mime-types'
+import { detectMimeType } from 'nodemailer/lib/mime-funcs'
 
 /** What clients say of a file of which they know nothing. */
 const UNKNOWN_TYPE = 'application/octet-stream'

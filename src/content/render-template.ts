@@ -13,6 +13,7 @@
 import { formatForDisplay } from '../mail/address.js'
 import { isOneLine } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
+import { isRecord, ownValueOf } from '../platform/records.js'
 import { listVariableNames, type TemplateText, UNSUBSCRIBE_URL, type Variable } from './template-text.js'
 
 export interface ParsedTemplate {
@@ -110,13 +111,7 @@ function formatNames(names: readonly string[]): string {
 }
 
 function findValue(data: TemplateData, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, word) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, word)
-        ? (value as TemplateData)[word]
-        : undefined,
-    data,
-  )
+  return path.reduce<unknown>((value, word) => (isRecord(value) ? ownValueOf(value, word) : undefined), data)
 }
 
 function toText(value: unknown): string | null {

@@ -6,8 +6,8 @@
  */
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
-import type { Read } from '../storage/prepared.js'
-import { type Commit, WriteConflict } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
+import { WriteConflict } from '../storage/writer/write.js'
 import {
   appendChunk,
   type CachedFile,
@@ -24,9 +24,7 @@ import {
 /** Octets of a chunk, but of the last. */
 const CHUNK_BYTES = 262_144
 
-export interface StoreFileDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface StoreFileDeps extends Store {
   readonly clock: Clock
   /** Octets of all files of a workspace. */
   readonly most?: number

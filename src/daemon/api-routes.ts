@@ -1,11 +1,10 @@
 /** Builds all routes of the REST interface, in the order of its document. */
 import { createBatchQuotaCheck } from '../accounts/limits/quota.js'
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
-import { audienceFileRoutes } from '../api/contacts/audience-files.js'
-import { type AudienceDeps, audienceRoutes } from '../api/contacts/audiences.js'
-import { contactRoutes } from '../api/contacts/contacts.js'
-import { bulkRoute } from '../api/contacts/contacts-bulk.js'
-import { type ImportRouteDeps, importRoute } from '../api/contacts/imports.js'
+import { audienceFileRoutes } from '../api/audiences/audience-files.js'
+import { type AudienceDeps, audienceRoutes } from '../api/audiences/audiences.js'
+import { bulkRoute } from '../api/audiences/bulk-contacts.js'
+import { contactRoutes } from '../api/audiences/contacts.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
@@ -16,12 +15,14 @@ import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
 import type { Route } from '../api/http/route.js'
+import { importRoute } from '../api/imports/imports.js'
+import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
 import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
-import { suppressionImportRoute } from '../api/suppressions/suppression-import.js'
+import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
@@ -34,7 +35,7 @@ import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
-import type { MimeReader } from '../messages/mime/mime-parts.js'
+import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
@@ -59,7 +60,7 @@ export interface RouteDeps {
   readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly commitEmails: CommitEmails
-  readonly mime: MimeReader
+  readonly mime: MessageReader
   readonly templates: TemplateCache
   readonly identity: ServiceIdentity
   readonly rotationDeps: RotationDeps

@@ -2,22 +2,20 @@
 import type { Config } from '../config/complete.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
+import { createCallLimiter } from '../delivery/attempt/call-limit.js'
 import { MessageCache } from '../delivery/attempt/message-cache.js'
 import { buildMinimalMessage, prepareMessage, type ReadyDeps } from '../delivery/attempt/ready-message.js'
 import { createSenderNoticeBuilder } from '../delivery/attempt/sender-notice-builder.js'
 import { createAttemptSettler, type SettleDeps } from '../delivery/attempt/settle-attempt.js'
-import { UnreachableHosts } from '../delivery/attempt/unreachable-hosts.js'
 import { createAddressGuard } from '../delivery/hosts/address-guard.js'
 import type { FindDestination } from '../delivery/hosts/destination.js'
 import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../delivery/hosts/routes.js'
-import { createCallLimiter } from '../delivery/queue/call-limit.js'
-import { QueueRunner } from '../delivery/queue/queue-runner.js'
+import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
+import { QueueRunner, type RunnerDeps } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
-import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
+import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
-import { createSessionOpener } from '../delivery/sessions/session-pool-opener.js'
-import { createSourceAddressChooser } from '../delivery/sessions/source-address.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -106,11 +104,10 @@ function findDestinationOf(
 }
 
 function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
-  const limit = createCallLimiter(defaultAttemptLimits.cutOff)
-  return (message, to, { workspaceId, ignoreOutages }, signal) => {
-    const send: AttemptDeps['send'] = (host, what, until, begin) =>
-      pool.send(host, what, workspaceId, until, { ignoreOutages, begin })
-    return attemptDelivery(message, to, { send, clock, limits: defaultAttemptLimits, limit }, signal)
+  const shared = { clock, limits: defaultAttemptLimits, startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff) }
+  return (message, to, { ignoreOutages, acquireSlot }, signal) => {
+    const send: AttemptDeps['send'] = (...call) => pool.send(...call, ignoreOutages)
+    return attemptDelivery(message, to, { ...shared, acquireSlot, send }, signal)
   }
 }
 

@@ -4,8 +4,8 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { checkRecipient } from '../receiving/check-recipient.js'
-import { type MxListener, startMxListener } from '../smtp/mx.js'
-import { defaultMxLimits, type MxSettings } from '../smtp/mx-deps.js'
+import { defaultMxLimits, type MxSettings } from '../smtp/mx/mx-deps.js'
+import { type MxListener, startMxListener } from '../smtp/mx/mx-listener.js'
 import type { MessageMemory } from './message-memory.js'
 import type { Receiving } from './receiving.js'
 
@@ -29,10 +29,8 @@ export function openMxListener({
   receiving,
 }: MxDeps): Promise<MxListener> {
   return startMxListener({
-    checkRecipient: (address, size) => {
-      const checked = checkRecipient({ ...receiving.recipients, maxSize: config.inbound.max_size }, address, size)
-      return typeof checked === 'string' ? checked : { party: checked.workspaceId ?? '', alone: checked.alone }
-    },
+    checkRecipient: (address, size) =>
+      checkRecipient({ ...receiving.recipients, maxSize: config.inbound.max_size }, address, size),
     accept: receiving.acceptInbound,
     findListings: receiving.findListings,
     hasDiskSpace,

@@ -11,20 +11,17 @@ import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
-import type { MimeReader } from '../messages/mime/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { openCrashGuard } from '../receiving/crash-guard.js'
-import { InboundProcessor } from '../receiving/inbound-processor.js'
+import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
 import { createMailProcessor } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
-import { reportDigest } from '../receiving/reports/report-digest.js'
 import { findListings, type Listing } from '../spam/dnsbl.js'
-import { spamContextOf } from '../spam/received-spam-message.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
@@ -44,7 +41,7 @@ export interface ReceivingDeps {
   readonly database: Database
   readonly identity: ServiceIdentity
   readonly receivingDomains: ReceivingDomainCache
-  readonly mime: MimeReader
+  readonly mime: InboundReader
   readonly inboundBytes: InboundBytesReader
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
@@ -73,9 +70,8 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const recipients = buildRecipients(deps, policy)
   const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(deps) })
   const { processReport } = createReportActs(deps, policy)
-  const content = { processMail, processReport, reportDigest, factsOf: spamContextOf }
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...content })
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
   return {
     recipients,
     acceptInbound: createAcceptInbound({

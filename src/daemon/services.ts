@@ -8,10 +8,12 @@ import { createReceivingDomainCache, type ReceivingDomainCache } from '../domain
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../domains/service-identity.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
+import type { DomainName } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import { createDeletedDomainRunner, type DeletedDomainRunner } from '../messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
-import { analysisModule } from '../spam/content-analysis.js'
+import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
+import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
@@ -34,7 +36,7 @@ export interface Services {
   readonly delivery: Delivery
   readonly receiving: Receiving
   readonly limits: Limits
-  readonly mime: MimeReader
+  readonly mime: InboundReader
   readonly templates: TemplateCache
   readonly deletedDomains: DeletedDomainRunner
   readonly deletedAudiences: AudienceRemovalRunner
@@ -95,7 +97,7 @@ function openEngines(
   const signing = registerStop(stopSteps, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
-  const mime = new MimeReader(defaultMimeLimits, analysisModule)
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = registerStop(stopSteps, wireReceiving({ ...own, mime, offer }))
@@ -111,7 +113,7 @@ function registerStop<Service extends { readonly stop: () => Promise<void> }>(
   return service
 }
 
-type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: string }
+type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainName }
 
 /** To be called when this process has changed a domain: drops what is cached of it, and nothing else. */
 export function forgetDomain(

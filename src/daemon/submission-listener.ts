@@ -9,9 +9,9 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import type { AcceptSubmission } from '../sending/accept-submission.js'
-import { checkSender } from '../sending/sender-policy.js'
-import { type SubmissionListener, startSubmissionListener } from '../smtp/submission.js'
-import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission-deps.js'
+import { checkEnvelopeSender } from '../sending/sender-policy.js'
+import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission/submission-deps.js'
+import { type SubmissionListener, startSubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { MessageMemory } from './message-memory.js'
 
 export interface SubmissionDeps {
@@ -37,13 +37,7 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
       if (!apiKeyCache.isStillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
       const rate = requests.take(principal.workspaceId, clock())
       if (!rate.allowed) throw buildRateRefusal(rate)
-      if (sender === '') return
-      checkSender(
-        principal,
-        sender,
-        'sender',
-        (workspace, domain) => domains.findVerified(workspace, domain) !== undefined,
-      )
+      checkEnvelopeSender(principal, sender, domains.findVerified)
     },
     accept,
     hasDiskSpace,

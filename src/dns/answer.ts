@@ -1,9 +1,9 @@
 /**
- * What the zone answers to a question (RFC 1034 section 4.3.2). Pure, over the zone.
+ * The zone's answer to a question (RFC 1034 section 4.3.2). Pure, over the zone.
  *
- * Names outside the zone are refused, and nothing is asked of anybody else. "There is none" comes with the SOA
- * record, whose time says for how long to believe it (RFC 2308). A question for anything (ANY) gets one
- * kind of record (RFC 8482), which is all that a forged question may bring upon somebody.
+ * Names outside the zone are refused; there is no recursion. A negative answer carries the SOA record, whose
+ * TTL says how long it may be cached (RFC 2308). A question for ANY gets one type of record (RFC 8482), so
+ * that a forged question brings little upon its victim.
  */
 import type { ServiceZone } from '../domains/zone/zone.js'
 import { isInside, type RecordData, type ZoneRecord } from '../domains/zone/zone-records.js'
@@ -13,7 +13,7 @@ import { buildErrorReply, type Reply } from './reply.js'
 
 type QuestionFields = Pick<Query, 'name' | 'type' | 'class'>
 
-/** What is no kind of record: RFC 6895 section 3.1. Transfers are answered elsewhere. */
+/** Types that no record has (RFC 6895 section 3.1). Transfers are answered in `responder.ts`. */
 const META_TYPES = { from: 249, to: 254 }
 
 const publishedTypes = ['A', 'AAAA', 'NS', 'SOA', 'MX', 'TXT', 'CAA'] as const satisfies readonly RecordData['type'][]
@@ -41,7 +41,7 @@ function buildNegativeReply(zone: ServiceZone, code: 'NXDOMAIN' | 'NOERROR'): Re
   return { code, authoritative: true, answers: [], authorities, additionals: [] }
 }
 
-/** Addresses of the hosts that the answer names, so that nobody must ask for them. */
+/** The addresses of the hosts that the answer names, which saves the client a question. */
 function findAdditionals(zone: ServiceZone, answers: readonly ZoneRecord[]): readonly ZoneRecord[] {
   const hosts = answers.flatMap(({ data }) => (data.type === 'MX' || data.type === 'NS' ? [data.host] : []))
   return hosts

@@ -1,8 +1,9 @@
 /**
- * Tells secondaries that the zone has changed (NOTIFY, RFC 1996), so that they need not wait for the refresh time.
+ * Notifies secondaries that the zone has changed (NOTIFY, RFC 1996), so that they need not wait for the refresh
+ * interval.
  *
- * The serial is looked at every second, so many changes at once are told once. A server that does not answer is
- * told again a few times; after that it finds out by itself. At the start all are told.
+ * The serial is checked every second, so that many changes make one NOTIFY. It is repeated to a server that
+ * does not answer; after the last try the server finds out at its refresh. All are notified at the start.
  */
 import { randomInt } from 'node:crypto'
 import { AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
@@ -10,7 +11,7 @@ import type { ServiceZone } from '../domains/zone/zone.js'
 import { createDnsTransport, type DnsServer } from '../platform/dns/transport.js'
 import type { Log } from '../platform/log.js'
 
-export interface NotifierDeps {
+interface NotifierDeps {
   readonly zone: ServiceZone
   /** The servers to notify. */
   readonly notify: readonly DnsServer[]
@@ -18,20 +19,20 @@ export interface NotifierDeps {
 }
 
 const CHECK_INTERVAL = 1000
-/** Milliseconds that an answer is waited for, one try after the other. */
+/** Milliseconds to wait for the answer to each try. */
 const NOTIFY_TIMEOUTS = [2000, 4000, 8000, 16_000]
 
 export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly stop: () => void } {
-  const exchanges = createDnsTransport()
-  let [told, stopped] = [-1, false]
+  const transport = createDnsTransport()
+  let [notifiedSerial, stopped] = [-1, false]
 
   async function notifyServer(server: DnsServer, serial: number): Promise<void> {
     const message = buildNotify(zone.name)
     const accepts = (reply: Buffer): boolean => isAnswerTo(message, reply)
     for (const timeout of NOTIFY_TIMEOUTS) {
-      // Of a newer serial they are told by somebody else.
-      if (stopped || told !== serial) return
-      const outcome = await exchanges.overUdp(server, message, { timeout, accepts })
+      // A newer serial has a loop of its own.
+      if (stopped || notifiedSerial !== serial) return
+      const outcome = await transport.overUdp(server, message, { timeout, accepts })
       if ('reply' in outcome) return
     }
     if (!stopped) log.warn({ server: server.address, serial }, 'a secondary of the service zone does not answer')
@@ -40,8 +41,8 @@ export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly s
   function checkForChange(): void {
     try {
       const serial = zone.readSerial()
-      if (serial === told) return
-      told = serial
+      if (serial === notifiedSerial) return
+      notifiedSerial = serial
       for (const server of notify) void notifyServer(server, serial)
     } catch (error) {
       log.error({ err: error }, 'the serial of the service zone cannot be read')
@@ -54,7 +55,7 @@ export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly s
     stop: () => {
       stopped = true
       clearInterval(timer)
-      exchanges.cancel()
+      transport.cancel()
     },
   }
 }

@@ -1,52 +1,51 @@
 /**
- * A message from a stranger, read as a question to the zone (RFC 1035 section 4.1, RFC 6891). Pure, and never
- * an exception.
+ * Parses untrusted messages as questions to the zone (RFC 1035 section 4.1, RFC 6891). Pure; never throws.
  *
- * The question is kept as it came, to be repeated octet by octet: resolvers mix the case of its letters and look
- * whether it comes back so. Its name is read here, because a dot within a label must not look like one
- * between labels; the records behind it by dns-packet, in bounds.
+ * The question is kept as received and repeated octet by octet, because resolvers mix the case of its letters
+ * and check that it comes back unchanged. Its name is parsed here, because a dot within a label must not look
+ * like one between labels; dns-packet parses the records after it, within limits.
  *
- * Known limits: options of EDNS are not looked at (no cookies), and neither are signatures (TSIG).
+ * Known limits: EDNS options (cookies) and signatures (TSIG) are ignored.
  */
 import { type Answer, decode } from 'dns-packet'
 import { HEADER_SIZE, MAX_UDP_PAYLOAD, type ResponseCode } from '../platform/dns/codes.js'
 
-/** What a reply repeats. */
+/** The fields that a reply repeats. */
 export interface QueryHead {
   readonly id: number
   readonly opcode: number
   readonly recursionDesired: boolean
-  /** The question's octets; null: there is none that could be repeated. */
+  /** The octets of the question; null: none that can be repeated. */
   readonly question: Buffer | null
   readonly edns: Edns | null
 }
 
 export interface Edns {
-  /** Octets that the client takes over UDP. */
+  /** Octets that the client accepts over UDP. */
   readonly payload: number
   readonly dnssec: boolean
 }
 
 export interface Query extends QueryHead {
   readonly question: Buffer
-  /** Lower case without the last dot; what no name of ours can hold as `\ddd`. */
+  /** In lower case, without the last dot. Octets that no name of ours contains are written as `\ddd`. */
   readonly name: string
   readonly type: number
   readonly class: number
-  /** The serial that an incremental transfer begins at. */
+  /** The serial from which an incremental transfer starts. */
   readonly serial: number | null
 }
 
-export type ParsedMessage =
+type ParsedMessage =
   | { readonly kind: 'query'; readonly query: Query }
   /** Answered with an error. */
   | { readonly kind: 'fault'; readonly head: QueryHead; readonly code: ResponseCode }
-  /** Not a query at all: answering it could go on for ever. */
+  /** Not a query: an answer could start an endless exchange. */
   | { readonly kind: 'drop' }
 
-/** Octets, as many as a reply has over UDP: names that point at names cost more to read the longer a message is. */
+/** Octets, as many as a UDP reply may have: the cost of chains of name pointers grows with the message. */
 export const MAX_QUERY_SIZE = MAX_UDP_PAYLOAD
-/** Behind the question: EDNS, a signature, the SOA record of an incremental transfer. */
+/** Records after the question: EDNS, a signature, the SOA record of an incremental transfer. */
 const MAX_RECORDS = 8
 const MAX_NAME_LENGTH = 255
 
@@ -80,7 +79,7 @@ function parseQuestion(message: Buffer): Question | null {
   let at = HEADER_SIZE
   for (;;) {
     const size = message[at]
-    // From 64 on it is a pointer: before the question there is nothing to point at.
+    // 64 and above is a pointer, and there is nothing before the question to point at.
     if (size === undefined || size > 63 || at - HEADER_SIZE >= MAX_NAME_LENGTH) return null
     at += 1
     if (size === 0) break
@@ -105,14 +104,14 @@ interface TrailingRecords {
   readonly serial: number | null
 }
 
-/** Null: broken. */
+/** Null: malformed. */
 function parseTrailingRecords(message: Buffer): TrailingRecords | null {
   const records = [6, 8, 10].reduce((sum, at) => sum + message.readUInt16BE(at), 0)
   if (records === 0) return { edns: null, version: 0, serial: null }
   if (records > MAX_RECORDS) return null
   try {
     const { answers = [], authorities = [], additionals = [] } = decode(message)
-    // dns-packet reads beyond the end what is cut off there.
+    // dns-packet reads beyond the end of a message that is cut off.
     if (!(decode.bytes <= message.length)) return null
     return interpretRecords(additionals, [...answers, ...authorities])
   } catch {

@@ -1,10 +1,10 @@
 /**
- * Replies as octets: header, the question as it came, records, EDNS (RFC 1035 section 4, RFC 6891). Pure.
+ * Encodes replies: header, the question as received, records, EDNS (RFC 1035 section 4, RFC 6891). Pure.
  *
- * A reply that does not fit loses what nobody asked for, and then all its records together with the mark TC, so
- * that the client asks again over TCP (RFC 2181 section 9). The owner of a record is a pointer to the
- * question where both are the same name, which keeps a key of 2048 bits within 512 octets; other names
- * are not compressed. Recursion is never offered.
+ * A reply that does not fit loses its additional records, and if that is not enough all records, with the TC
+ * bit set, so that the client asks again over TCP (RFC 2181 section 9). The owner of a record is a pointer to
+ * the question if both are the same name, which keeps a key of 2048 bits within 512 octets; other names are
+ * not compressed. Recursion is never offered.
  */
 import { type Answer, encode } from 'dns-packet'
 import { splitTxtStrings } from '../domains/zone/zone-file.js'
@@ -22,7 +22,7 @@ export interface Reply {
 }
 
 export const MAX_TCP_MESSAGE = 0xffff
-/** What every client accepts over UDP (RFC 1035 section 2.3.4). */
+/** `max`: fits without fragments (DNS flag day 2020). `min`: every client accepts it. */
 const MIN_UDP_PAYLOAD = 512
 
 export function udpSizeLimitOf(edns: Edns | null): number {
@@ -33,11 +33,11 @@ export function buildErrorReply(code: ResponseCode): Reply {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [] }
 }
 
-/** `name`: of the question. */
-export function encodeReply(head: QueryHead & { readonly name?: string }, reply: Reply, longest: number): Buffer {
+/** `name`: of the question. `maxSize` in octets. */
+export function encodeReply(head: QueryHead & { readonly name?: string }, reply: Reply, maxSize: number): Buffer {
   const { question, edns, name = '' } = head
   const opt = edns === null ? null : encodeOptRecord(edns, reply.code)
-  const room = longest - HEADER_SIZE - (question?.length ?? 0) - (opt?.length ?? 0)
+  const room = maxSize - HEADER_SIZE - (question?.length ?? 0) - (opt?.length ?? 0)
   const mainSections = encodeSections(reply, name)
   const all = [...mainSections, reply.additionals.map((record) => encodeRecord(record, name))]
   const [answers = [], authorities = [], additionals = []] =
@@ -54,7 +54,7 @@ export function encodeReply(head: QueryHead & { readonly name?: string }, reply:
   return Buffer.concat(parts.filter((part) => part !== null))
 }
 
-/** Without any record, so that the client asks again over TCP. */
+/** A reply without records, after which the client asks again over TCP. */
 export function encodeTruncatedReply(head: QueryHead, { code, authoritative }: Reply): Buffer {
   const message = encodeReply(head, { ...buildErrorReply(code), authoritative }, MIN_UDP_PAYLOAD)
   message.writeUInt16BE(message.readUInt16BE(2) | 0x0200, 2)
@@ -83,10 +83,10 @@ function encodeOptRecord({ dnssec }: Edns, code: ResponseCode): Buffer {
   return opt
 }
 
-/** Of the name at the first octet behind the header. */
+/** A compression pointer to the first octet after the header (RFC 1035 section 4.1.4). */
 const pointerToQuestion = Buffer.of(0xc0, HEADER_SIZE)
 
-/** `question`: a name that stands right behind the header, or an empty text. */
+/** `question`: the name right after the header; empty: none. */
 export function encodeRecord(record: ZoneRecord, question: string): Buffer {
   const octets = encode({ type: 'response', answers: [toPacketRecord(record)] }).subarray(HEADER_SIZE)
   if (record.name !== question) return octets

@@ -1,7 +1,7 @@
 /**
- * One message in, what is to be sent back: the same for both transports, but for length, rate and transfers.
+ * From a received message to the replies. UDP and TCP differ in length, rate limit and transfers only.
  *
- * A fault of ours becomes SERVFAIL and is logged, though not as often as strangers may ask.
+ * A fault of ours becomes SERVFAIL and is logged, at most once in `FAULT_LOG_INTERVAL` milliseconds.
  */
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { Clock } from '../platform/clock.js'
@@ -33,7 +33,7 @@ export interface ResponderDeps {
 export interface Responder {
   /** Null: nothing is sent. */
   readonly respondOverUdp: (message: Buffer, client: string) => Buffer | null
-  /** None: the connection is of no use. A transfer is many; it throws when it cannot go on. */
+  /** No reply: the message was no query. A transfer has many; it throws when it cannot continue. */
   readonly respondOverTcp: (message: Buffer, client: string) => Iterable<Buffer>
 }
 
@@ -43,7 +43,7 @@ export function createResponder(deps: ResponderDeps): Responder {
   const { zone, rateLimiter, clock, secondaries } = deps
   const logFault = createFaultLogger(deps)
   const isSecondary = (client: string): boolean => isInSomeNetwork(secondaries, client)
-  const answerSafely = (judge: () => Reply): Reply => answerOrServfail(judge, logFault)
+  const answerSafely = (answer: () => Reply): Reply => answerOrServfail(answer, logFault)
 
   return {
     respondOverUdp: (message, client) => {
@@ -74,21 +74,20 @@ export function createResponder(deps: ResponderDeps): Responder {
   }
 }
 
-/** A fault of ours is told as one. */
-function answerOrServfail(judge: () => Reply, faults: LogFault): Reply {
+function answerOrServfail(answer: () => Reply, logFault: LogFault): Reply {
   try {
-    return judge()
+    return answer()
   } catch (error) {
-    faults(error)
+    logFault(error)
     return buildErrorReply('SERVFAIL')
   }
 }
 
-function* streamTransfer(zone: ServiceZone, query: Query, faults: LogFault): Generator<Buffer> {
+function* streamTransfer(zone: ServiceZone, query: Query, logFault: LogFault): Generator<Buffer> {
   try {
     yield* encodeTransfer(zone, query)
   } catch (error) {
-    if (!(error instanceof TransferOutdated)) faults(error)
+    if (!(error instanceof TransferOutdated)) logFault(error)
     throw error
   }
 }
@@ -101,7 +100,7 @@ function isOfZone(zone: ServiceZone, query: Query): boolean {
   return query.name === zone.name && query.class === CLASS_IN
 }
 
-/** A transfer goes over TCP; IXFR may be answered with the SOA record, which tells the client so (RFC 1995 section 2). */
+/** Transfers need TCP. IXFR is answered with the SOA record, after which the client uses TCP (RFC 1995 section 2). */
 function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): Reply {
   if (!isTransfer(query)) return answerQuery(zone, query)
   if (query.type === recordTypes.AXFR) return buildErrorReply('NOTIMP')
@@ -109,7 +108,7 @@ function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => bool
   return answerQuery(zone, { ...query, type: recordTypes.SOA })
 }
 
-/** What is told apart where it must not be told too often. */
+/** Replies with the same key share a rate limit. */
 function rateKeyOf({ code, answers: [first] }: Reply): string {
   return first === undefined ? code : `${first.data.type} ${first.name}`
 }

@@ -1,31 +1,31 @@
 /**
- * Limits how often one network is told the same over UDP, where its address may be forged: whoever sends
- * questions in a victim's name gets little sent to the victim, and no more than was asked.
+ * Limits how often a network gets the same answer over UDP, where its address may be forged: an attacker who
+ * sends questions in a victim's name cannot have much sent to the victim.
  *
- * Each network (/24 of IPv4, /56 of IPv6) and answer has a bucket. Every second reply beyond it goes out
- * without records and with the mark TC: a client that is what it says asks again over TCP. All
- * denials share a bucket, for there are endless names that do not exist. Loopback has no limit: it cannot be
- * forged from outside.
+ * Each pair of network (/24 of IPv4, /56 of IPv6) and answer has a token bucket. Of the replies beyond it,
+ * every second one is dropped and the others have no records and the TC bit, after which a genuine client asks
+ * again over TCP. All negative answers of a network share a bucket, because names that do not exist are endless. Loopback
+ * has no limit: it cannot be forged from outside.
  *
- * Known limit: at most `maxBuckets`; the least recently used goes first, and starts full when it comes again.
+ * Known limit: there are at most `maxBuckets`; the oldest is dropped first, and starts full when it returns.
  */
 
 import { parseIpAddress } from '../platform/ip-address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 
-export interface ResponseRateSettings {
+interface ResponseRateSettings {
   readonly perSecond: number
-  /** How many may come at once. */
+  /** Tokens of a full bucket. */
   readonly burst: number
   readonly maxBuckets: number
 }
 
 export const defaultResponseRate: ResponseRateSettings = { perSecond: 50, burst: 100, maxBuckets: 50_000 }
 
-export type RateVerdict = 'send' | 'truncate' | 'drop'
+type RateVerdict = 'send' | 'truncate' | 'drop'
 
 export interface ResponseRateLimiter {
-  /** `answer` names what is told; `now` in milliseconds. */
+  /** `answer`: see `rateKeyOf` in `responder.ts`; `now` in milliseconds. */
   readonly check: (address: string, answer: string, now: number) => RateVerdict
   readonly countBuckets: () => number
 }
@@ -40,11 +40,11 @@ export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: Resp
   const buckets = createLruCache<Bucket>({ max: maxBuckets })
 
   function findOrAddBucket(key: string, now: number): Bucket {
-    const there = buckets.get(key)
-    if (there !== undefined) return there
-    const made = { tokens: burst, refilledAt: now, overLimitCount: 0 }
-    buckets.set(key, made)
-    return made
+    const existing = buckets.get(key)
+    if (existing !== undefined) return existing
+    const bucket = { tokens: burst, refilledAt: now, overLimitCount: 0 }
+    buckets.set(key, bucket)
+    return bucket
   }
 
   return {
@@ -67,7 +67,7 @@ export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: Resp
   }
 }
 
-/** Null: this machine itself. */
+/** Null: loopback. */
 function networkOf(address: string): string | null {
   const parsed = parseIpAddress(address)
   if (parsed === null) return address

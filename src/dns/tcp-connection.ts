@@ -1,29 +1,29 @@
 /**
- * One connection over TCP: framed messages, answered one after the other in their order (RFC 7766).
+ * One connection over TCP: framed messages, answered one at a time and in order (RFC 7766).
  *
- * Everything is bounded: a message in its length and the time until it is whole, a reply in the time until the
- * client takes it, so that who opens connections and does nothing with them loses them.
+ * The length of a message, the time until it is complete and the time until the client has read a reply are
+ * limited, so that an unused connection is closed.
  */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setImmediate as breath } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { systemClock } from '../platform/clock.js'
 import type { ConnectionState } from '../platform/connections/connection-limiter.js'
 import { MAX_QUERY_SIZE } from './query.js'
 import type { Responder } from './responder.js'
 
 export interface DnsConnection {
-  /** What is under way is finished; nothing further is read. */
+  /** Finishes the current reply and reads no further message. */
   readonly finish: () => void
   readonly whenClosed: Promise<void>
-  /** What it uses its place for; null: for an answer. */
+  /** What the connection limiter may judge; null: a reply is being sent. */
   readonly status: () => ConnectionState | null
 }
 
-/** Milliseconds without a whole message, or without the client taking what it is sent. */
-export const IDLE_TIMEOUT = 10_000
+/** Milliseconds without a complete message, or without progress of the reply. */
+const IDLE_TIMEOUT = 10_000
 
-/** Who has asked nothing for so many milliseconds gives way to another client. */
+/** After so many milliseconds without a question a connection may be closed for another client. */
 const EVICTABLE_AFTER = 1_000
 
 /** Never rejects. */
@@ -34,7 +34,7 @@ export function serveConnection(
   limit = IDLE_TIMEOUT,
 ): DnsConnection {
   const deadline = startDeadline(socket, limit)
-  // Whatever went wrong with it ends in its close.
+  // Every fault of the socket ends in its `close` event.
   socket.on('error', () => undefined)
   let [busy, finishing, asked] = [false, false, false]
   let since = systemClock()
@@ -47,8 +47,8 @@ export function serveConnection(
         deadline.extend()
         await sendReply(socket, reply)
         sent += 1
-        // A transfer shares the thread with everybody else.
-        await breath()
+        // A transfer shares the thread with everything else.
+        await yieldToEventLoop()
       }
       busy = false
       since = systemClock()
@@ -59,7 +59,7 @@ export function serveConnection(
   }
 
   const whenClosed = answerAll()
-    // The client is gone, or a transfer cannot go on: a whole reply is all that it could be told.
+    // The client is gone, or a transfer cannot continue and has no reply that would say so.
     .catch(() => socket.destroy())
     .then(() => waitForClose(socket))
     .finally(() => deadline.clear())
@@ -93,7 +93,7 @@ async function sendReply(socket: Socket, reply: Buffer): Promise<void> {
   if (!socket.write(Buffer.concat([size, reply]))) await waitForDrain(socket)
 }
 
-/** Or closed. A transfer waits often: no wait may leave its listeners behind. */
+/** Resolves at `close` too. A transfer waits often, so each wait removes its event listeners. */
 async function waitForDrain(socket: Socket): Promise<void> {
   const settled = new AbortController()
   const { signal } = settled
@@ -108,10 +108,11 @@ async function waitForClose(socket: Socket): Promise<void> {
   if (!socket.closed) await once(socket, 'close').catch(() => undefined)
 }
 
-/** Ends with the connection, in the middle of a message too, and before one that is longer than any question. */
+/** Ends with the connection, even within a message, and before a message that is longer than any question. */
 async function* readMessages(socket: Socket): AsyncGenerator<Buffer> {
   let held: Buffer = Buffer.alloc(0)
-  for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  const chunks: AsyncIterable<Buffer> = socket.iterator({ destroyOnReturn: false })
+  for await (const chunk of chunks) {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
     while (held.length >= 2) {
       const end = 2 + held.readUInt16BE(0)

@@ -1,6 +1,7 @@
-/** The listener over TCP: how many connections there may be, and their end. */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+/** The TCP listener: it limits the connections, and ends them when it stops. */
+import { createServer, type Server, type Socket } from 'node:net'
 import { originOf } from '../accounts/client-address.js'
+import { boundAddressOf } from '../platform/bound-address.js'
 import {
   type ConnectionLimiter,
   type ConnectionSlot,
@@ -23,57 +24,57 @@ export interface DnsListener {
   readonly stop: (limit: number) => Promise<void>
 }
 
-/** Of one door. */
+/** Of one listener. */
 const connectionLimits = { maxConnections: 500, maxConnectionsPerAddress: 20, maxConnectionsPerNetwork: 100 }
 
 export async function openTcpListener(
   { host, port }: Endpoint,
-  desk: Responder,
+  responder: Responder,
   log: Pick<Log, 'error'>,
 ): Promise<DnsListener> {
-  const limit = createConnectionLimiter(connectionLimits)
+  const limiter = createConnectionLimiter(connectionLimits)
   const connections = new Map<Socket, DnsConnection>()
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress } = socket
-    const place = remoteAddress === undefined ? 'full' : admitConnection(socket, remoteAddress, limit, connections)
-    if (typeof place === 'string' || remoteAddress === undefined) {
+    const slot = remoteAddress === undefined ? 'full' : admitConnection(socket, remoteAddress, limiter, connections)
+    if (typeof slot === 'string' || remoteAddress === undefined) {
       socket.on('error', () => undefined)
       socket.destroy()
       return
     }
-    const conversation = serveConnection(socket, parseIpAddress(remoteAddress)?.toString() ?? remoteAddress, desk)
-    connections.set(socket, conversation)
-    void conversation.whenClosed.then(() => {
+    const connection = serveConnection(socket, parseIpAddress(remoteAddress)?.toString() ?? remoteAddress, responder)
+    connections.set(socket, connection)
+    void connection.whenClosed.then(() => {
       connections.delete(socket)
-      place.release()
+      slot.release()
     })
   })
   await bindServer(server, { host, port })
-  // Such as a system without file descriptors: the next connection may find some.
+  // For example no free file descriptor: the next connection may find one.
   server.on('error', (error) => log.error({ err: error }, 'a listener of the service zone has a fault'))
-  const { address, port: given } = server.address() as AddressInfo // bound to a port, never to a path
+  const { address, port: boundPort } = boundAddressOf(server)
   return {
-    endpoint: { host: address, port: given },
-    stop: async (patience) => {
+    endpoint: { host: address, port: boundPort },
+    stop: async (limit) => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       for (const { finish } of connections.values()) finish()
       const timer = setTimeout(() => {
         for (const socket of connections.keys()) socket.destroy()
-      }, patience)
+      }, limit)
       await Promise.all([closed, ...[...connections.values()].map(({ whenClosed }) => whenClosed)])
       clearTimeout(timer)
     },
   }
 }
 
-/** A place for it. Where there is none, a connection without a question under way gives way. */
+/** Takes a slot. When none is free, a connection that is not being answered may be closed for it. */
 function admitConnection(
   socket: Socket,
   address: string,
-  limit: ConnectionLimiter,
+  limiter: ConnectionLimiter,
   open: ReadonlyMap<Socket, DnsConnection>,
 ): ConnectionSlot | ReachedLimit {
-  return limit.acquire(originOf(address), {
+  return limiter.acquire(originOf(address), {
     state: () => open.get(socket)?.status() ?? null,
     evict: () => socket.destroy(),
   })

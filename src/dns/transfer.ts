@@ -1,10 +1,10 @@
 /**
- * The whole zone as a series of messages: AXFR (RFC 5936), over TCP to secondaries alone. Pure, over the zone.
+ * The complete zone as a series of messages: AXFR (RFC 5936), over TCP to secondaries only. Pure, over the zone.
  *
- * The zone is read page by page while it is sent, and what changes meanwhile would leave the secondary with
- * something that never was: then the transfer breaks off, and the secondary begins anew. An incremental
- * transfer (IXFR) is answered with the whole zone too, or with the SOA record alone to whoever has this
- * serial already (RFC 1995 section 2).
+ * The zone is read page by page while it is sent. If it changes meanwhile, the secondary would get a zone that
+ * never existed: the transfer breaks off, and the secondary starts again. An incremental transfer (IXFR) is
+ * answered with the complete zone too, or with the SOA record only if the secondary has this serial already
+ * (RFC 1995 section 2).
  */
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { ZoneRecord } from '../domains/zone/zone-records.js'
@@ -12,7 +12,7 @@ import { recordTypes, responseCodes } from '../platform/dns/codes.js'
 import type { Query } from './query.js'
 import { encodeRecord } from './reply.js'
 
-/** The zone has changed during its transfer. */
+/** The zone changed during its transfer. */
 export class TransferOutdated extends Error {
   override name = 'TransferOutdated'
 }
@@ -52,7 +52,7 @@ function* iterateRecords(zone: ServiceZone, soa: ReturnType<ServiceZone['readSoa
   yield soa
 }
 
-/** In the arithmetic of serials (RFC 1982). */
+/** By serial number arithmetic (RFC 1982). */
 function isOlderSerial(theirs: number, ours: number): boolean {
   return ((ours - theirs) | 0) > 0
 }

@@ -1,8 +1,8 @@
 /**
- * The listener over UDP: one datagram in, at most one out.
+ * The UDP listener: one datagram in, at most one out.
  *
- * Known limit: a reply leaves from the address that the system chooses; who listens on "0.0.0.0" at a machine with
- * several addresses may answer from another than was asked, and is not believed.
+ * Known limit: a reply leaves from the address that the system chooses. On a machine with several addresses,
+ * a listener on "0.0.0.0" may answer from another address than was asked, and clients ignore such a reply.
  */
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram'
 import { isIPv6 } from 'node:net'
@@ -10,10 +10,10 @@ import type { Log } from '../platform/log.js'
 import type { Responder } from './responder.js'
 import type { DnsListener, Endpoint } from './tcp-listener.js'
 
-/** Octets that wait while the thread is busy with something else. */
+/** Octets that the system holds while the thread is busy. */
 const RECEIVE_BUFFER_SIZE = 1_048_576
 
-/** Only addresses come here; node would ask DNS for them otherwise. */
+/** Node.js would look up even addresses in DNS; nothing but addresses comes here. */
 const lookup: SocketOptions['lookup'] = (address, _options, done) => done(null, address, isIPv6(address) ? 6 : 4)
 
 export async function openUdpListener(
@@ -32,12 +32,12 @@ export async function openUdpListener(
   socket.on('error', (error) => log.error({ err: error }, 'a socket of the service zone has a fault'))
   socket.on('message', (message: Buffer, { address, port: from }: RemoteInfo) => {
     const reply = respondOverUdp(message, address)
-    // Port 0 and a network that is gone: nobody waits for an answer there.
+    // Port 0 cannot be answered. A send that fails needs no handling: the client asks again.
     if (reply !== null && from !== 0) socket.send(reply, from, address, () => undefined)
   })
-  const { address, port: given } = socket.address()
+  const { address, port: boundPort } = socket.address()
   return {
-    endpoint: { host: address, port: given },
+    endpoint: { host: address, port: boundPort },
     stop: () => new Promise((resolve) => socket.close(() => resolve())),
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The authoritative server for the service zone: one NS delegation to it replaces all hand work.
+ * The authoritative server for the service zone: one NS delegation to it replaces records by hand.
  *
- * Each place is opened over TCP and UDP at one port. Secondaries that are listed are told of changes.
+ * Each endpoint is opened over TCP and UDP at one port. The configured secondaries are notified of changes.
  */
 import type { Clock } from '../platform/clock.js'
 import type { DnsServer } from '../platform/dns/transport.js'
@@ -12,9 +12,9 @@ import { createResponseRateLimiter, defaultResponseRate } from './response-rate-
 import { type DnsListener, type Endpoint, openTcpListener } from './tcp-listener.js'
 import { openUdpListener } from './udp-listener.js'
 
-export interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
+interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
   readonly listen: readonly Endpoint[]
-  /** Servers that are told when the zone has changed. */
+  /** Servers that get a NOTIFY when the zone has changed. */
   readonly notify: readonly DnsServer[]
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn'>
@@ -27,17 +27,17 @@ export interface ZoneListener {
   readonly stop: (limit: number) => Promise<void>
 }
 
-/** Rejects, with nothing left open, when one of the places cannot be bound. */
+/** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
 export async function startZoneListener(deps: ZoneListenerDeps): Promise<ZoneListener> {
   const responder = createResponder({ ...deps, rateLimiter: createResponseRateLimiter(defaultResponseRate) })
   const listeners: DnsListener[] = []
   const stop = async (limit: number): Promise<void> => {
-    await Promise.all(listeners.splice(0).map((door) => door.stop(limit)))
+    await Promise.all(listeners.splice(0).map((listener) => listener.stop(limit)))
   }
   const endpoints: Endpoint[] = []
   try {
-    for (const place of deps.listen) {
-      const pair = await openListenerPair(place, responder, deps.log)
+    for (const endpoint of deps.listen) {
+      const pair = await openListenerPair(endpoint, responder, deps.log)
       listeners.push(...pair)
       endpoints.push(pair[0].endpoint)
     }
@@ -55,21 +55,21 @@ export async function startZoneListener(deps: ZoneListenerDeps): Promise<ZoneLis
   }
 }
 
-/** A port that is free for TCP may be taken for UDP: where any will do, another is tried. */
+/** A port that is free for TCP may be taken for UDP: if port 0 is configured, another is tried. */
 const MAX_PORT_TRIES = 10
 
 async function openListenerPair(
-  place: Endpoint,
-  desk: Responder,
+  endpoint: Endpoint,
+  responder: Responder,
   log: ZoneListenerDeps['log'],
 ): Promise<[DnsListener, DnsListener]> {
   for (let count = 1; ; count += 1) {
-    const tcp = await openTcpListener(place, desk, log)
+    const tcp = await openTcpListener(endpoint, responder, log)
     try {
-      return [tcp, await openUdpListener(tcp.endpoint, desk, log)]
+      return [tcp, await openUdpListener(tcp.endpoint, responder, log)]
     } catch (error) {
       await tcp.stop(0)
-      if (place.port !== 0 || count === MAX_PORT_TRIES) throw error
+      if (endpoint.port !== 0 || count === MAX_PORT_TRIES) throw error
     }
   }
 }

@@ -1,15 +1,13 @@
 /**
- * Changes what a domain takes in and what its mail is tracked for where a message does not
- * say, with the word in the audit log, in one commit.
+ * Changes a domain's settings in one commit with the audit entry: receiving, blocked addresses, default tracking.
  *
- * Taking mail in is turned on for a verified domain alone. All is
- * changed by difference: of two changes at once each does what it meant, and nothing else.
+ * Receiving can be turned on for a verified domain only. Only differences are written, so that of two concurrent
+ * changes each takes effect.
  */
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Read } from '../storage/prepared.js'
-import type { Flag } from '../storage/tables/tables.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
+import type { Flag } from '../storage/tables/columns.js'
 import { type DomainFlags, type SendingDomain, setDomainFlags } from './sending-domains.js'
 import {
   blockAddresses,
@@ -27,15 +25,15 @@ export interface DomainChange {
   readonly unblock?: readonly string[]
 }
 
-/** Addresses that an entry of the audit log names; a longer list is counted. */
+/** Addresses that an audit entry lists; of a longer list it has the number. */
 const MAX_LISTED = 20
 
 /**
- * Throws a Refusal: `domain-not-verified`, or `invalid-parameter` for too many blocked
- * addresses. Rejects with `Missed` where the domain is gone.
+ * Rejects with a Refusal `domain-not-verified`, or `invalid-parameter` for too many blocked addresses; with `WriteConflict` if
+ * the domain is gone.
  */
 export async function changeDomain(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   row: SendingDomain,
   change: DomainChange,
   { actor, now }: { readonly actor: Actor; readonly now: number },
@@ -65,10 +63,10 @@ export async function changeDomain(
   ])
 }
 
-/** Null: it stays. */
+/** Null: unchanged. */
 function diffFlags(row: SendingDomain, { inbound, trackOpens, trackClicks }: DomainChange): DomainFlags {
-  const diffFlag = (now: Flag, wanted: boolean | undefined): Flag | null => {
-    const flag = wanted === undefined ? now : wanted ? 1 : 0
+  const diffFlag = (now: Flag, requested: boolean | undefined): Flag | null => {
+    const flag = requested === undefined ? now : requested ? 1 : 0
     return flag === now ? null : flag
   }
   return {
@@ -83,5 +81,5 @@ function listOrCount(keys: readonly string[]): readonly string[] | number {
 }
 
 function buildNotVerifiedRefusal(domain: string): Refusal {
-  return new Refusal('domain-not-verified', `${domain} is not verified: it cannot take mail in yet`, { domain })
+  return new Refusal('domain-not-verified', `${domain} is not verified: it cannot receive mail yet`, { domain })
 }

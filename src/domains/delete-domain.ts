@@ -1,8 +1,8 @@
 /**
- * Takes a sending domain away, with its keys and its blocked addresses: from the commit on nothing more is sent from it.
+ * Deletes a sending domain with its keys and blocked addresses: after the commit nothing is sent from it.
  *
- * What waits to be sent from it fails at its next attempt (`ready-message.ts`). Whoever
- * deletes lets `failDomain` walk the queue after it, so that it is known sooner.
+ * Queued mail from it fails at its next attempt (`delivery/attempt/ready-message`). The caller starts `failDomain`,
+ * which walks the queue, so that it fails sooner.
  */
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import type { Commit } from '../storage/writer/write.js'
@@ -10,7 +10,7 @@ import { deleteDkimKeys } from './dkim/signing-keys.js'
 import { deleteDomain, type SendingDomain } from './sending-domains.js'
 import { unblockAllAddresses } from './verification/blocked-addresses.js'
 
-/** Rejects with `Missed` where the domain was gone already. */
+/** Rejects with `WriteConflict` if the domain is gone already. */
 export async function deleteSendingDomain(
   { commit }: { readonly commit: Commit },
   row: SendingDomain,

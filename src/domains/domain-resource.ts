@@ -1,12 +1,13 @@
-/** A sending domain as answers show it: the interface's form, for the command line and the API. */
+/** A sending domain in the form of the interface, for the command line and the API. */
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
+import type { RecordState, Selector } from '../storage/tables/domain-tables.js'
 import { findIdleSelector } from './dkim/rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
 import type { SendingDomain } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
-import { GRACE_PERIOD, parseRecordStates, type RecordState } from './verification/check-outcome.js'
-import { type DnsRecord, dnsRecordsOf, type Selector } from './verification/dns-records.js'
+import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
+import { type DnsRecord, dnsRecordsOf } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 
 export interface DomainResource {
@@ -39,7 +40,7 @@ interface SuggestedRecord<Type> {
   readonly status: RecordState
 }
 
-/** A key as the TXT record that could stand in the place of its CNAME. */
+/** A key as the TXT record that could replace its CNAME. */
 export interface DkimKeyResource {
   readonly selector: string
   readonly name: string
@@ -47,7 +48,7 @@ export interface DkimKeyResource {
   readonly signing: boolean
 }
 
-/** A change to the other key that is under way. */
+/** A rotation to the other key that is under way. */
 export interface RotationResource {
   readonly selector: Selector
   /** `retiring`: its old key is still needed. `publishing`: its key is not seen in DNS yet, or not for long enough. */
@@ -55,18 +56,18 @@ export interface RotationResource {
   readonly asked_at: string
 }
 
-/** What is shown of one domain alone, beyond what a list shows. */
+/** What the record of one domain shows beyond its entry in a list. */
 export interface DomainDetails extends DomainResource {
-  /** Needed only to take mail in. */
+  /** Needed only to receive mail. */
   readonly mx_record: SuggestedRecord<'MX'> & { readonly priority: 10 }
-  /** Needed by nothing here; receivers ask for one. */
+  /** Not needed by Posthorn; receivers expect one. */
   readonly dmarc_record: SuggestedRecord<'TXT'>
   readonly dkim_keys: readonly DkimKeyResource[]
   readonly tracking: { readonly open: boolean; readonly click: boolean }
   readonly blocked_addresses: readonly string[]
   readonly rotation: RotationResource | null
   readonly checked_at: string | null
-  /** Not null: DNS does not show the records any more, and then nothing is sent from it any more. */
+  /** When sending stops because DNS does not show the records any more; null: they are valid. */
   readonly fails_at: string | null
 }
 

@@ -1,11 +1,11 @@
 /**
- * A new sending domain: who may claim it, and the claim with its two DKIM keys as writes
- * of one commit.
+ * A new sending domain: whether a workspace may claim it, and the writes of the claim with its two DKIM keys.
  */
 import { type DomainName, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
+import { toJson } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
 import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim/key.js'
 import {
@@ -21,16 +21,16 @@ import { domainByName, insertDomain, type SendingDomain, verifiedByName } from '
 /** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
 const MAX_DOMAIN_LENGTH = 195
 
-/** As much as one label: the rest of its name in the zone must find room too. */
+/** The length of one label, so that the full name fits into the zone. */
 const MAX_SELECTOR_LENGTH = 63
 
-/** Nobody has published its records before. */
+/** Records are not published sooner. */
 const FIRST_CHECK_DELAY = 3_600_000
 
 export interface DomainRequest {
   readonly workspaceId: string
   readonly domain: DomainName
-  /** Verified by the operator's word, without DNS. */
+  /** Verified by the operator's decision, without DNS. */
   readonly forced: boolean
   readonly inbound: boolean
   readonly now: number
@@ -41,37 +41,37 @@ export interface NewDomain {
   readonly writes: Write[]
 }
 
-/** Throws a Refusal as `refuseClaim` does. */
-export async function buildDomain(read: Read, wanted: DomainRequest): Promise<NewDomain> {
-  const { workspaceId, domain, now } = wanted
-  requireClaimable(read, wanted)
+/** Throws a Refusal as `requireClaimable` does. */
+export async function buildDomain(read: Read, request: DomainRequest): Promise<NewDomain> {
+  const { workspaceId, domain, now } = request
+  requireClaimable(read, request)
   const pairs = await Promise.all(selectors.map(() => generateDkimKey()))
   const row: SendingDomain = {
     id: uuidv7(now),
     workspace_id: workspaceId,
     domain,
-    status: wanted.forced ? 'verified' : 'pending',
-    forced: wanted.forced ? 1 : 0,
-    inbound: wanted.inbound ? 1 : 0,
+    status: request.forced ? 'verified' : 'pending',
+    forced: request.forced ? 1 : 0,
+    inbound: request.inbound ? 1 : 0,
     track_opens: 0,
     track_clicks: 0,
     created_at: now,
-    verified_at: wanted.forced ? now : null,
-    record_states: '{}',
+    verified_at: request.forced ? now : null,
+    record_states: toJson({}),
     checked_at: null,
-    next_check_at: wanted.forced ? null : now + FIRST_CHECK_DELAY,
-    unproved_since: wanted.forced ? null : now,
+    next_check_at: request.forced ? null : now + FIRST_CHECK_DELAY,
+    unproved_since: request.forced ? null : now,
     rotation_asked_at: null,
   }
-  const keys = selectors.map((selector, place) =>
-    insertDkimKey(toKeyRow({ workspaceId, domain, selector, now }, pairs[place], place === 0)),
+  const keys = selectors.map((selector, index) =>
+    insertDkimKey(toKeyRow({ workspaceId, domain, selector, now }, pairs[index], index === 0)),
   )
   return { row, writes: [insertDomain(row), ...keys] }
 }
 
 /**
- * Throws a Refusal: `conflict` where the workspace has it already, `domain-taken` where
- * another has it verified, `invalid-parameter` where it is too long.
+ * Throws a Refusal: `conflict` if the workspace has it already, `domain-taken` if another has it verified,
+ * `invalid-parameter` if it is too long.
  */
 export function requireClaimable(
   read: Read,
@@ -84,7 +84,7 @@ export function requireClaimable(
   requireNotTaken(read, workspaceId, domain)
 }
 
-/** The return paths in the domain's mail host must fit into an address. */
+/** Return paths at the domain's mail host must fit into an address. */
 function requireDomainLength(domain: DomainName): void {
   if (domain.length <= MAX_DOMAIN_LENGTH) return
   throw new Refusal(
@@ -97,7 +97,7 @@ function requireDomainLength(domain: DomainName): void {
   )
 }
 
-/** Throws a Refusal `domain-taken` where another workspace has the domain verified. */
+/** Throws a Refusal `domain-taken` if another workspace has the domain verified. */
 export function requireNotTaken(read: Read, workspaceId: string, domain: DomainName): void {
   if (verifiedByName(read, { domain }).some((other) => other.workspace_id !== workspaceId)) {
     throw new Refusal('domain-taken', `another workspace has verified ${domain}`, { value: domain })
@@ -111,7 +111,7 @@ export interface DkimKeySlot {
   readonly now: number
 }
 
-/** An existing key takes the selector's place, and signs from now on. */
+/** Imports a key under the selector; it signs from now on. */
 export function installImportedKey(place: DkimKeySlot, pem: string): Write[] {
   const { selector } = place
   const isName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(selector)
@@ -141,8 +141,8 @@ function toKeyRow(place: DkimKeySlot, pair: DkimKeyPair | undefined, signing: bo
 }
 
 /**
- * A new key under this selector, in the place of the one with the id `old`; it is to sign from
- * `usableAt` on. Misses when that one is gone, or signs.
+ * Replaces the key with the id `old` by a new one under this selector, which may sign from `usableAt` on. Misses if the
+ * old key is gone, or signs.
  */
 export async function replaceIdleKey(place: DkimKeySlot, old: string | null, usableAt: number): Promise<Write[]> {
   const row = { ...toKeyRow(place, await generateDkimKey(), false), usable_at: usableAt }
@@ -150,7 +150,7 @@ export async function replaceIdleKey(place: DkimKeySlot, old: string | null, usa
   return [...(old === null ? [] : [deleteIdleKey({ workspaceId, id: old })]), insertDkimKey(row)]
 }
 
-/** Another than those of sending domains: `mail_from` may lie in one of them. */
+/** Differs from those of sending domains, because `mail_from` may be in one of them. */
 const SERVICE_SELECTOR = 'service'
 
 /** The service's own key, for the domain of `service.mail_from`. */

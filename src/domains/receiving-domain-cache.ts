@@ -1,10 +1,9 @@
 /**
- * "Who receives mail for this domain?", answered from memory, for every address that a
- * stranger asks about.
+ * Which workspace receives mail for a domain, from memory, for every recipient that a remote client names.
  *
- * Holds what was read until it is told to forget it. Names that are not ours are remembered
- * too, apart from those that are: strangers choose them, and must not push ours out.
- * Limits: a weight of 200,000, of which a domain has 20 and each blocked address 1; 10,000 names of others.
+ * Entries stay until they are dropped. Names of other domains are cached separately from ours, because remote clients
+ * choose them and must not evict ours.
+ * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
  */
 
 import type { DomainName } from '../mail/address.js'
@@ -24,14 +23,14 @@ const defaultLimits: ReceivingCacheLimits = { maxWeight: 200_000, maxForeignName
 
 export interface ReceivingDomain {
   readonly workspaceId: string
-  /** Whether it takes mail at all. */
+  /** Whether the domain receives mail. */
   readonly inbound: boolean
-  /** Keys of local parts (`localPartKey`) to which it takes none. */
+  /** Keys of blocked local parts (`localPartKey`). */
   readonly blocked: ReadonlySet<string>
 }
 
 export interface ReceivingDomainCache {
-  /** The domain where some workspace has it verified, else undefined. */
+  /** The domain if a workspace has it verified, else undefined. */
   readonly find: (domain: DomainName) => ReceivingDomain | undefined
   readonly forget: (domain: string) => void
   readonly drop: () => void

@@ -1,11 +1,9 @@
 /**
- * Which names may become sending domains: fully qualified ones, and none of the service's
- * own, whose mail nobody but the service may send.
+ * Which names may become sending domains: fully qualified ones that are not the service's own.
  *
- * A public suffix (`co.uk`, `github.io`) belongs to those who register names below it, and a
- * name that is reserved (RFC 2606, RFC 6761, RFC 7686, RFC 9476) never comes to be in DNS:
- * better told at once than after days of waiting for records. What closed networks use stays
- * allowed: `.test`, `.local`, `.internal`, and names below `home.arpa`.
+ * Public suffixes (`co.uk`, `github.io`) are refused, since they belong to all registrants below them. Reserved names
+ * (RFC 2606, RFC 6761, RFC 7686, RFC 9476) are refused at once, since they never exist in DNS. Names of closed networks
+ * are allowed: `.test`, `.local`, `.internal`, and names below `home.arpa`.
  *
  * Known limit: the list of public suffixes is as old as the installed package.
  */
@@ -27,7 +25,7 @@ export function parseRegistrableName(text: string, { hostname, zone }: ServiceNa
   if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {
     throw buildRefusal(text, 'any domain but those of the service itself')
   }
-  if (isReserved(name)) throw buildRefusal(text, 'any name that is not reserved: this one never comes to be in DNS')
+  if (isReserved(name)) throw buildRefusal(text, 'any name that is not reserved: this one never exists in DNS')
   if (isPublicSuffix(name)) throw buildRefusal(text, 'a domain below a public suffix, not the suffix itself')
   return name
 }

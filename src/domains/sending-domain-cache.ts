@@ -1,10 +1,11 @@
 /**
- * "May this workspace send from this domain?", answered from memory.
+ * Whether a workspace may send from a domain, from memory.
  *
- * Holds what was read until it is told to forget it: one domain that we change ourselves,
- * or all of them, when somebody else may have changed any.
+ * Entries stay until they are dropped: one domain when this process changes it, all of them when another process may
+ * have changed any.
  * Limit: 10,000 answers.
  */
+import type { DomainName } from '../mail/address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import { domainByName, type SendingDomain } from './sending-domains.js'
@@ -12,9 +13,9 @@ import { domainByName, type SendingDomain } from './sending-domains.js'
 const MAX_DOMAINS = 10_000
 
 export interface SendingDomainCache {
-  /** The domain where the workspace has it verified, else undefined. */
-  readonly findVerified: (workspaceId: string, domain: string) => SendingDomain | undefined
-  readonly forget: (workspaceId: string, domain: string) => void
+  /** The domain if the workspace has it verified, else undefined. */
+  readonly findVerified: (workspaceId: string, domain: DomainName) => SendingDomain | undefined
+  readonly forget: (workspaceId: string, domain: DomainName) => void
   readonly drop: () => void
 }
 
@@ -37,6 +38,6 @@ export function createSendingDomainCache({ read }: { readonly read: Read }): Sen
   }
 }
 
-function cacheKeyOf(workspaceId: string, domain: string): string {
+function cacheKeyOf(workspaceId: string, domain: DomainName): string {
   return `${workspaceId} ${domain}`
 }

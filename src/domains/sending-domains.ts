@@ -4,14 +4,15 @@
  *   pending -> verified | failed,  failed -> verified,  verified -> failed (after grace)
  *   (when, is decided in `check-outcome.ts`)
  *
- * A domain may be claimed by several workspaces but verified by one alone: an
- * unverified claim blocks nobody (unique index `domains_verified_once`).
+ * Several workspaces may claim a domain, but only one has it verified (unique index `domains_verified_once`), so an
+ * unverified claim does not block others.
  */
 import { type Selectable, sql } from 'kysely'
 import { type DomainName, parseDomainName, tryParseDomainName } from '../mail/address.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
-import { seekOffset } from '../storage/stepped-walk.js'
-import type { Flag, Tables } from '../storage/tables/tables.js'
+import { type CreationPage, isAfterPlace, slicesByCreation } from '../storage/paging.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
+import type { Flag } from '../storage/tables/columns.js'
+import type { Tables } from '../storage/tables/tables.js'
 
 const MAIL_LABEL = 'posthorn.'
 
@@ -37,8 +38,8 @@ export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
   }),
 )
 
-/** Verified by the operator's word: for closed networks, where DNS cannot tell. */
-export const forceVerified = prepareWrite<{ workspaceId: string; domain: string; at: number }>(
+/** Verified by the operator's decision, for closed networks without DNS. */
+export const forceVerified = prepareWrite<{ workspaceId: string; domain: DomainName; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
@@ -54,7 +55,7 @@ export interface DomainFlags {
   readonly track_clicks: Flag | null
 }
 
-/** What is null stays as it is. Misses when the workspace has no such domain any more. */
+/** Null: unchanged. Misses if the workspace does not have the domain any more. */
 export const setDomainFlags = prepareWrite<DomainFlags & { workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -69,7 +70,7 @@ export const setDomainFlags = prepareWrite<DomainFlags & { workspaceId: string; 
   1,
 )
 
-/** Misses when the workspace has no such domain any more. */
+/** Misses if the workspace does not have the domain any more. */
 export const deleteDomain = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db.deleteFrom('domains').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
@@ -80,7 +81,7 @@ export const domainById = prepareRead<{ workspaceId: string; id: string }>()(({ 
   db.selectFrom('domains').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-export const domainByName = prepareRead<{ workspaceId: string; domain: string }>()(({ db, slot }) =>
+export const domainByName = prepareRead<{ workspaceId: string; domain: DomainName }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .selectAll()
@@ -99,56 +100,32 @@ function selectDomains<Values extends { workspaceId: string }>({ db, slot }: Sta
 
 export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => selectDomains(builder))
 
-type DomainCursor = Pick<SendingDomain, 'created_at' | 'id'>
-
-const skipDomains = prepareRead<{ workspaceId: string; skip: number } & DomainCursor>()(({ db, slot }) =>
-  db
-    .selectFrom('domains')
-    .select(['created_at', 'id'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('created_at'), slot('id'))))
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(1)
-    .offset(slot('skip')),
+const domainsAfter = prepareRead<CreationPage>()((builder) =>
+  selectDomains(builder).where(isAfterPlace(builder)).limit(builder.slot('limit')),
 )
 
-const domainsAfter = prepareRead<{ workspaceId: string; limit: number } & DomainCursor>()((builder) =>
-  selectDomains(builder)
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
-    .limit(builder.slot('limit')),
-)
+/** In the same order. */
+export const listDomains = slicesByCreation('domains', domainsAfter)
 
-/** Some of them, in the same order. */
-export async function listDomains(
-  read: Read,
-  workspaceId: string,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
-): Promise<readonly SendingDomain[]> {
-  const skipRows = (place: DomainCursor, skip: number) => skipDomains(read, { workspaceId, ...place, skip })[0]
-  const place = await seekOffset<DomainCursor>({ created_at: -1, id: '' }, offset, skipRows)
-  return place === null ? [] : domainsAfter(read, { workspaceId, ...place, limit })
-}
-
-/** In whichever workspace: whose it is, and whether another's verification would collide. */
-export const verifiedByName = prepareRead<{ domain: string }>()(({ db, slot }) =>
+/** The verified domain of any workspace: whose it is, and whether another verification would conflict. */
+export const verifiedByName = prepareRead<{ domain: DomainName }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .select(['id', 'workspace_id', 'inbound'])
     .where('domain', '=', slot('domain'))
-    // A literal, so that the partial index serves.
+    // A literal, so that SQLite uses the partial index.
     .where('status', '=', sql.lit('verified' as const)),
 )
 
 /**
- * The host in the domain whose name is a CNAME into the service zone: return paths and
- * tracking links lie there, so that SPF aligns with the From domain.
+ * The domain's mail host, a CNAME into the service zone. Return paths and tracking links use it, so that SPF aligns
+ * with the From domain.
  */
 export function mailHostOf(domain: string): DomainName {
   return parseDomainName(`${MAIL_LABEL}${domain}`)
 }
 
-/** The domain whose mail host this would be; null: no mail host has such a name. */
+/** The domain whose mail host this would be; null: not the name of a mail host. */
 export function domainOfMailHost(host: DomainName): DomainName | null {
   return host.startsWith(MAIL_LABEL) ? tryParseDomainName(host.slice(MAIL_LABEL.length)) : null
 }

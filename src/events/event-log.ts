@@ -6,27 +6,15 @@
  */
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
+import { type Json, type JsonObject, toJson } from '../storage/tables/columns.js'
+import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
 
-export type EventType =
-  | 'email.queued'
-  | 'email.sent'
-  | 'email.delivered'
-  | 'email.deferred'
-  | 'email.bounced'
-  | 'email.failed'
-  | 'email.complained'
-  | 'email.unsubscribed'
-  | 'email.received'
-  | 'domain.verified'
-  | 'domain.failed'
-
-/**
- * What only our own rooms read: never shown to a subscriber. `domain.broken`: DNS does not show
- * what it did, a warning while mail still goes out.
- */
-export const internalEventTypes = ['invitation.created', 'domain.broken'] as const
-export type InternalEventType = (typeof internalEventTypes)[number]
+/** See `InternalEventType`. */
+export const internalEventTypes = [
+  'invitation.created',
+  'domain.broken',
+] as const satisfies readonly InternalEventType[]
 
 export interface Event {
   readonly workspaceId: string
@@ -34,17 +22,17 @@ export interface Event {
   readonly emailId: string | null
   readonly recipient: string | null
   readonly at: number
-  readonly data: Readonly<Record<string, unknown>>
+  readonly data: JsonObject
 }
 
 interface EventRow {
   id: string
   workspaceId: string
-  type: string
+  type: EventType | InternalEventType
   emailId: string | null
   recipient: string | null
   at: number
-  data: string
+  data: Json<JsonObject>
 }
 
 const insert = prepareWrite<EventRow>(({ db, slot }) =>
@@ -60,13 +48,13 @@ const insert = prepareWrite<EventRow>(({ db, slot }) =>
 )
 
 export function recordEvent({ workspaceId, type, emailId, recipient, at, data }: Event): Write {
-  return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: JSON.stringify(data) })
+  return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: toJson(data) })
 }
 
 interface FirstEventKey {
   readonly workspaceId: string
   readonly emailId: string
-  readonly type: string
+  readonly type: EventType | InternalEventType
   readonly recipient: string
   /** Epoch milliseconds. */
   readonly since: number
@@ -106,7 +94,7 @@ export type RecipientEvent = Event & { readonly emailId: string; readonly recipi
 export function recordFirstEvent(event: RecipientEvent, since: number): Write {
   const { workspaceId, type, emailId, recipient, at, data } = event
   const id = `evt_${uuidv7(at)}`
-  return insertFirst({ id, workspaceId, type, emailId, recipient, at, since, data: JSON.stringify(data) })
+  return insertFirst({ id, workspaceId, type, emailId, recipient, at, since, data: toJson(data) })
 }
 
 const firstSimilar = prepareRead<FirstEventKey>()((builder) => selectSimilar(builder).limit(1))

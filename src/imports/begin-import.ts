@@ -1,17 +1,12 @@
 /** An import becomes ours: its file, then its record, on disk before the request is answered. */
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
-import type { Read } from '../storage/prepared.js'
-import { tryCommit } from '../storage/writer/try-commit.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
+import { toJson } from '../storage/tables/columns.js'
+import type { ImportOptions } from '../storage/tables/content-tables.js'
+import { tryCommit } from '../storage/writer/write.js'
 import { type ImportRef, removeImportFile, storeImportFile } from './import-file.js'
-import type { ImportOptions } from './import-options.js'
 import { countPendingImports, insertImport, MAX_PENDING_IMPORTS } from './import-records.js'
-
-export interface BeginDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 export interface RequestedImport {
   readonly workspaceId: string
@@ -22,13 +17,13 @@ export interface RequestedImport {
 }
 
 /** Rejects with a Refusal: rate-limited, bad-credentials. */
-export async function beginImport(deps: BeginDeps, wanted: RequestedImport, now: number): Promise<ImportRef> {
+export async function beginImport(deps: Store, wanted: RequestedImport, now: number): Promise<ImportRef> {
   const { read, commit } = deps
   const { workspaceId, options, file, total } = wanted
   const countPending = (): number => countPendingImports(read, { workspaceId })[0]?.count ?? 0
   if (countPending() >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
   const place = { id: uuidv7(now), workspaceId }
-  const record = { ...place, workspace_id: workspaceId, kind: options.kind, options: JSON.stringify(options) }
+  const record = { ...place, workspace_id: workspaceId, kind: options.kind, options: toJson(options) }
   try {
     await storeImportFile(commit, place, file)
     const begun = commit([insertImport({ ...record, total, created_at: now, most: MAX_PENDING_IMPORTS })])

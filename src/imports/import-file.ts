@@ -2,17 +2,14 @@
  * The file of an import, in pieces in the database: there before the request is answered, gone
  * when the import is over. What a request that was cut off has left, the next start removes.
  */
+
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
 
 export interface ImportRef {
   readonly id: string
   readonly workspaceId: string
-}
-
-interface ImportFileDeps {
-  readonly read: Read
-  readonly commit: Commit
 }
 
 /** Bytes of a piece, and pieces of one commit. */
@@ -86,7 +83,7 @@ export async function* readImportFile(read: Read, place: ImportRef): AsyncGenera
   }
 }
 
-export async function removeImportFile({ read, commit }: ImportFileDeps, place: ImportRef): Promise<void> {
+export async function removeImportFile({ read, commit }: Store, place: ImportRef): Promise<void> {
   for (;;) {
     const pieces = selectFirstPieces(read, place)
     if (pieces.length === 0) return
@@ -96,7 +93,7 @@ export async function removeImportFile({ read, commit }: ImportFileDeps, place: 
 
 /** Files of imports that are not under way. At a start, when no request is bringing one. */
 export async function removeOrphanFiles(
-  records: ImportFileDeps,
+  records: Store,
   isUnderWay: (place: ImportRef) => boolean,
   signal: AbortSignal,
 ): Promise<void> {

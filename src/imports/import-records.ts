@@ -6,8 +6,9 @@
  * The record of one that is under way is asserted in each commit of its rows (`advance`), so that
  * a row is taken in once, and none after the workspace was closed: that removes the record.
  */
+
 import { type Selectable, sql } from 'kysely'
-import type { RefusalKind } from '../mail/refusal.js'
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 
@@ -17,12 +18,6 @@ export type ImportRow = Selectable<Tables['imports']>
 export const MAX_PENDING_IMPORTS = 5
 /** A finished import is told about for so long: 30 days. */
 export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
-
-/** Why one failed: what a request would have been refused with. */
-export interface ImportError {
-  readonly kind: RefusalKind | 'internal'
-  readonly message: string
-}
 
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
@@ -44,7 +39,7 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
           sql<string>`${slot('workspace_id')}`.as('workspace_id'),
           sql<ImportRow['kind']>`${slot('kind')}`.as('kind'),
           sql.lit('processing' as const).as('status'),
-          sql<string>`${slot('options')}`.as('options'),
+          sql<ImportRow['options']>`${slot('options')}`.as('options'),
           sql<number>`cast(${slot('total')} as bigint)`.as('total'),
           sql.lit(0).as('done'),
           sql<number>`cast(${slot('created_at')} as bigint)`.as('created_at'),
@@ -56,7 +51,7 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
 type ImportRef = { id: string; workspaceId: string }
 
 /** Misses where it is over, or not where it is thought to be. */
-export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: string }>(
+export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: ImportRow['report'] }>(
   ({ db, slot }) =>
     db
       .updateTable('imports')
@@ -81,7 +76,7 @@ export const completeImport = prepareWrite<ImportRef & { at: number }>(
 )
 
 /** Misses where it is over. What is through by then stays. */
-export const failImport = prepareWrite<ImportRef & { at: number; error: string }>(
+export const failImport = prepareWrite<ImportRef & { at: number; error: ImportRow['error'] }>(
   ({ db, slot }) =>
     db
       .updateTable('imports')
@@ -115,3 +110,25 @@ export const listPendingImports = prepareRead<{ after: string; limit: number }>(
     .orderBy('id')
     .limit(slot('limit')),
 )
+
+const BATCH_SIZE = 200
+
+const selectFinishedBefore = prepareRead<{ before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('imports')
+    .select('id')
+    .where('finished_at', '<', slot('before'))
+    .orderBy('finished_at')
+    .limit(BATCH_SIZE),
+)
+
+const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('imports').where('id', '=', slot('id')),
+)
+
+/** Resolves to whether there may be more. */
+export async function removeExpiredImports({ read, commit }: Store, now: number): Promise<boolean> {
+  const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
+  if (old.length > 0) await commit(old.map(removeImport))
+  return old.length === BATCH_SIZE
+}

@@ -9,10 +9,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../mail/refusal.js'
 import type { Log } from '../platform/log.js'
-import { tryCommit } from '../storage/writer/try-commit.js'
-import { StorageFault } from '../storage/writer/write.js'
+import { toJson } from '../storage/tables/columns.js'
+import type { ImportError } from '../storage/tables/content-tables.js'
+import { StorageFault, tryCommit } from '../storage/writer/write.js'
 import { type ImportRef, removeImportFile, removeOrphanFiles } from './import-file.js'
-import { failImport, type ImportError, importById, listPendingImports } from './import-records.js'
+import { failImport, importById, listPendingImports } from './import-records.js'
 import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
 
 export interface RunnerDeps extends ImportDeps {
@@ -115,7 +116,7 @@ function toImportError(err: unknown): ImportError {
 /** Resolves to whether that is on disk. */
 async function markFailed({ commit, clock, log }: RunnerDeps, place: ImportRef, why: ImportError): Promise<boolean> {
   try {
-    await tryCommit(commit([failImport({ ...place, at: clock(), error: JSON.stringify(why) })]))
+    await tryCommit(commit([failImport({ ...place, at: clock(), error: toJson(why) })]))
     log.info({ import: place.id, workspace: place.workspaceId, why: why.message }, 'an import has failed')
     return true
   } catch (err) {

@@ -2,12 +2,13 @@
 import { recordAuditEntry } from '../accounts/audit-log.js'
 import { importContacts } from '../audiences/import-contacts.js'
 import type { Clock } from '../platform/clock.js'
-import type { ImportJournal } from '../storage/import-journal.js'
+import type { ImportJournal } from '../storage/csv-import.js'
 import type { Read } from '../storage/prepared.js'
+import { parseJson, toJson } from '../storage/tables/columns.js'
+import type { ContactImportReport, ImportOptions, SuppressionImportReport } from '../storage/tables/content-tables.js'
 import type { Commit, Write } from '../storage/writer/write.js'
-import { importSuppressions, type SuppressionReport } from '../suppressions/import-suppressions.js'
+import { importSuppressions } from '../suppressions/import-suppressions.js'
 import { readImportFile } from './import-file.js'
-import type { ImportOptions } from './import-options.js'
 import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'
 
 export interface ImportDeps {
@@ -27,7 +28,7 @@ export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortS
   const { read, commit, clock } = deps
   const { id, workspace_id: workspaceId } = row
   const place = { id, workspaceId }
-  const options = JSON.parse(row.options) as ImportOptions
+  const options = parseJson(row.options)
   const noteEnd = await importRows(deps, row, options, signal)
   if (importById(read, place)[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
   const at = clock()
@@ -45,22 +46,38 @@ async function importRows(
   const workspaceId = row.workspace_id
   const file = readImportFile(deps.read, { id: row.id, workspaceId })
   if (options.kind === 'contacts') {
-    await importContacts(deps, { ...options, workspaceId }, file, createJournal(deps, row, signal))
+    const journal = createJournal(deps, row, signal, isContactReport)
+    await importContacts(deps, { ...options, workspaceId }, file, journal)
     return () => []
   }
-  const journal = createJournal<SuppressionReport>(deps, row, signal)
+  const journal = createJournal(deps, row, signal, isSuppressionReport)
   const { refusals: _, ...counts } = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
   if (counts.added === 0) return () => []
   const act = { workspaceId, actor: options.actor, action: 'suppressions.imported', target: workspaceId } as const
   return (at) => [recordAuditEntry({ ...act, at, details: counts })]
 }
 
-function createJournal<Report>({ read }: ImportDeps, row: ImportRow, signal: AbortSignal): ImportJournal<Report> {
+type StoredReport = ContactImportReport | SuppressionImportReport
+
+function isSuppressionReport(report: StoredReport): report is SuppressionImportReport {
+  return 'provider' in report
+}
+
+function isContactReport(report: StoredReport): report is ContactImportReport {
+  return !isSuppressionReport(report)
+}
+
+function createJournal<Report extends StoredReport>(
+  { read }: ImportDeps,
+  row: ImportRow,
+  signal: AbortSignal,
+  isOfKind: (report: StoredReport) => report is Report,
+): ImportJournal<Report> {
   const place = { id: row.id, workspaceId: row.workspace_id }
   let from = row.done
   return {
-    resumeFrom: row.report === null ? null : { rows: row.done, report: JSON.parse(row.report) as Report },
-    recordProgress: (rows, report) => [advanceImport({ ...place, from, done: rows, report: JSON.stringify(report) })],
+    resumeFrom: readProgress(row, isOfKind),
+    recordProgress: (rows, report) => [advanceImport({ ...place, from, done: rows, report: toJson(report) })],
     assertMayContinue: () => {
       if (signal.aborted) throw new ImportEnded('stopped for now')
       const now = importById(read, place)[0]
@@ -68,4 +85,14 @@ function createJournal<Report>({ read }: ImportDeps, row: ImportRow, signal: Abo
       from = now.done
     },
   }
+}
+
+function readProgress<Report extends StoredReport>(
+  { id, done, report: json }: ImportRow,
+  isOfKind: (report: StoredReport) => report is Report,
+): ImportJournal<Report>['resumeFrom'] {
+  if (json === null) return null
+  const report = parseJson(json)
+  if (!isOfKind(report)) throw new Error(`the report of import ${id} is of another kind`)
+  return { rows: done, report }
 }

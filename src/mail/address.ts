@@ -73,6 +73,11 @@ export function domainOf(address: Address): DomainName {
   return address.slice(address.lastIndexOf('@') + 1) as DomainName
 }
 
+/** Lower case is how addresses are compared: no real mail system distinguishes mailboxes by case alone. */
+export function toLowerCaseAddress(address: Address): Address {
+  return address.toLowerCase() as Address
+}
+
 export function localPartOf(address: Address): string {
   return address.slice(0, address.lastIndexOf('@'))
 }

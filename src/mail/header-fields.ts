@@ -59,6 +59,16 @@ export function scanHeader(raw: Buffer): Header {
   }
 }
 
+/** As `scanHeader`; a header that exceeds its limit has no fields. */
+export function scanHeaderOrEmpty(raw: Buffer): Header {
+  try {
+    return scanHeader(raw)
+  } catch (error) {
+    if (error instanceof Refusal) return { fields: [], end: 0, bodyStart: 0 }
+    throw error
+  }
+}
+
 /** The value with its folding undone, without blanks around it. UTF-8; Latin-1 where it is none. */
 export function readFieldValue(raw: Buffer, field: HeaderField): string {
   const bytes = raw.subarray(field.colon + 1, field.end)

@@ -12,7 +12,6 @@ import addressparser from 'nodemailer/lib/addressparser'
 import { type Address, tryParseAddress } from './address.js'
 import { decodeHeaderText } from './header-text.js'
 import { Refusal } from './refusal.js'
-import { parseSimpleMailbox } from './simple-mailbox.js'
 
 export interface Mailbox {
   /** Null: not an address. */
@@ -99,4 +98,20 @@ function findClosing(value: string, from: number, closing: string, forbidden: st
 
 function buildTooLongRefusal(): Refusal {
   return new Refusal('malformed-message', `an address field is longer than ${MAX_LIST_LENGTH} characters`)
+}
+
+/**
+ * The forms that nearly every address field has: `user@host.example`, `<user@host.example>` and
+ * `Some Name <user@host.example>`, in plain ASCII without quotes, comments or encoded words. They skip
+ * the parser.
+ */
+const simpleForm =
+  /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
+
+/** Null: another form. What it returns is what `parseMailboxList` returns. */
+export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
+  if (value.length > 320) return null
+  const [, name = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
+  const address = tryParseAddress(inBrackets ?? alone)
+  return address === null ? null : { address, name }
 }

@@ -4,6 +4,8 @@
  */
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
+import { parseJson } from '../storage/tables/columns.js'
+import type { Tag } from '../storage/tables/email-tables.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { attemptsOfEmail } from './queue/attempts.js'
 import { entryById } from './queue/queue.js'
@@ -41,11 +43,6 @@ export interface RecipientDetails {
   readonly held: boolean
   readonly delivered_at: string | null
   readonly transcript: string | null
-}
-
-export interface Tag {
-  readonly name: string
-  readonly value: string
 }
 
 export interface EmailDetails {
@@ -128,7 +125,7 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
     bcc: parseAddresses(email.bcc_emails),
     reply_to: parseAddresses(email.reply_to),
     subject: email.subject,
-    tags: JSON.parse(email.tags) as readonly Tag[],
+    tags: parseJson(email.tags),
     tracking: { open: email.track_opens === 1, click: email.track_clicks === 1 },
     priority: email.priority,
     template_id: email.template_id,
@@ -195,8 +192,8 @@ function toAttemptDetails(attempt: Attempt): AttemptDetails {
   return { number, mx, address, tls, outcome, reason, response, ...times }
 }
 
-function parseAddresses(json: string): readonly string[] {
-  return JSON.parse(json) as readonly string[]
+function parseAddresses(json: Email['to_emails']): readonly string[] {
+  return parseJson(json)
 }
 
 function toTimestamp(at: number | null): string | null {

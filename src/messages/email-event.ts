@@ -1,5 +1,8 @@
 /** An event about one recipient of an email, with what every such event says. */
-import type { EventType, RecipientEvent } from '../events/event-log.js'
+
+import type { RecipientEvent } from '../events/event-log.js'
+import type { EventType } from '../storage/tables/email-tables.js'
+import type { Email } from './email.js'
 import { toTagObject } from './queue/enqueue.js'
 
 /** What the events of an email say about it. */
@@ -8,7 +11,7 @@ export interface EmailSummary {
   readonly workspace_id: string
   readonly from_email: string
   readonly subject: string
-  readonly tags: string
+  readonly tags: Email['tags']
 }
 
 export interface EmailEvent {

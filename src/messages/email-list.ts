@@ -8,9 +8,11 @@
  * steps (`storage/stepped-walk.ts`), so that a place a million emails deep holds nobody up.
  * Emails that come meanwhile may move a page's rows by as many, as they do between two pages.
  */
+
+import type { Slice } from '../storage/paging.js'
+import { seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { seekOffset } from '../storage/stepped-walk.js'
-import type { EmailStatus } from '../storage/tables/tables.js'
+import type { EmailStatus } from '../storage/tables/email-tables.js'
 import type { Email } from './email.js'
 
 export type ListedEmail = Pick<
@@ -41,7 +43,7 @@ export function countEmails(read: Read, { workspaceId, status }: EmailFilter): n
 export async function listEmails(
   read: Read,
   filter: EmailFilter,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { offset, limit }: Slice,
 ): Promise<readonly ListedEmail[]> {
   if (offset >= countEmails(read, filter)) return []
   const place = await seekOffset(START_CURSOR, offset, (from, skip) => findCursorAfter(read, filter, from, skip)[0])

@@ -42,9 +42,7 @@ const columns = [
   'template_id',
 ] as const satisfies readonly (keyof Email)[]
 
-export const insertEmail = prepareWrite<Email>(({ db, slot }) =>
-  db.insertInto('emails').values(Object.fromEntries(columns.map((column) => [column, slot(column)])) as never),
-)
+export const insertEmail = prepareWrite<Email>(({ db, slots }) => db.insertInto('emails').values(slots(columns)))
 
 export const emailById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),

@@ -17,16 +17,17 @@
  * its event, or the state that it made. Both are conditions of the writes, so that of two at
  * once one misses.
  */
-import { type EventType, isRecorded, recordEvent, recordFirstEvent } from '../events/event-log.js'
+
+import { isRecorded, recordEvent, recordFirstEvent } from '../events/event-log.js'
 import { assertNever } from '../mail/assert-never.js'
+import type { Reason } from '../mail/reasons.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import type { RecipientStatus } from '../storage/tables/tables.js'
+import type { EventType, RecipientStatus } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { type Email, markComplained } from './email.js'
 import { buildEmailEvent } from './email-event.js'
 import { markReported, type Recipient } from './recipients.js'
-import type { Reason } from './replies/reasons.js'
 import { rollUpEmail } from './roll-up.js'
 
 interface FailureDetails {

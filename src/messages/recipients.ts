@@ -2,8 +2,10 @@
  * One row per recipient of an email: its state, and what the last attempt said.
  */
 import type { Insertable, Selectable } from 'kysely'
+import type { Reason } from '../mail/reasons.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
-import type { RecipientStatus, Tables } from '../storage/tables/tables.js'
+import type { RecipientStatus } from '../storage/tables/email-tables.js'
+import type { Tables } from '../storage/tables/tables.js'
 
 export type Recipient = Selectable<Tables['recipients']>
 
@@ -34,7 +36,7 @@ export interface AttemptUpdate {
   readonly status: RecipientStatus
   readonly attempts: number
   readonly lastResponse: string
-  readonly reason: string | null
+  readonly reason: Reason | null
   readonly mx: string | null
   readonly transcript: string
   readonly deliveredAt: number | null
@@ -62,7 +64,7 @@ export const changeRecipientStatus = prepareWrite<{
   id: string
   from: RecipientStatus
   to: RecipientStatus
-  reason: string | null
+  reason: Reason | null
   settledAt: number | null
 }>(
   ({ db, slot }) =>
@@ -81,7 +83,7 @@ export const markReported = prepareWrite<{
   from: RecipientStatus
   to: RecipientStatus
   lastResponse: string | null
-  reason: string | null
+  reason: Reason | null
   deliveredAt: number | null
   settledAt: number | null
 }>(

@@ -6,7 +6,7 @@
  */
 import { sql } from 'kysely'
 import { prepareWrite } from '../storage/prepared.js'
-import type { EmailStatus } from '../storage/tables/tables.js'
+import type { EmailStatus } from '../storage/tables/email-tables.js'
 import { rollUpRanks } from './states.js'
 
 const rankCases = sql.join(

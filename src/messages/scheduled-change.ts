@@ -14,18 +14,14 @@
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { formatTimestamp } from '../platform/clock.js'
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
+import { type Write, WriteConflict } from '../storage/writer/write.js'
 import type { Email } from './email.js'
 import { requireVisibleEmail, type Viewer } from './email-resource.js'
 
-export interface ChangeDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
-
 /** Throws a Refusal: `email-not-found`, or `conflict` where it is not scheduled any more. */
-export function cancelScheduled(deps: ChangeDeps, viewer: Viewer, id: string, now: number): Promise<void> {
+export function cancelScheduled(deps: Store, viewer: Viewer, id: string, now: number): Promise<void> {
   return changeScheduled(deps, viewer, id, 'cancelled', (email, rows) => [
     cancelEmail(email),
     removeEntries(rows)(email),
@@ -34,7 +30,7 @@ export function cancelScheduled(deps: ChangeDeps, viewer: Viewer, id: string, no
 }
 
 /** The refusals are those of `cancelScheduled`. Its place in the queue moves with it: whoever sweeps must hear of it. */
-export function reschedule(deps: ChangeDeps, viewer: Viewer, id: string, at: number): Promise<void> {
+export function reschedule(deps: Store, viewer: Viewer, id: string, at: number): Promise<void> {
   return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
     rescheduleEmail({ ...email, at }),
     rescheduleEntries(rows)({ ...email, at }),
@@ -42,7 +38,7 @@ export function reschedule(deps: ChangeDeps, viewer: Viewer, id: string, at: num
 }
 
 /** Its time is `now`: it is released with this commit. */
-export function sendScheduledNow(deps: ChangeDeps, viewer: Viewer, id: string, now: number): Promise<void> {
+export function sendScheduledNow(deps: Store, viewer: Viewer, id: string, now: number): Promise<void> {
   return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
     unscheduleEmail(email),
     rescheduleEntries(rows)({ ...email, at: now }),
@@ -61,7 +57,7 @@ interface EmailRef {
 type BuildWrites = (email: EmailRef, rows: number) => readonly Write[]
 
 async function changeScheduled(
-  { read, commit }: ChangeDeps,
+  { read, commit }: Store,
   viewer: Viewer,
   id: string,
   what: 'cancelled' | 'rescheduled',

@@ -4,6 +4,7 @@
  * It is charged to no workspace, not tracked, and sent from the null return path.
  */
 import type { Address } from '../mail/address.js'
+import { toJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from './queue/enqueue.js'
 
@@ -43,12 +44,12 @@ function toNewEmail({ id, messageId, from, to, subject, now }: ServiceEmail): Ne
     ret: null,
     from_email: from,
     from_name: '',
-    to_emails: JSON.stringify([to]),
-    cc_emails: '[]',
-    bcc_emails: '[]',
-    reply_to: '[]',
+    to_emails: toJson([to]),
+    cc_emails: toJson([]),
+    bcc_emails: toJson([]),
+    reply_to: toJson([]),
     subject,
-    tags: '[]',
+    tags: toJson([]),
     track_opens: 0,
     track_clicks: 0,
     priority: 'normal',

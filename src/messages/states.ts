@@ -11,7 +11,7 @@
  * The roll-up is the first that any recipient is in, in the order below; `complained`
  * is set on an email by a complaint alone and is never rolled over.
  */
-import type { EmailStatus, RecipientStatus } from '../storage/tables/tables.js'
+import type { EmailStatus, RecipientStatus } from '../storage/tables/email-tables.js'
 
 const statusOrder: readonly RecipientStatus[] = [
   'queued',

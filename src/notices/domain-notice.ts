@@ -1,19 +1,17 @@
 /**
- * Warnings about a sending domain whose DNS records do not hold any more, to the owner and the
- * admins of its workspace: one when that is seen first, while mail still goes out, and one when
- * sending stops.
+ * Warnings about a sending domain whose DNS records are not valid any more, to the owner and the admins of its
+ * workspace: one when this is detected, while mail is still sent, and one when sending stops.
  */
 import { administratorsOf } from '../accounts/people/members.js'
-import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
-/** Of the event; times are ISO 8601. */
+/** The data of the event; times are ISO 8601. */
 export interface DomainEventData {
   readonly domain: string
   /** When sending stops. */
   readonly fails_at?: string
-  /** Somebody asked for the check, and was answered. */
+  /** A user asked for the check and has seen its result, so no notice is sent. */
   readonly asked?: boolean
   readonly records?: readonly ReportedRecord[]
 }
@@ -29,10 +27,10 @@ export function buildDomainNotices(
   read: Read,
   workspaceId: string,
   type: 'domain.broken' | 'domain.failed',
-  { domain: given, fails_at: failsAt, asked = false, records = [] }: DomainEventData,
+  { domain: eventDomain, fails_at: failsAt, asked = false, records = [] }: DomainEventData,
 ): readonly NoticeMail[] {
   if (asked) return []
-  const domain = toOneLine(given)
+  const domain = toOneLine(eventDomain)
   const stop = failsAt === undefined ? '' : ` on ${formatTime(Date.parse(failsAt))}`
   const [subject, opening] =
     type === 'domain.broken'
@@ -55,7 +53,7 @@ export function buildDomainNotices(
     ...(lines.length === 0 ? [] : missing),
     { kind: 'text', text: 'When the records are there again, verify the domain once more.' },
   ]
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email as Address, subject, pieces }))
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
 function formatRecordLine({ name, type, expected }: ReportedRecord): string {

@@ -1,13 +1,11 @@
 /**
- * The mail of an invitation: who invites to what, and the link, which is made here and stored nowhere.
+ * The mail of an invitation, with its link, which is made here and not stored.
  *
- * Anybody may have it sent to anybody, so it carries no text of theirs in its subject, and names only
- * as short quoted words in which no link can stand.
+ * A user can have it sent to any address. So its subject contains no text of users, and names appear only as short
+ * quoted words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
-import { buildInvitationToken } from '../accounts/people/invitation-token.js'
-import { invitationOfToken } from '../accounts/people/invitations.js'
-import type { Address } from '../mail/address.js'
+import { buildInvitationToken, invitationOfToken } from '../accounts/people/invitations.js'
 import type { Read } from '../storage/prepared.js'
 import { formatTime, type NoticeMail, quoteName } from './notice-mail.js'
 
@@ -18,10 +16,14 @@ export interface InvitationNoticeDeps {
   readonly publicUrl: string
 }
 
-/** None where it does not wait any more. */
+export interface InvitationEventData {
+  readonly invitation_id: string
+}
+
+/** Empty if the invitation is not pending any more. */
 export function buildInvitationNotices(
   { read, secret, publicUrl }: InvitationNoticeDeps,
-  { invitation_id: id }: { readonly invitation_id: string },
+  { invitation_id: id }: InvitationEventData,
   now: number,
 ): readonly NoticeMail[] {
   const [row] = invitationOfToken(read, { id })
@@ -34,7 +36,7 @@ export function buildInvitationNotices(
   const role = row.role === 'admin' ? 'an admin' : 'a member'
   return [
     {
-      to: row.email as Address,
+      to: row.email,
       subject: 'You are invited to a workspace',
       pieces: [
         { kind: 'text', text: `${by} invites you to join ${where} as ${role}.` },

@@ -1,27 +1,26 @@
 /**
- * The events that people are written to about, in the order in which they happened, and the
- * place up to which that was done: kept in the database, so that a restart tells nobody twice.
+ * The events that cause notices, in order, and the cursor up to which notices were written. The cursor is in the
+ * database, so a restart repeats none.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
+import type { Json, Timestamp } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
+import type { DomainEventData } from './domain-notice.js'
+import type { InvitationEventData } from './invitation-notice.js'
 
 const CURSOR = 'notices_cursor'
 
 export const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
-export type NoticeEventType = (typeof noticeEventTypes)[number]
 
-export interface NoticeEvent {
-  readonly seq: number
-  readonly workspace_id: string
-  readonly type: NoticeEventType
-  readonly created_at: number
-  /** JSON. */
-  readonly data: string
-}
+/** A row of the log; its type says what its data is. */
+export type NoticeEvent = { readonly seq: number; readonly workspace_id: string; readonly created_at: Timestamp } & (
+  | { readonly type: 'invitation.created'; readonly data: Json<InvitationEventData> }
+  | { readonly type: 'domain.broken' | 'domain.failed'; readonly data: Json<DomainEventData> }
+)
 
-/** The words of the partial index `events_told`, so that it serves: there are millions of others. */
+/** Literals, as in the partial index `events_told`, so that SQLite uses it: there are millions of other events. */
 const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`
 
 export const noticeEventsAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>

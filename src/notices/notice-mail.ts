@@ -1,9 +1,8 @@
 /**
- * From what a notice says to the mail that says it: text, and the same in simple HTML.
+ * Composes the mail of a notice: text, and the same in simple HTML.
  *
- * From `service.mail_from`, by the way of all mail of the service: charged to nobody, signed
- * with the service's key, sent from the null return path. It says that no person wrote it
- * (RFC 3834), so that no automatic answer comes back.
+ * It is mail of the service, from `service.mail_from`: charged to no workspace, signed with the service's key, sent
+ * from the null return path, and marked as automatic (RFC 3834), so that it gets no automatic reply.
  */
 import type { Address } from '../mail/address.js'
 import { html, type Markup } from '../mail/markup.js'
@@ -12,7 +11,7 @@ import { enqueueServiceEmail, type ServiceNotice, type ServiceSender } from '../
 import { uuidv7 } from '../platform/ids.js'
 import { composeMessage } from '../sending/compose-message.js'
 
-/** A paragraph, an address to go to, or a table of pairs. */
+/** A paragraph, a link, or a list of lines. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'link'; readonly url: string; readonly label: string }
@@ -48,7 +47,7 @@ export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: Notic
   return enqueueServiceEmail({ id, messageId, from: mailFrom, to, subject, now }, raw)
 }
 
-/** What people have named, on one line: nothing of it can look like a paragraph of ours. */
+/** Text of users on one line, so that it cannot look like a paragraph of ours. */
 export function toOneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 }
@@ -56,8 +55,8 @@ export function toOneLine(text: string): string {
 const MAX_NAME_LENGTH = 60
 
 /**
- * What people have named, in quotes, as data: letters, digits, blanks and a few signs, of which no mail
- * program makes a link. Null: nothing is left.
+ * A name that users chose, in quotes: letters, digits, blanks and a few signs, none of which mail programs turn into a
+ * link. Null: nothing is left.
  */
 export function quoteName(text: string): string | null {
   const words = text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}&'’,_-]+/gu, ' ')
@@ -98,7 +97,7 @@ function renderHtmlPiece(piece: Piece): Markup {
   }
 }
 
-/** As `2026-11-29 14:05 UTC`. */
+/** Such as `2026-11-29 14:05 UTC`. */
 export function formatTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }

@@ -1,19 +1,18 @@
 /**
- * Writes the service's own mail: reads the event log from where it was, and puts what people
- * must hear into the queue.
+ * Writes the service's own mail: reads the event log from its cursor and queues the notices of each event.
  *
- * The mails of an event and the place in the log are one commit: none is written twice, and
- * none is left out, whenever the process ends. A bug over one event is logged and passed over,
- * or nobody would ever hear of the next one.
+ * The mails of an event and the new cursor are one commit, so no notice is repeated or lost when the process ends. An
+ * event that causes an error is logged and skipped, so that it does not block the events after it.
  */
 import type { Address } from '../mail/address.js'
 import type { ServiceNotice, ServiceSender } from '../messages/service-email.js'
 import type { Log } from '../platform/log.js'
-import type { Read } from '../storage/prepared.js'
+import type { Store } from '../storage/database.js'
+import { parseJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { type Commit, StorageFault } from '../storage/writer/write.js'
+import { StorageFault } from '../storage/writer/write.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
-import { buildDomainNotices, type DomainEventData } from './domain-notice.js'
+import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
 import { composeNotice, type NoticeMail } from './notice-mail.js'
@@ -21,12 +20,10 @@ import { composeNotice, type NoticeMail } from './notice-mail.js'
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20
 
-export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender {
-  readonly read: Read
-  readonly commit: Commit
+export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender, Store {
   readonly clock: () => number
   readonly log: Pick<Log, 'info' | 'error'>
-  /** Hands mail that is on disk to delivery. */
+  /** Hands committed mail to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
 }
 
@@ -44,7 +41,7 @@ export class NoticeWriter {
     this.wake()
   }
 
-  /** There may be something new. */
+  /** Starts a run, or another one after the current: there may be new events. */
   wake(): void {
     if (this.isStopping) return
     if (this.running !== null) {
@@ -59,7 +56,7 @@ export class NoticeWriter {
     })
   }
 
-  /** Ends after the event that is in hand. */
+  /** Resolves after the current event. */
   async stop(): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
@@ -79,7 +76,7 @@ export class NoticeWriter {
       } while (events.length === PAGE_SIZE)
       this.isFailing = false
     } catch (err) {
-      // The timer comes again; it is said once.
+      // The timer tries again; an outage is logged once.
       if (!this.isFailing) log.error({ err }, 'notices cannot be written now')
       this.isFailing = true
     }
@@ -91,7 +88,7 @@ export class NoticeWriter {
     try {
       await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
     } catch (err) {
-      // The disk's fault: the timer comes again.
+      // A fault of the disk: the timer tries again.
       if (err instanceof StorageFault) throw err
       this.logSkipped(event, err)
       return commit([moveCursor(event.seq)])
@@ -115,7 +112,7 @@ export class NoticeWriter {
     }
   }
 
-  /** Mail of the service that bounced for good from an address is the last that it gets. */
+  /** An address from which mail of the service bounced for good gets no more of it. */
   private mayWriteTo(recipient: Address, { type }: NoticeEvent): boolean {
     const { read, log } = this.deps
     if (!isSuppressed(read, SERVICE_WORKSPACE, recipient)) return true
@@ -123,10 +120,9 @@ export class NoticeWriter {
     return false
   }
 
-  private buildNotices({ type, workspace_id: workspaceId, data }: NoticeEvent, now: number): readonly NoticeMail[] {
-    const about: unknown = JSON.parse(data)
-    return type === 'invitation.created'
-      ? buildInvitationNotices(this.deps, about as { readonly invitation_id: string }, now)
-      : buildDomainNotices(this.deps.read, workspaceId, type, about as DomainEventData)
+  private buildNotices(event: NoticeEvent, now: number): readonly NoticeMail[] {
+    return event.type === 'invitation.created'
+      ? buildInvitationNotices(this.deps, parseJson(event.data), now)
+      : buildDomainNotices(this.deps.read, event.workspace_id, event.type, parseJson(event.data))
   }
 }

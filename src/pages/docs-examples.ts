@@ -1,4 +1,4 @@
-/** Examples of an endpoint for people: the request as a command, and what is answered. */
+/** Examples of an endpoint on the documentation page: the request as a curl command, and the answer. */
 import { html, type Markup } from '../mail/markup.js'
 import type { Content, Endpoint, OpenApi, Parameter } from './openapi-document.js'
 
@@ -14,7 +14,7 @@ export function renderRequestExample(api: OpenApi, { method, path, operation }: 
   return html`<h4>Example</h4><pre><code>${parts.join(' \\\n  ')}</code></pre>`
 }
 
-/** Null where there is none. */
+/** Null if the document has none. */
 export function renderAnswerExample(content: Content): Markup | null {
   const [media] = Object.values(content)
   if (media?.example === undefined) return null
@@ -30,7 +30,7 @@ function formatExample(example: unknown): string {
   return typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 }
 
-/** With what must be there: parameters of the path, and those of the query that are required. */
+/** The path with its parameters, and the required ones of the query. */
 function fillPath(path: string, parameters: readonly Parameter[]): string {
   const query = parameters.filter((it) => it.in === 'query' && it.required === true)
   const queryString = query.map((it) => `${it.name}=${encodeURIComponent(sampleOf(it))}`).join('&')
@@ -42,7 +42,6 @@ function sampleOf({ name, schema }: Parameter): string {
   return String(schema.examples?.[0] ?? name.toUpperCase())
 }
 
-/** For a shell. */
 function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

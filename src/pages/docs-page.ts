@@ -1,7 +1,6 @@
 /**
- * The documentation of the interface for people: one page, written once from the OpenAPI
- * document, so that it says what the schemas that validate say. It runs nothing and asks for
- * nothing from anywhere; endpoints unfold by the browser's own means.
+ * The documentation of the REST interface: one HTML page, rendered once from the OpenAPI document, so that it agrees
+ * with the schemas that validate. It has no script and loads nothing; endpoints unfold by HTML's `details`.
  */
 
 import { html, type Markup } from '../mail/markup.js'
@@ -46,8 +45,8 @@ export function renderDocsPage(document: object): Page {
 <main>
 <h1>${title} <span class="lead">${version}</span></h1>
 <p>${renderProse(description)}</p>
-<p>It answers at <code>${api.servers[0]?.url ?? ''}</code>, over HTTPS alone. Every request bears a key,
-<code>Authorization: Bearer KEY</code>, unless it says that it needs none. Bodies are JSON in UTF-8. The same as this page
+<p>It answers at <code>${api.servers[0]?.url ?? ''}</code>, over HTTPS alone. Every request needs a key,
+<code>Authorization: Bearer KEY</code>, unless its description says otherwise. Bodies are JSON in UTF-8. The same as this page
 for tools: <a href="../v1/openapi.json">/v1/openapi.json</a>.</p>
 ${errorFormat}
 ${groups.map(
@@ -61,7 +60,7 @@ ${group.endpoints.map((endpoint) => renderEndpoint(api, endpoint))}
   )
 }
 
-const errorFormat = html`<p>What is refused is answered in one form, with the code that the endpoint lists:</p>
+const errorFormat = html`<p>All refusals have one form, with a code that the endpoint lists:</p>
 <pre>{"error": {"code": "validation_error", "message": "…", "status": 400, "details": {…}}}</pre>`
 
 function anchorOf(name: string): string {
@@ -72,7 +71,7 @@ function renderIndexEntry({ method, path, operation }: Endpoint): Markup {
   return html`<li><a href="#${operation.operationId}"><span class="${method}">${method.toUpperCase()}</span> ${stripVersion(path)}</a></li>`
 }
 
-/** Without the version, where there is little room. */
+/** The path without its version, which saves room in the index. */
 function stripVersion(path: string): string {
   return path.replace(/^\/v1/, '')
 }
@@ -114,7 +113,7 @@ function renderBody(api: OpenApi, { requestBody }: Operation): Markup | null {
 function renderAnswers(api: OpenApi, { responses }: Operation): readonly Markup[] {
   const all = Object.entries(responses).map(([status, it]): [string, Response] => [status, resolveResponse(api, it)])
   const good = all.filter(([status]) => status < '400')
-  // Another method is another endpoint, or none: it is told once, on top.
+  // 405 would stand at every endpoint and says nothing about one.
   const refused = all.filter(([status]) => status >= '400' && status !== '405')
   return [
     ...good.map(([status, { description, content = {} }]) => {
@@ -130,12 +129,12 @@ ${renderAnswerExample(content)}`
   ]
 }
 
-/** The document lists them as `a`, `b`. */
+/** The description lists them as `a`, `b`. */
 function renderCodes(description: string): readonly Markup[] {
   return [...description.matchAll(/`([^`]+)`/g)].map(([, code = '']) => html`<code>${code}</code> `)
 }
 
-/** A request must have some fields; of an answer it is told which it may lack. */
+/** A request's table marks required fields, an answer's table those that may be absent. */
 type Side = 'request' | 'answer'
 
 function renderSchemaTable(api: OpenApi, schema: Schema, side: Side): Markup {
@@ -158,7 +157,7 @@ function renderMark(required: boolean, side: Side): Markup | null {
   return required ? null : html`<span class="may">not always</span>`
 }
 
-/** What stands between backticks is code, as everywhere in the document. */
+/** Text between backticks is code. */
 function renderProse(text: string): readonly Markup[] {
   return text.split('`').map((part, place) => (place % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
 }

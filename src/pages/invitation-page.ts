@@ -1,8 +1,7 @@
 /**
- * The page that the link of an invitation leads to: a plain form that needs no script, and
- * afterwards the new member's key, once.
+ * The page that the link of an invitation leads to: a form without script, then the new member's key, shown once.
  *
- * The token is the secret of the form as it is of the link: whoever can send it may.
+ * The token authorizes the form as it does the link.
  */
 import { type AcceptDeps, acceptInvitation, findOpenInvitation } from '../accounts/people/accept-invitation.js'
 import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../accounts/people/passwords.js'
@@ -41,23 +40,23 @@ export async function submitInvitation(deps: AcceptDeps, { form, remoteAddress, 
     `You belong to ${workspace}`,
     html`<main class="note">
 <h1>You belong to ${workspace}</h1>
-<p>This is your API key. It may do all that you may, and it is the password of SMTP too.
-It is shown this once: keep it now.</p>
+<p>This is your API key. It has all of your permissions and is also the password for SMTP.
+It is shown only once: keep it now.</p>
 <code class="secret">${key.secret}</code>
-<p class="hint">Lost, it cannot be shown again: somebody who manages the workspace revokes it, and you make another with
+<p class="hint">If you lose it, an admin of the workspace can revoke it, and you can make another with
 another key of yours. <a href="docs">What it can do</a></p>
 </main>`,
   )
 }
 
-/** The same form, with what was wrong. Null where the link leads nowhere any more. */
+/** The same form with the fault. Null if the invitation is not open any more. */
 export function renderFormAgain(
   deps: AcceptDeps,
-  filled: Omit<FormSubmission, 'remoteAddress'>,
+  submission: Omit<FormSubmission, 'remoteAddress'>,
   status: number,
   fault: string,
 ): Page | null {
-  const { form, now } = filled
+  const { form, now } = submission
   try {
     return renderFormPage(deps, {
       token: form.get('token') ?? '',
@@ -72,7 +71,7 @@ export function renderFormAgain(
   }
 }
 
-/** As the API takes it. */
+/** The same rule as in the API. */
 function parseName(form: URLSearchParams): string {
   const name = form.get('full_name') ?? ''
   if (name.trim() !== '' && name.length <= 100 && !/\p{Cc}/u.test(name)) return name

@@ -1,9 +1,9 @@
 /**
- * The frame of every page: its head, its one style, and what it lets a browser do.
+ * The frame of every page: head, style, and the headers that restrict the browser.
  *
- * A page needs nothing from outside and nothing that runs: the policy allows its own style by
- * its hash, its own form, and nothing else. The address of a page may hold a secret, so it is
- * told to no other site; to our own it must be, or a form would come without its `Origin`.
+ * A page loads nothing and runs no script: the Content-Security-Policy allows its style by hash, its own form, and
+ * nothing else. The URL of a page may contain a secret, so the referrer policy hides it from other sites. Our own site
+ * must get it, or a form would be sent without `Origin`.
  */
 import { createHash } from 'node:crypto'
 import { html, Markup } from '../mail/markup.js'
@@ -27,7 +27,7 @@ const headers = {
 }
 
 export function renderPage(status: number, title: string, body: Markup): Page {
-  const whole = html`<!doctype html>
+  const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -42,10 +42,10 @@ ${body}
 </body>
 </html>
 `
-  return { status, html: whole.text, headers }
+  return { status, html: page.text, headers }
 }
 
-/** For whoever only needs to read a sentence. */
+/** A page with one sentence. */
 export function renderNotePage(status: number, title: string, sentence: string): Page {
   return renderPage(
     status,

@@ -1,6 +1,6 @@
 /**
- * The parts of an OpenAPI 3.1 document that a reader is shown. The document is our own
- * (`api/openapi/openapi.ts`), so only the forms that it uses are known.
+ * The parts of an OpenAPI 3.1 document that the documentation page shows. The document is our own
+ * (`api/openapi/openapi.ts`), so only the forms that it uses are supported.
  */
 
 export interface Schema {
@@ -12,7 +12,7 @@ export interface Schema {
   readonly default?: unknown
   readonly examples?: readonly unknown[]
   readonly format?: string
-  /** Bytes. */
+  /** Set for bytes. */
   readonly contentMediaType?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
@@ -66,7 +66,7 @@ export interface OpenApi {
   }
 }
 
-/** A response that several operations share stands among the components. */
+/** A response that several operations share is a component. */
 export function resolveResponse(document: OpenApi, response: Operation['responses'][string]): Response {
   if (!('$ref' in response)) return response
   const name = response.$ref.split('/').at(-1) ?? ''
@@ -85,7 +85,7 @@ export function listEndpoints({ paths }: OpenApi): readonly Endpoint[] {
   )
 }
 
-/** One line of a table of fields; those of objects and lists stand below it with their whole path. */
+/** One row of a table of fields; the fields of objects and lists follow with their full path. */
 export interface Field {
   readonly path: string
   readonly type: string
@@ -93,13 +93,13 @@ export interface Field {
   readonly description: string
 }
 
-/** Against schemas that contain themselves. */
+/** Ends the walk over schemas that contain themselves. */
 const MAX_DEPTH = 8
 
 export function listFields(document: OpenApi, schema: Schema, above = '', depth = 0): readonly Field[] {
-  const whole = resolveSchema(document, schema)
+  const resolved = resolveSchema(document, schema)
   if (depth > MAX_DEPTH) return []
-  const { properties, items, anyOf, oneOf, required = [] } = whole
+  const { properties, items, anyOf, oneOf, required = [] } = resolved
   if (properties !== undefined) {
     return Object.entries(properties).flatMap(([name, field]) => {
       const path = above === '' ? name : `${above}.${name}`
@@ -112,13 +112,13 @@ export function listFields(document: OpenApi, schema: Schema, above = '', depth 
   return mergeForms(forms.map((form) => listFields(document, form, above, depth + 1)))
 }
 
-/** Where one of something may stand or a list of them, the fields of the items say all. */
+/** If either one item or a list of items is allowed, the fields of the list's items are enough. */
 function removeSingles(forms: readonly Schema[]): readonly Schema[] {
   const listed = new Set(forms.flatMap(({ items }) => items?.$ref ?? []))
   return forms.filter(({ $ref }) => $ref === undefined || !listed.has($ref))
 }
 
-/** Of several forms each field once, as the first form has it; required where no form of its object does without it. */
+/** Each field of several forms once, as in the first form; required if every form of its object requires it. */
 function mergeForms(forms: readonly (readonly Field[])[]): readonly Field[] {
   const fields = new Map(
     forms
@@ -136,7 +136,7 @@ function mergeForms(forms: readonly (readonly Field[])[]): readonly Field[] {
   })
 }
 
-/** `to[]` of `to[].address`. */
+/** `to[].address` to `to[]`. */
 function objectPathOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')))
 }
@@ -146,21 +146,21 @@ function toField(document: OpenApi, path: string, schema: Schema, required: bool
 }
 
 export function describeSchema(document: OpenApi, schema: Schema): string {
-  const whole = { ...resolveSchema(document, schema), ...schema }
-  const { description = '', default: usual, minimum, maximum } = whole
-  const words = whole.enum ?? (whole.items === undefined ? undefined : resolveSchema(document, whole.items).enum)
+  const merged = { ...resolveSchema(document, schema), ...schema }
+  const { description = '', default: usual, minimum, maximum } = merged
+  const words = merged.enum ?? (merged.items === undefined ? undefined : resolveSchema(document, merged.items).enum)
   const allowed = words === undefined ? '' : `One of ${words.map((word) => JSON.stringify(word)).join(', ')}.`
   const range = isBound(minimum) && isBound(maximum) ? `From ${minimum} to ${maximum}.` : ''
   const without = usual === undefined || description.includes('Default') ? '' : `Default ${JSON.stringify(usual)}.`
   return [description, allowed, range, without].filter((part) => part !== '').join(' ')
 }
 
-/** Every schema of a whole number bears the bounds of those that JSON can tell apart: these say nothing. */
+/** False for the bounds of safe integers, which every integer schema has. */
 function isBound(value: number | undefined): boolean {
   return value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER
 }
 
-/** As `string`, `integer or null`, `list of objects`. */
+/** Such as `string`, `integer or null`, `list of objects`. */
 export function formatType(document: OpenApi, schema: Schema): string {
   const { type, items, anyOf, oneOf, format, contentMediaType, const: only } = resolveSchema(document, schema)
   if (contentMediaType !== undefined) return 'file'

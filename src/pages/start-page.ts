@@ -1,4 +1,4 @@
-/** What stands at `/ui/`: what this is, and where to go from here. */
+/** The page at `/ui/`: what this server is, with links to the documentation. */
 import { html } from '../mail/markup.js'
 import { type Page, renderPage } from './layout.js'
 
@@ -7,16 +7,16 @@ export const startPage: Page = renderPage(
   'Posthorn',
   html`<main class="note">
 <h1>Posthorn</h1>
-<p>This is a mail server: programs send mail through it and receive mail from it, by an interface over HTTPS and by SMTP.
-There are no mailboxes to read here.</p>
+<p>This is a mail server: programs send and receive mail through it, over a REST interface and over SMTP.
+It has no mailboxes to read.</p>
 <ul>
 <li><a href="docs">The interface</a>: every request, with examples</li>
 <li><a href="../v1/openapi.json">The same for tools</a>, an OpenAPI document</li>
 </ul>
-<p class="hint">Requests need a key, which a person who manages a workspace makes. People who were invited follow the
-link of the mail. How the server is run is described in the folder <code>docs</code> of the program.</p>
+<p class="hint">Requests need a key, which an admin of a workspace makes. If you were invited, follow the link in the
+mail. The folder <code>docs</code> of the program describes how to run the server.</p>
 </main>`,
 )
 
-/** From the address of the service to its pages; relative, because a proxy may have put the service below a path. */
+/** From the root to the pages; relative, because a proxy may serve us below a path. */
 export const startPageRedirect: Page = { status: 302, html: '', headers: { Location: 'ui/', Vary: 'Accept' } }

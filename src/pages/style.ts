@@ -1,4 +1,4 @@
-/** The one style of all pages: plain type, two columns where there is room, dark where the reader wants it. */
+/** The style of all pages: plain type, two columns where there is room, light and dark. */
 
 export const STYLE = `
 :root { --ink: #1c1f24; --soft: #5a6270; --paper: #fff; --shade: #f4f5f7; --line: #dcdfe4; --accent: #0b57d0; --bad: #b3261e;

@@ -1,4 +1,4 @@
-/** All pages under `/ui/`, by their paths, and what leads there. */
+/** All pages under `/ui/` by their paths, and the redirects to them. */
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { renderDocsPage } from './docs-page.js'
 import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'
@@ -8,7 +8,7 @@ import { startPage, startPageRedirect } from './start-page.js'
 export interface PageRequest {
   readonly path: string
   readonly query: URLSearchParams
-  /** Null: the page is only looked at. */
+  /** Null: a GET without a form. */
   readonly form: URLSearchParams | null
   readonly remoteAddress: string
   readonly now: number
@@ -28,7 +28,7 @@ export interface UiPagesDeps {
 }
 
 const DOCS_PATH = '/ui/docs'
-/** Pages that are the same for everybody, and known from the start. */
+/** Pages that are the same for every client. */
 const START_PAGES: readonly (readonly [path: string, page: Page])[] = [
   ['/', startPageRedirect],
   ['/ui', startPageRedirect],

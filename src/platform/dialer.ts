@@ -15,6 +15,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls'
+import { errorCodeOf } from './errors.js'
 
 export type DialFailure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable'
 
@@ -122,9 +123,12 @@ const failuresByCode: Readonly<Record<string, readonly [DialFailure, string]>> =
 
 /** `otherwise`: the failure for an unknown error code. */
 export function toDialError(error: Error, otherwise: DialFailure): DialError {
-  const { code = '', reason } = error as NodeJS.ErrnoException & { readonly reason?: string }
+  const code = errorCodeOf(error)
   const known = failuresByCode[code]
   if (known !== undefined) return new DialError(...known)
   // OpenSSL's messages contain addresses and file names; `reason` is the readable part.
-  return new DialError(/^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise, reason ?? error.message)
+  return new DialError(
+    /^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise,
+    'reason' in error && typeof error.reason === 'string' ? error.reason : error.message,
+  )
 }

@@ -44,7 +44,7 @@ export function createHttpPost({ url, maxConcurrent, timeout, maxResponseBytes }
     new Promise((resolve, reject) => {
       const clientRequest = (isTls ? requestTls : requestPlain)({
         ...base,
-        headers: { ...headers, 'Content-Length': body.length } as Record<string, string | string[] | number>,
+        headers: { ...headers, 'Content-Length': body.length },
       })
       const finish = (fault: HttpFault | null, answer: Buffer = Buffer.alloc(0)): void => {
         clearTimeout(timer)

@@ -59,7 +59,7 @@ function priorityOf(level: number): number {
 
 /** `time LEVEL message key=value …` of a JSON line. */
 function formatPretty(line: string): string {
-  const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>
+  const { time, level, msg, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(line)
   const words = Object.entries(rest).map(([key, value]) => `${key}=${formatValue(value)}`)
   return `${String(time)} ${levelName(level)} ${[String(msg ?? ''), ...words].join(' ')}\n`
 }

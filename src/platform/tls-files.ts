@@ -11,6 +11,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { SubjectAltNameEntry } from 'selfsigned'
+import { errorMessageOf } from './errors.js'
 
 /** PEM texts. */
 export interface TlsPair {
@@ -54,7 +55,7 @@ export async function readTlsFiles(certFile: string, keyFile: string): Promise<T
     new X509Certificate(cert)
     createSecureContext({ cert, key })
   } catch (error) {
-    throw new Error(`${certFile} and ${keyFile} are not a pair of certificate and key: ${(error as Error).message}`)
+    throw new Error(`${certFile} and ${keyFile} are not a pair of certificate and key: ${errorMessageOf(error)}`)
   }
   return { cert, key, caFile: certFile }
 }

@@ -4,4 +4,6 @@ import { readFileSync } from 'node:fs'
 /** The compiled file is three folders below the package's root. */
 const packageFile = new URL('../../../package.json', import.meta.url)
 
-export const version = (JSON.parse(readFileSync(packageFile, 'utf8')) as { readonly version: string }).version
+const { version: packageVersion }: { readonly version: string } = JSON.parse(readFileSync(packageFile, 'utf8'))
+
+export const version = packageVersion

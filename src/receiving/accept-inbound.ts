@@ -8,19 +8,19 @@
  */
 import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import { type Address, formatForDisplay } from '../mail/address.js'
-import { scanHeader } from '../mail/header-fields.js'
+import type { Authentication, Connection } from '../mail/authentication-results.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Authentication, Connection } from '../messages/inbound/authentication-results.js'
-import { type Arrival, storeInbound } from '../messages/inbound/inbound-email.js'
+import { type NewInbound, storeInbound } from '../messages/inbound/inbound-email.js'
 import { summarizeResults } from '../messages/inbound/result-summary.js'
 import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
+import { toJson } from '../storage/tables/columns.js'
+import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { tryCommit } from '../storage/writer/try-commit.js'
-import { type Commit, MovedBytes, type Write } from '../storage/writer/write.js'
+import { type Commit, MovedBytes, tryCommit, type Write } from '../storage/writer/write.js'
 import { type DmarcSetting, decideAcceptance } from './authentication/acceptance-policy.js'
 import type { Authenticate } from './authentication/authentication-thread.js'
 import { formatAuthenticationResults, formatReceivedSpf } from './authentication/result-fields.js'
@@ -66,7 +66,7 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
     const bytes = received.raw.length
     if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw buildTooLarge()
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const { authentication, raw } = await deps.authenticate(received.raw, connection)
+    const { authentication, raw } = await deps.authenticate(received.raw, received.header, connection)
     try {
       return await acceptAuthenticated(deps, { ...received, raw }, authentication, connection, ignoredReturnPaths)
     } finally {
@@ -134,11 +134,11 @@ async function storeCopies(
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
 }
 
-function buildStoredBytes({ id, destination, message: { raw }, trace }: InboundCopy): MovedBytes {
+function buildStoredBytes({ id, destination, message: { raw, header }, trace }: InboundCopy): MovedBytes {
   // A list of several would tell each of the others.
   const [first, ...others] = destination.addresses
   const recipient = others.length === 0 ? (first ?? null) : null
-  return new MovedBytes(withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+  return new MovedBytes(withTrace(raw, header, { ...trace, id, recipient }))
 }
 
 function writesOf(
@@ -146,17 +146,17 @@ function writesOf(
   stored: MovedBytes,
 ): Write[] {
   const { envelopeFrom, client } = message
-  const record = {
+  const record: NewInbound = {
     id,
     kind: destination.kind,
     workspace_id: ownerOf(destination),
     domain: destination.kind === 'mail' ? destination.domain : '',
     envelope_from: envelopeFrom,
-    envelope_to: JSON.stringify(destination.addresses),
+    envelope_to: toJson(destination.addresses),
     client_address: client.address,
     helo: client.helo,
     ...summarizeResults(found),
-    authentication: JSON.stringify(found),
+    authentication: toJson(found),
     arrival,
     received_at: trace.now,
   }

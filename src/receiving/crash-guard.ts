@@ -11,6 +11,7 @@
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { errorCodeOf } from '../platform/errors.js'
 import type { Log } from '../platform/log.js'
 
 export interface GuardedMessage {
@@ -96,7 +97,7 @@ function readFileOrEmpty(file: string): string {
   try {
     return readFileSync(file, 'latin1')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    if (errorCodeOf(error) === 'ENOENT') return ''
     throw error
   }
 }

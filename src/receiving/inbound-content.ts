@@ -6,14 +6,14 @@
  * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last). Lists are
  * looked for in the first 8 KB of their fields, references in the last 64 KB.
  */
-import { findFields, type Header, readFieldValue, scanHeader } from '../mail/header-fields.js'
+import { findFields, type Header, readFieldValue } from '../mail/header-fields.js'
 import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
-import { Refusal } from '../mail/refusal.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-email.js'
-import type { MimeOutline } from '../messages/mime/mime-parts-protocol.js'
+import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
+import { type Json, parseJson, toJson } from '../storage/tables/columns.js'
 
 const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
@@ -21,45 +21,45 @@ const MAX_SUBJECT = 998
 /** Characters. */
 const MAX_REFERENCES_LENGTH = 65_536
 
-type HeaderContent = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
+/** What is known of an inbound message once it is taken apart and before it has a spam score. */
+export type InboundSummary = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-export function readInboundContent(raw: Buffer, { hasHtml, hasText, attachments }: MimeOutline): HeaderContent {
-  const header = scanHeaderOrEmpty(raw)
+export function summarizeInbound({ raw, header, parts }: ParsedMessage): InboundSummary {
   const value = (name: string): string => firstValueOf(raw, header, name)
   const [author] = readHeaderMailboxes(raw, header, 'from')
   const messageId = value('message-id')
   return {
     message_id: isMessageId(messageId) ? messageId : null,
-    reference_ids: JSON.stringify(parseReferenceIds(value('references'), value('in-reply-to'))),
+    reference_ids: toJson(parseReferenceIds(value('references'), value('in-reply-to'))),
     from_email: author?.address ?? '',
     from_name: author?.name ?? '',
     to_emails: toAddressList(readHeaderMailboxes(raw, header, 'to')),
     cc_emails: toAddressList(readHeaderMailboxes(raw, header, 'cc')),
     subject: decodeHeaderText(value('subject'), MAX_SUBJECT),
-    has_html: hasHtml ? 1 : 0,
-    has_text: hasText ? 1 : 0,
-    attachment_count: attachments,
+    has_html: parts.html === null ? 0 : 1,
+    has_text: parts.text === null ? 0 : 1,
+    attachment_count: parts.attachments.length,
   }
 }
 
 /** The payload of `email.received`: what can be known without fetching the email. */
 export function buildReceivedData(
   email: Pick<InboundEmail, 'id' | 'envelope_to'>,
-  content: HeaderContent,
+  summary: InboundSummary,
 ): Readonly<Record<string, unknown>> {
-  const to = JSON.parse(content.to_emails) as readonly string[]
-  const cc = JSON.parse(content.cc_emails) as readonly string[]
+  const to = parseJson(summary.to_emails)
+  const cc = parseJson(summary.cc_emails)
   return {
     inbound_email_id: email.id,
-    from: content.from_email,
-    from_name: content.from_name,
+    from: summary.from_email,
+    from_name: summary.from_name,
     // A blind copy names nobody: it was written to whom it was sent.
-    to: to.length > 0 ? to : (JSON.parse(email.envelope_to) as readonly string[]),
+    to: to.length > 0 ? to : parseJson(email.envelope_to),
     cc: cc.length > 0 ? cc : null,
-    subject: content.subject,
-    has_html: content.has_html === 1,
-    has_text: content.has_text === 1,
-    attachment_count: content.attachment_count,
+    subject: summary.subject,
+    has_html: summary.has_html === 1,
+    has_text: summary.has_text === 1,
+    attachment_count: summary.attachment_count,
   }
 }
 
@@ -73,21 +73,12 @@ export function parseReferenceIds(references: string, inReplyTo: string): string
   return [first, ...others.slice(1 - MAX_REFERENCES)]
 }
 
-function scanHeaderOrEmpty(raw: Buffer): Header {
-  try {
-    return scanHeader(raw)
-  } catch (error) {
-    if (error instanceof Refusal) return { fields: [], end: 0, bodyStart: 0 }
-    throw error
-  }
-}
-
 function firstValueOf(raw: Buffer, header: Header, name: string): string {
   const [field] = findFields(header, name)
   return field === undefined ? '' : readFieldValue(raw, field)
 }
 
-function toAddressList(list: readonly Mailbox[]): string {
+function toAddressList(list: readonly Mailbox[]): Json<readonly string[]> {
   const known = list.flatMap(({ address }) => (address === null ? [] : [address]))
-  return JSON.stringify(known.slice(0, MAX_ADDRESSES))
+  return toJson(known.slice(0, MAX_ADDRESSES))
 }

@@ -22,14 +22,19 @@ import {
   unprocessedById,
 } from '../messages/inbound/inbound-email.js'
 import type { MimeReader } from '../messages/mime/mime-parts.js'
-import type { MimeOutline, UnreadableResult } from '../messages/mime/mime-parts-protocol.js'
+import type { UnreadableResult } from '../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
-import type { Read } from '../storage/prepared.js'
-import { type Commit, StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
+import type { ContentAnalysis } from '../spam/content-analysis.js'
+import { spamContextOf } from '../spam/received-spam-message.js'
+import type { SpamContext } from '../spam/spam-input.js'
+import type { Store } from '../storage/database.js'
+import { StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
-import type { ReportFacts } from './reports/report-digest.js'
+import type { InboundSummary } from './inbound-content.js'
+import type { ReportMail } from './reports/claim.js'
+import { messageDigester } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
 
 export interface ProcessingResult {
@@ -39,27 +44,23 @@ export interface ProcessingResult {
   readonly onCommitted?: () => void
 }
 
-/** What shall be written of a message. `study`: what the processes made of it; null: it was too much for them. */
+/** What to write of a message. `analysis`: null if it failed or exceeded the limits of the processes. */
 export type MailProcessor = (
   email: InboundEmail,
   raw: Buffer,
-  outline: MimeOutline,
-  study: unknown,
+  summary: InboundSummary,
+  analysis: ContentAnalysis | null,
 ) => ProcessingResult | Promise<ProcessingResult>
-/** The same of a report, of which the digest counts, whatever message it returns. */
-export type ReportProcessor = (email: InboundEmail, digest: unknown) => ProcessingResult | Promise<ProcessingResult>
+/** What to write of a report. */
+export type ReportProcessor = (email: InboundEmail, mail: ReportMail) => ProcessingResult | Promise<ProcessingResult>
 
-export interface ProcessorDeps {
-  readonly read: Read
-  readonly commit: Commit
+export type InboundReader = MimeReader<InboundSummary, SpamContext, ContentAnalysis>
+
+export interface ProcessorDeps extends Store {
   readonly clock: Clock
   readonly log: Log
-  readonly mime: Pick<MimeReader, 'analyze' | 'digest'>
-  /** The module of the `Digest` of reports. */
-  readonly reportDigest: URL
+  readonly mime: Pick<InboundReader, 'analyze' | 'digest'>
   readonly crashGuard: CrashGuard
-  /** What the study is told of a message beside its bytes. */
-  readonly factsOf: (email: InboundEmail) => unknown
   readonly processMail: MailProcessor
   readonly processReport: ReportProcessor
 }
@@ -190,9 +191,9 @@ export class InboundProcessor {
   }
 
   private async evaluateReport(email: InboundEmail): Promise<ProcessingResult | null> {
-    const { mime, reportDigest, processReport } = this.deps
-    const facts: ReportFacts = { envelopeFrom: email.envelope_from }
-    const result = await mime.digest(email.workspace_id, () => this.readGuarded(email), reportDigest, facts)
+    const { mime, processReport } = this.deps
+    const facts = { envelopeFrom: email.envelope_from }
+    const result = await mime.digest(email.workspace_id, () => this.readGuarded(email), messageDigester, facts)
     return result.kind === 'digested' ? processReport(email, result.digest) : this.handleUnreadable(email, result)
   }
 
@@ -203,10 +204,10 @@ export class InboundProcessor {
       raw = this.readGuarded(email)
       return raw
     }
-    const result = await mime.analyze(email.workspace_id, source, this.deps.factsOf(email), email.size)
+    const result = await mime.analyze(email.workspace_id, source, spamContextOf(email), email.size)
     if (result.kind === 'unreadable' || raw === undefined) return this.handleUnreadable(email, result)
-    const judged = await processMail(email, raw, result.outline, result.analysis)
-    // The process has read it to its end, or there would be no outline.
+    const judged = await processMail(email, raw, result.summary, result.analysis)
+    // The process has read it to its end, or there would be no summary.
     freeMemory(raw)
     return judged
   }
@@ -220,7 +221,7 @@ export class InboundProcessor {
   /** Null: not now, we are stopping. */
   private handleUnreadable(
     email: InboundEmail,
-    result: UnreadableResult | { readonly kind: 'studied' },
+    result: UnreadableResult | { readonly kind: 'analyzed' },
   ): ProcessingResult | null {
     if (this.isStopping) return null
     const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }

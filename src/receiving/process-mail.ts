@@ -5,10 +5,9 @@
 import { type Event, recordEvent } from '../events/event-log.js'
 import { type InboundEmail, markProcessed } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
-import type { ContentAnalysis } from '../spam/content-analysis.js'
 import type { JudgeSpam } from '../spam/spam-verdict.js'
 import type { Write } from '../storage/writer/write.js'
-import { buildReceivedData, readInboundContent } from './inbound-content.js'
+import { buildReceivedData } from './inbound-content.js'
 import type { MailProcessor } from './inbound-processor.js'
 
 export interface ProcessMailDeps {
@@ -17,13 +16,12 @@ export interface ProcessMailDeps {
 }
 
 export function createMailProcessor({ clock, judgeSpam }: ProcessMailDeps): MailProcessor {
-  return async (email, raw, outline, study) => {
+  return async (email, raw, summary, analysis) => {
     const { id, workspace_id } = email
-    const content = readInboundContent(raw, outline)
-    const verdict = await judgeSpam(email, raw, study as ContentAnalysis | null)
+    const verdict = await judgeSpam(email, raw, analysis)
     const at = clock()
-    const processed = markProcessed({ id, workspace_id, ...content, ...verdict, at })
-    return { writes: [processed, recordReceived(email, buildReceivedData(email, content), at)] }
+    const processed = markProcessed({ id, workspace_id, ...summary, ...verdict, at })
+    return { writes: [processed, recordReceived(email, buildReceivedData(email, summary), at)] }
   }
 }
 

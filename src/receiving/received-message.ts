@@ -1,5 +1,6 @@
 /** What the MX listener hands over: an envelope, the bytes as they came, and who brought them. */
 import type { Address } from '../mail/address.js'
+import type { Header } from '../mail/header-fields.js'
 import type { Listing } from '../spam/dnsbl.js'
 
 export interface TlsFacts {
@@ -16,6 +17,8 @@ export interface ReceivedMessage {
   readonly recipients: readonly [Address, ...Address[]]
   /** Header and body, CRLF line ends, dot-unstuffed. */
   readonly raw: Buffer
+  /** Of `raw`. */
+  readonly header: Header
   readonly client: {
     /** IPv4 or IPv6; behind a proxy the one that it told. */
     readonly address: string

@@ -18,7 +18,7 @@ import { domainOfMailHost } from '../domains/sending-domains.js'
 import { mailTargetOf } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
 import { localPartKey } from '../mail/mailbox-key.js'
-import { recipientOfReturnPath } from '../mail/return-path.js'
+import { recipientOfReturnPath } from '../mail/recipient-token.js'
 
 export type SystemName = 'postmaster' | 'abuse' | 'fbl' | 'dmarc' | 'tlsrpt' | 'unsubscribe'
 
@@ -43,7 +43,7 @@ export interface RecipientPolicy {
   readonly findVerifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
 }
 
-const systemNames: ReadonlySet<string> = new Set<SystemName>(['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt'])
+const systemNames: readonly SystemName[] = ['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt']
 const RETURN_PATH = /^bounce\+/i
 const UNSUBSCRIBE = /^unsubscribe\+(.+)$/i
 
@@ -74,7 +74,8 @@ function isReturnPathHost({ zone, findVerifiedDomain }: RecipientPolicy, host: D
 
 function parseSystemAddress(localPart: string): InboundRecipient | null {
   const name = localPart.toLowerCase()
-  if (systemNames.has(name)) return { kind: 'system', name: name as SystemName, detail: '' }
+  const system = systemNames.find((known) => known === name)
+  if (system !== undefined) return { kind: 'system', name: system, detail: '' }
   const detail = UNSUBSCRIBE.exec(localPart)?.[1]
   return detail === undefined ? null : { kind: 'system', name: 'unsubscribe', detail }
 }

@@ -16,6 +16,7 @@ import { buildDomain } from '../domains/new-domain.js'
 import { domainByName, forceVerified } from '../domains/sending-domains.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import { errorCodeOf } from '../platform/errors.js'
 import type { Database } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { DOMAIN, HOST } from './paths.js'
@@ -50,7 +51,7 @@ function readStoredKey(keyFile: string): string | null {
   try {
     return readFileSync(keyFile, 'utf8').trim()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    if (errorCodeOf(error) === 'ENOENT') return null
     throw error
   }
 }

@@ -7,6 +7,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dkimKeysOf } from '../domains/dkim/signing-keys.js'
 import { verifiedByName } from '../domains/sending-domains.js'
+import { tryParseDomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 
@@ -39,7 +40,9 @@ export async function verifyDkimSignature(raw: Buffer, published: FindPublishedK
 /** The keys of verified sending domains and of the service itself. */
 export function publishedKeyFinder(read: Read): FindPublishedKey {
   return (name) => {
-    const [selector = '', domain = ''] = name.toLowerCase().split('._domainkey.')
+    const [selector = '', suffix = ''] = name.toLowerCase().split('._domainkey.')
+    const domain = tryParseDomainName(suffix)
+    if (domain === null) return undefined
     const workspaceId = verifiedByName(read, { domain })[0]?.workspace_id ?? SERVICE_WORKSPACE
     return dkimKeysOf(read, { workspaceId, domain }).find((key) => key.selector === selector)?.public_record
   }

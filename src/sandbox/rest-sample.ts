@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { ownValueOf } from '../platform/records.js'
 import { CannotStart } from './cannot-start.js'
 import { DOMAIN } from './paths.js'
 import { type Endpoint, throwDiskFull } from './sample.js'
@@ -37,11 +38,11 @@ async function post({ listen, ca, key }: Endpoint, email: object): Promise<{ sta
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
   })
   clientRequest.end(JSON.stringify(email))
-  const [answer] = (await once(clientRequest, 'response')) as [IncomingMessage]
+  const answer: IncomingMessage = (await once(clientRequest, 'response'))[0]
   return { status: answer.statusCode ?? 0, body: await text(answer) }
 }
 
 function parseId(body: string): string | null {
-  const { id } = JSON.parse(body) as { readonly id?: unknown }
+  const id = ownValueOf(JSON.parse(body), 'id')
   return typeof id === 'string' ? id : null
 }

@@ -16,6 +16,7 @@ import type { ListenAddress } from '../config/network-values.js'
 import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
+import { toError } from '../platform/errors.js'
 import type { DkimVerdict } from './dkim-verdict.js'
 
 export interface Arrival {
@@ -74,7 +75,7 @@ function serverOptions(parts: SinkParts): SMTPServerOptions {
       count += 1
       storeMessage(parts, stream, session, count).then(
         (name) => done(null, `2.0.0 kept as ${name}`),
-        (error: unknown) => done(error as Error),
+        (error: unknown) => done(toError(error)),
       )
     },
   }

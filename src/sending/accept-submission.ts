@@ -1,7 +1,7 @@
 /**
- * A message that was submitted by SMTP: its header says how it is to be sent.
+ * Accepts a message that was submitted by SMTP; its service header fields say how to send it.
  *
- * Whoever gets an id back may forget the message: its commit is on disk.
+ * When an id is returned, the message is on disk.
  */
 import type { Principal } from '../accounts/principal.js'
 import { type Header, readFieldValue, scanHeader } from '../mail/header-fields.js'
@@ -55,7 +55,7 @@ export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptS
   }
 }
 
-/** The fingerprint of a submission is one of the same: what an API request became has another. */
+/** Always has an email: the fingerprint of an API request never equals that of a submission. */
 function toAcceptedEmail(emailId: string | null): AcceptedEmail {
   if (emailId === null) throw new Error('an idempotency key of SMTP without its email')
   return { emailId }

@@ -1,6 +1,6 @@
 /**
- * Base64 in lines of 76 characters (RFC 2045 section 6.8), written straight into them:
- * several times as fast as encoding first and wrapping then.
+ * Base64 in lines of 76 characters (RFC 2045 section 6.8). Encodes line by line, which is several times as fast as
+ * encoding everything and wrapping afterwards.
  */
 
 const BYTES_PER_LINE = 57

@@ -1,19 +1,18 @@
 /**
- * Makes prepared emails ours, all of them in one commit, and hands them to delivery.
+ * Stores prepared emails in one commit and hands them to delivery. When it resolves, they are on disk.
  *
- * Whoever is told "taken" may forget the messages: they are on disk. An idempotency key
- * goes into the same commit: of equal requests at the same moment one commits, the
- * others violate the primary key and are told what that one became.
+ * An idempotency key is stored in the same commit. If equal requests arrive at once, one commits; the others violate
+ * the primary key and get the result of the first.
  *
- * So does the charge of the quotas, and before all else: when it misses nothing was
- * changed that the writer would have to undo. It is paid once: an equal request whose
- * email is there already is answered though nothing is left.
+ * The quota charge comes first in that commit, so that a miss leaves nothing to roll back. An equal request is charged
+ * once: a repetition is answered even when no quota is left.
  */
 import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
+import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   type EarlierUse,
   expireIdempotency,
@@ -24,31 +23,29 @@ import {
 } from './idempotency.js'
 import type { PreparedEmail } from './prepare-email.js'
 
-export interface CommitEmailsDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface CommitEmailsDeps extends Store {
   readonly charge: EmailCharger
-  /** What the commit writes to count the first attempt too, where that can begin at once. Absent: it cannot here. */
+  /** The writes that lease the first attempt in the same commit, if it can begin at once. Absent: it never can. */
   readonly claim?: (enqueued: EnqueuedEmail) => Claim | null
-  /** Hands what is due now to delivery, in memory, with what it claimed. */
+  /** Hands entries that are due now to delivery, in memory, with their claim. */
   readonly handOver: (enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null) => void
 }
 
-/** An idempotency key, and what its next use shall be told. */
+/** An idempotency key, and the result that its next use gets. */
 export interface IdempotentRequest extends KeyUse {
   readonly becomes: EarlierUse
 }
 
 export interface CommitEmailsOptions {
-  /** Several emails of one request: when a quota does not hold all of them, it takes none. */
+  /** Several emails of one request: if a quota has no room for all of them, none is stored. */
   readonly batch?: boolean
-  /** What is written in the same commit. */
+  /** More writes of the same commit. */
   readonly also?: readonly Write[]
 }
 
 /**
- * Resolves to null once the emails are on disk, or to what an equal request became that was faster.
- * The emails are those of one workspace. Throws a Refusal when a quota is used up.
+ * Resolves to null once the emails are on disk, or to the result of an equal request that committed first.
+ * All emails belong to one workspace. Rejects with a Refusal when a quota is used up.
  */
 export type CommitEmails = (
   emails: readonly PreparedEmail[],
@@ -64,7 +61,7 @@ export function commitEmails({ read, commit, charge, claim = () => null, handOve
     const writes = [
       ...charged.writes,
       ...(once === null ? [] : buildKeyWrites(once, now)),
-      ...emails.flatMap(({ enqueued }, place) => [...enqueued.writes, ...(claims[place]?.writes ?? [])]),
+      ...emails.flatMap(({ enqueued }, index) => [...enqueued.writes, ...(claims[index]?.writes ?? [])]),
       ...also,
     ]
     try {
@@ -72,8 +69,8 @@ export function commitEmails({ read, commit, charge, claim = () => null, handOve
     } catch (error) {
       return resolveFailedCommit(read, error, charged, once, now, batch)
     }
-    emails.forEach(({ enqueued, raw }, place) => {
-      handOver(enqueued, raw, claims[place] ?? null)
+    emails.forEach(({ enqueued, raw }, index) => {
+      handOver(enqueued, raw, claims[index] ?? null)
     })
     return null
   }
@@ -97,7 +94,7 @@ function buildKeyWrites({ workspaceId, key, fingerprint, becomes }: IdempotentRe
   ]
 }
 
-/** A commit that was not made: an equal request was faster, or a quota is used up; else its error. */
+/** After a failed commit: the result of an equal request, else throws the quota's Refusal or the error itself. */
 function resolveFailedCommit(
   read: Read,
   error: unknown,

@@ -1,6 +1,5 @@
 /**
- * From an API request to all that one commit of it writes: composed, then prepared as a
- * message that was submitted by SMTP is.
+ * From an API request to a prepared email: composes the message, then prepares it as a message submitted by SMTP is.
  */
 import type { Principal } from '../accounts/principal.js'
 import { scanHeader } from '../mail/header-fields.js'
@@ -18,9 +17,9 @@ const MAX_COMPOSED = 15 * 1_048_576
 export interface RequestedEmail {
   readonly content: MessageContent
   readonly options: SendingOptions
-  /** That its subject and bodies are made of. */
+  /** The template that subject and bodies are made from. */
   readonly templateId: string | null
-  /** Of `recipientIds`, one for each of To, Cc and Bcc in this order; empty: the message speaks of none. */
+  /** One id for each recipient of To, Cc and Bcc, in this order; empty: the content mentions none of them. */
   readonly recipientIds: readonly string[]
 }
 
@@ -29,8 +28,8 @@ export interface ComposeDeps {
   readonly prepare: PrepareEmail
 }
 
-/** Throws a Refusal for what may not be sent. */
-export type ComposeEmail = (principal: Principal, wanted: RequestedEmail, now: number) => PreparedEmail
+/** Throws a Refusal if the email may not be sent. */
+export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => PreparedEmail
 
 export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
   return (principal, { content, options, templateId, recipientIds }, now) => {
@@ -40,15 +39,15 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
-      // An app that asked over HTTP hears of bounces by events, not by a DSN.
+      // Clients of the API learn of bounces by events, not by a DSN.
       envelopeFrom: '' as const,
       envid: null,
       ret: null,
-      recipients: recipients.map(({ address }, place) => ({
+      recipients: recipients.map(({ address }, index) => ({
         address,
         notify: null,
         orcpt: null,
-        id: recipientIds[place],
+        id: recipientIds[index],
       })),
       smtputf8: true,
       raw,
@@ -63,20 +62,20 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
   }
 }
 
-/** Throws a Refusal `too-large`. `size`: of a message, or as much of it as is known. */
+/** Throws a Refusal `too-large`. `size`: bytes of the message, or the part that is known so far. */
 export function checkSize(size: number): void {
   if (size <= MAX_COMPOSED) return
   const message = `the composed message has ${size} bytes or more, allowed: ${MAX_COMPOSED}`
   throw new Refusal('too-large', message, { size, limit: MAX_COMPOSED })
 }
 
-/** What is too large by itself is not encoded first. */
+/** A lower bound of the composed size, so that content that is too large is refused before it is encoded. */
 export function minSizeOf({ html, text, attachments, inlineImages }: MessageContent): number {
   const files = [...attachments, ...inlineImages].reduce((sum, { content }) => sum + content.length, 0)
   return Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + base64SizeOf(files)
 }
 
-/** Of so many bytes in base64. */
+/** The length of `bytes` bytes in base64, without line ends. */
 export function base64SizeOf(bytes: number): number {
   return Math.ceil(bytes / 3) * 4
 }

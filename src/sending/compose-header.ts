@@ -1,20 +1,19 @@
 /**
- * The header fields of a message that we compose, from its subject to its recipients.
+ * The header fields of a composed message: addresses, subject and the client's own fields.
  *
- * What is not plain ASCII goes out as encoded words (RFC 2047); local parts alone stay
- * UTF-8 (RFC 6532). Text that looks like an encoded word is encoded, so that everybody
- * reads what the app wrote. Lines are folded at 76 octets where a blank allows it, and
- * never into a line of blanks alone: some readers take that for the end of the header.
+ * Text that is not plain ASCII becomes encoded words (RFC 2047); only local parts stay UTF-8 (RFC 6532). Text that
+ * looks like an encoded word is encoded too, so that readers see what the client wrote. Lines are folded at 76 octets
+ * where there is a blank, but never into a line of blanks alone, which some readers take for the end of the header.
  */
 import { encodeWord, quoteString } from 'nodemailer/lib/mime-funcs'
 import type { NamedAddress } from '../mail/named-address.js'
 import type { MessageContent } from './message-content.js'
 
 const MAX_LINE_LENGTH = 76
-/** Of an encoded word with all around it; room for the field's name beside it on the first line. */
+/** Characters of an encoded word with its delimiters; leaves room for the field's name on the first line. */
 const MAX_WORD_LENGTH = 52
 
-/** Lines with CRLF at their ends. */
+/** Each line ends with CRLF. */
 export function composeHeader(content: MessageContent): string {
   const { from, to, cc, replyTo, subject, fields } = content
   const lines = [
@@ -42,17 +41,17 @@ function formatPhrase(name: string): string {
   return isPlain(name) ? quoteString(name) : toEncodedWords(name)
 }
 
-/** Unstructured text (RFC 5322 section 2.2.1) that must be read as it is. */
+/** Unstructured text (RFC 5322 section 2.2.1). Blanks at the ends and runs of blanks are kept by encoding them. */
 function formatUnstructured(text: string): string {
   return isPlain(text) && !/^ | $| {2}/.test(text) ? text : toEncodedWords(text)
 }
 
-/** What the app may have encoded itself. */
+/** A value that the client may have encoded itself. */
 function formatCustomValue(value: string): string {
   return /^[\t\x20-\x7e]*$/.test(value) ? value.trim() : toEncodedWords(value)
 }
 
-/** Printable ASCII in foldable pieces that nobody takes for an encoded word. */
+/** Printable ASCII in pieces that can be folded and do not look like an encoded word. */
 function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text) && !text.includes('=?') && !/\S{61}/.test(text)
 }
@@ -61,11 +60,11 @@ function toEncodedWords(text: string): string {
   return encodeWord(text, isMostlyAscii(text) ? 'Q' : 'B', MAX_WORD_LENGTH)
 }
 
-/** At most a third would have to be escaped one by one: that is shorter than base64, and readable. */
+/** If at most a third of the characters must be escaped, Q is shorter than base64, and readable. */
 function isMostlyAscii(text: string): boolean {
-  let odd = 0
-  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7e) odd += 1
-  return odd * 3 <= text.length
+  let escaped = 0
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7e) escaped += 1
+  return escaped * 3 <= text.length
 }
 
 function formatField(name: string, value: string): string {
@@ -73,7 +72,7 @@ function formatField(name: string, value: string): string {
   return `${line.length <= MAX_LINE_LENGTH ? line : foldField(name, value)}\r\n`
 }
 
-/** The first word stays beside the name; blanks go to the next line with the word behind them. */
+/** The first word stays on the line of the name; blanks move to the next line with the word after them. */
 function foldField(name: string, value: string): string {
   let text = `${name}:`
   let width = text.length

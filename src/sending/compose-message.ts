@@ -1,13 +1,12 @@
 /**
  * From the parts of a message to its bytes (RFC 5322, 2045 to 2047, 2231, 2387).
  *
- * nodemailer's MailComposer makes the tree of parts, with encodings, boundaries and the
- * parameters of file names; it is given text and bytes alone, and may open neither files
- * nor URLs. The tree is written out in one go, because its streams cost ten times as
- * much. Every line ends with CRLF and has at most 998 octets.
+ * nodemailer's MailComposer makes the tree of parts, with encodings, boundaries and file name parameters. It gets text
+ * and bytes only and may open neither files nor URLs. The tree is written in one go, because its streams cost ten times
+ * as much (docs/decisions/composing.md). Every line ends with CRLF and has at most 998 octets.
  *
- * Limits: whole in memory; encoding a message of the largest size holds the event loop for
- * some tenths of a second.
+ * Limits: the message is in memory as a whole; encoding one of the largest size blocks the event loop for some tenths
+ * of a second.
  */
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'
@@ -30,13 +29,13 @@ export function composeMessage(content: MessageContent, { emailId, hostname, now
   const isMessageId = ({ name }: { readonly name: string }): boolean => name.toLowerCase() === 'message-id'
   const messageId = content.fields.find(isMessageId)?.value ?? createMessageId(emailId, hostname)
   const fields = content.fields.filter((field) => !isMessageId(field))
-  const whole = { ...content, fields }
+  const body = { ...content, fields }
   const { text, html } = buildBodies(content)
   const isPlain = content.attachments.length + content.inlineImages.length === 0
   if (isPlain && typeof text === 'string' && typeof html === 'string') {
-    return composePlain({ content: whole, messageId, text, html, boundary: emailId, now })
+    return composePlain({ content: body, messageId, text, html, boundary: emailId, now })
   }
-  return composeMimeTree(whole, { text, html, messageId, date: new Date(now), baseBoundary: emailId })
+  return composeMimeTree(body, { text, html, messageId, date: new Date(now), baseBoundary: emailId })
 }
 
 interface Bodies {
@@ -44,7 +43,7 @@ interface Bodies {
   readonly html: Body
 }
 
-/** The general way. Its boundaries are made of the id, which nobody can know before. */
+/** For any message. The boundaries contain the email's id, which a client cannot predict. */
 export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): Buffer {
   const tree = new MailComposer({
     ...rest,
@@ -58,7 +57,7 @@ export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): B
   return Buffer.concat(pieces)
 }
 
-/** Line ends are CRLF, so that quoted-printable keeps them. */
+/** Line ends become CRLF, which quoted-printable keeps. */
 function buildBodies({ html, text }: MessageContent): Bodies {
   const plain = text ?? (html === null ? '' : textOfHtml(html))
   return { text: buildBody(plain), html: buildBody(html ?? '') }
@@ -66,7 +65,7 @@ function buildBodies({ html, text }: MessageContent): Bodies {
 
 type Body = string | { readonly content: Buffer; readonly contentTransferEncoding: 'base64' }
 
-/** In characters. Quoted-printable of megabytes takes a second, base64 a tenth of it. */
+/** Characters above which text goes in base64: quoted-printable of megabytes takes a second, base64 a tenth of that. */
 const LARGE_TEXT = 262_144
 
 function buildBody(text: string): Body {
@@ -79,7 +78,7 @@ type Mail = Pick<Options, 'messageId' | 'date' | 'baseBoundary'>
 type Part = Options['attachments'] extends readonly (infer One)[] | undefined ? One : never
 
 function toAttachmentPart({ filename, content, contentType }: Attachment): Part {
-  // A message in a message must not be in base64 (RFC 2046 section 5.2.1), and may have any lines.
+  // A message/* part must not be in base64 (RFC 2046 section 5.2.1), but its lines may have any length.
   const type = /^message\//i.test(contentType) ? 'application/octet-stream' : contentType
   return { filename: collapseBlanks(filename), content, contentType: type, contentDisposition: 'attachment' }
 }
@@ -89,12 +88,12 @@ function toInlinePart({ cid, filename, content, contentType }: InlineImage): Par
   return { cid, filename: name, content, contentType, contentDisposition: 'inline' }
 }
 
-/** Folded, a long run of blanks would be a line of blanks alone. */
+/** A long run of blanks would be folded into a line of blanks alone. */
 function collapseBlanks(filename: string): string {
   return filename.replace(/\s+/g, ' ')
 }
 
-/** A part with all that is in it. */
+/** Writes a part with its children. */
 function writeNode(node: MimeNode, pieces: Buffer[]): void {
   pieces.push(Buffer.from(`${node.buildHeaders()}\r\n\r\n`))
   if (node.childNodes.length === 0) {
@@ -109,10 +108,11 @@ function writeNode(node: MimeNode, pieces: Buffer[]): void {
   pieces.push(Buffer.from(`--${String(node.boundary)}--`))
 }
 
-/** Says 7bit of text alone, and all of that is ASCII in short lines. */
+/** 7bit occurs for text only, and that is ASCII in short lines. */
 function encodeContent(node: MimeNode): Buffer {
   const { content = '' } = node
-  if (typeof content !== 'string' && !Buffer.isBuffer(content)) throw new Error('a part that is no text and no bytes')
+  if (typeof content !== 'string' && !Buffer.isBuffer(content))
+    throw new Error('the content of a part is neither text nor bytes')
   switch (node.getTransferEncoding()) {
     case 'base64':
       return encodeBase64Lines(typeof content === 'string' ? Buffer.from(content) : content)

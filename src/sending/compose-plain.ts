@@ -1,8 +1,7 @@
 /**
- * A message of text, HTML or both and nothing else: most mail, so it is written straight
- * out. The general way through nodemailer's tree of parts (`compose-message.ts`) costs
- * eight times as much, and would be the largest part of a request of the REST door; tests
- * hold the two against each other. Encodings are nodemailer's here too.
+ * Composes a message of text, HTML or both, without files: most messages. nodemailer's tree of parts
+ * (`compose-message.ts`) costs eight times as much, which would be the largest share of a REST request; tests compare
+ * the results of both. The encodings are nodemailer's here too.
  */
 import { hasLongerLines } from 'nodemailer/lib/mime-funcs'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
@@ -12,13 +11,13 @@ import { composeHeader } from './compose-header.js'
 import type { MessageContent } from './message-content.js'
 
 export interface PlainMessage {
-  /** Its `fields` without a Message-ID. */
+  /** Without a Message-ID in `fields`. */
   readonly content: MessageContent
   readonly messageId: string
   /** Lines end with CRLF; empty: no such part. */
   readonly text: string
   readonly html: string
-  /** What nobody can know before. */
+  /** Must not be predictable for the client. */
   readonly boundary: string
   readonly now: number
 }
@@ -50,7 +49,7 @@ function composePart(subtype: 'plain' | 'html', text: string): string {
   }
 }
 
-/** In plain ASCII there is little to encode (RFC 2045 section 6.7): looking at each byte would take ten times as long. */
+/** Plain ASCII needs few escapes (RFC 2045 section 6.7); encoding it byte by byte takes ten times as long. */
 export function toQuotedPrintable(text: string): string {
   if (!ascii.test(text)) return encodeQuoted(text)
   return text.replaceAll('=', '=3D').replace(/[\t ](?=[\r\n]|$)/g, (blank) => (blank === ' ' ? '=20' : '=09'))
@@ -59,6 +58,6 @@ export function toQuotedPrintable(text: string): string {
 /** Quoted-printable keeps text readable while most of it is ASCII. */
 function chooseEncoding(text: string): '7bit' | 'quoted-printable' | 'base64' {
   if (ascii.test(text)) return hasLongerLines(text, 76) ? 'quoted-printable' : '7bit'
-  const odd = text.replace(/[\t\r\n\x20-\x7e]+/g, '').length
-  return odd * 3 > text.length ? 'base64' : 'quoted-printable'
+  const escaped = text.replace(/[\t\r\n\x20-\x7e]+/g, '').length
+  return escaped * 3 > text.length ? 'base64' : 'quoted-printable'
 }

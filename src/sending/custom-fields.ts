@@ -1,18 +1,20 @@
 /**
- * Header fields that an app may set on a message that we compose. Pure.
+ * Header fields that a client may set on a composed message. Pure.
  *
- * Not those that we write ourselves or that steer us: two of them would be read in two
- * ways. Message-ID, In-Reply-To and References are the app's, when they are well-formed.
+ * Refused are fields that we write ourselves, because readers disagree about duplicates, and service header fields.
+ * Message-ID, In-Reply-To and References may be set if they are well-formed.
  */
 import { isMessageId } from '../mail/message-id.js'
 import { isOneLine } from '../mail/named-address.js'
-import { REFERENCE_FIELD } from '../mail/reference-field.js'
+import { REFERENCE_FIELD } from '../mail/recipient-token.js'
 import { isServiceField } from './service-headers.js'
 
 export const MAX_CUSTOM_FIELDS = 50
-/** Of one value, in octets. */
+/** Octets of one value. */
 const MAX_FIELD_VALUE = 8_192
-/** Of a name and of a piece that cannot be folded: together they fit a line of 998 octets (RFC 5322 section 2.1.1). */
+/**
+ * Characters of a name, and of a piece without blanks: together they fit a line of 998 octets (RFC 5322 section 2.1.1).
+ */
 const MAX_FIELD_NAME = 76
 const MAX_PIECE_LENGTH = 900
 
@@ -36,11 +38,11 @@ const reservedFields = new Set([
 ])
 const messageIdFields = new Set(['in-reply-to', 'references'])
 
-/** What is wrong with this field, as a sentence about it; null: nothing. */
+/** What is wrong with this field, as the predicate of a sentence; null: nothing. */
 export function findCustomFieldFault(name: string, value: string): string | null {
   const lower = name.toLowerCase()
   if (!fieldNamePattern.test(name) || name.length > MAX_FIELD_NAME) {
-    return `is no name of a header field: printable ASCII without blanks and colon, at most ${MAX_FIELD_NAME} characters`
+    return `is not the name of a header field: printable ASCII without blanks and colon, at most ${MAX_FIELD_NAME} characters`
   }
   if (reservedFields.has(lower) || lower.startsWith('content-') || isServiceField(lower)) {
     return 'cannot be set here: the service writes this field itself'
@@ -49,19 +51,19 @@ export function findCustomFieldFault(name: string, value: string): string | null
   if (Buffer.byteLength(value) > MAX_FIELD_VALUE) return `must have at most ${MAX_FIELD_VALUE} octets`
   if (lower === 'message-id' && !isPlainId(value)) return 'must be one message id, such as <id@example.com>'
   if (messageIdFields.has(lower) && !value.split(/[ \t]+/).every(isPlainId)) {
-    return 'must be message ids, such as <id@example.com>, with blanks between them'
+    return 'must be message ids, such as <id@example.com>, separated by blanks'
   }
   return hasLongPiece(value)
     ? `must have a blank after at most ${MAX_PIECE_LENGTH} characters, to be folded there`
     : null
 }
 
-/** Ids of ours travel everywhere: no UTF-8 in them. */
+/** A message id without UTF-8, so that the message needs no SMTPUTF8. */
 function isPlainId(text: string): boolean {
   return isMessageId(text) && /^[\x21-\x7e]+$/.test(text)
 }
 
-/** Blanks belong to the piece behind them. What is not ASCII is encoded, and encoded words are short. */
+/** Blanks belong to the piece after them. Text that is not ASCII becomes encoded words, which are short. */
 function hasLongPiece(value: string): boolean {
   if (value.length <= MAX_PIECE_LENGTH || /[^\t\x20-\x7e]/.test(value)) return false
   return value.split(/(?<=[^ \t])(?=[ \t])/).some((piece) => piece.length > MAX_PIECE_LENGTH)

@@ -1,16 +1,16 @@
 /**
- * Idempotency keys (`Idempotency-Key`, `X-Service-Idempotency-Key`): the same key with the
- * same content, within 24 hours, is the same email; with other content it is a conflict.
+ * Idempotency keys (`Idempotency-Key`, `X-Service-Idempotency-Key`): within 24 hours, the same key with the same
+ * content gives the same email; with other content it is a conflict.
  *
- * The key's row is written in the commit of the email itself (`take.ts`). Both doors share
- * the keys of a workspace; fingerprints of their requests are never equal.
+ * The key's row is written in the commit of the email (`commit-emails.ts`). SMTP and REST share the keys of a
+ * workspace; the fingerprints of their requests are never equal.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { Refusal } from '../mail/refusal.js'
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { Commit } from '../storage/writer/write.js'
 
 export const IDEMPOTENCY_LIFETIME = 24 * 3_600_000
 export const MAX_IDEMPOTENCY_KEY = 256
@@ -26,7 +26,7 @@ export const insertIdempotency = prepareWrite<Tables['idempotency']>(({ db, slot
   }),
 )
 
-/** Lets a key be used afresh once its lifetime is over. */
+/** Deletes a key whose lifetime is over, so that it can be used again. */
 export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string; before: number }>(({ db, slot }) =>
   db
     .deleteFrom('idempotency')
@@ -36,7 +36,7 @@ export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string
 )
 
 const BATCH_SIZE = 500
-/** Of the answers that one step removes: each may be as large as that of a whole batch. */
+/** Bytes of the answers that one step deletes; a single one may be that of a batch. */
 const BATCH_BYTES = 4 * 1_048_576
 
 const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
@@ -48,11 +48,8 @@ const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
     .limit(BATCH_SIZE),
 )
 
-/** Removes some of the keys from before `before`; resolves to whether there may be more. */
-export async function removeExpiredKeys(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  before: number,
-): Promise<boolean> {
+/** Deletes the oldest keys from before `before`, at most one step of them; resolves to whether there may be more. */
+export async function removeExpiredKeys({ read, commit }: Store, before: number): Promise<boolean> {
   const rows = selectOldest(read, { before })
   if (rows.length === 0) return false
   let bytes = 0
@@ -60,9 +57,9 @@ export async function removeExpiredKeys(
     bytes += row.bytes
     return bytes > BATCH_BYTES
   })
-  const some = over === -1 ? rows : rows.slice(0, Math.max(1, over))
-  await commit(some.map(({ workspace_id: workspaceId, key }) => expireIdempotency({ workspaceId, key, before })))
-  return rows.length === BATCH_SIZE || some.length < rows.length
+  const expired = over === -1 ? rows : rows.slice(0, Math.max(1, over))
+  await commit(expired.map(({ workspace_id: workspaceId, key }) => expireIdempotency({ workspaceId, key, before })))
+  return rows.length === BATCH_SIZE || expired.length < rows.length
 }
 
 const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
@@ -73,7 +70,7 @@ const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot })
     .where('key', '=', slot('key')),
 )
 
-/** SHA-256 over the parts, each with its length before it. */
+/** SHA-256 over the parts, each prefixed with its length. */
 export function fingerprintOf(parts: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
@@ -81,22 +78,22 @@ export function fingerprintOf(parts: readonly (string | Buffer)[]): string {
 }
 
 export interface KeyUse {
-  /** The header field of a message that holds the key; absent: it came with a request. */
+  /** The message's header field that holds the key; absent: the key came with an API request. */
   readonly field?: string
   readonly workspaceId: string
   readonly key: string
   readonly fingerprint: string
 }
 
-/** What the first use of a key became. */
+/** The result of the first use of a key. */
 export interface EarlierUse {
-  /** Of a message submitted by SMTP. */
+  /** Set if the message was submitted by SMTP. */
   readonly emailId: string | null
-  /** JSON: what the API answered. */
+  /** The API's answer, as JSON. */
   readonly answer: string | null
 }
 
-/** What this key made already, or null; throws a Refusal `conflict` when the content differs. */
+/** The result of an earlier use of this key, or null; throws a Refusal `conflict` if the content differs. */
 export function findEarlierUse(
   read: Read,
   { workspaceId, key, fingerprint, field }: KeyUse,

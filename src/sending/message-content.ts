@@ -1,22 +1,22 @@
-/** A message as an API request describes it: parsed, checked, nothing encoded yet. */
+/** A message as an API request describes it: parsed and checked, not encoded yet. */
 import type { NamedAddress } from '../mail/named-address.js'
 
 export interface Attachment {
   readonly filename: string
   readonly content: Buffer
-  /** As `application/pdf` or `text/csv; charset=utf-8`. */
+  /** Such as `application/pdf` or `text/csv; charset=utf-8`. */
   readonly contentType: string
 }
 
 export interface InlineImage {
-  /** The HTML says `cid:` and this. */
+  /** The HTML refers to it as `cid:CID`. */
   readonly cid: string
   readonly content: Buffer
   readonly contentType: string
   readonly filename: string | null
 }
 
-/** A header field of the app's own. */
+/** A header field that the client set. */
 export interface CustomField {
   readonly name: string
   readonly value: string

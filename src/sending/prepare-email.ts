@@ -1,8 +1,8 @@
 /**
- * From a submission to all that one commit of it writes: the policy under every door.
+ * The sending policy, the same for SMTP and REST: from a submission to the writes of one commit.
  *
- * May this key send as that sender? Who is left to send to? Refusals are thrown before
- * anything is written.
+ * Checks whether the key may use the senders, and which recipients are suppressed. Refusals are thrown before anything
+ * is written.
  */
 import { isAscii } from 'node:buffer'
 import type { Principal } from '../accounts/principal.js'
@@ -13,25 +13,25 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
 import { prepareMessage } from './prepare-message.js'
-import { checkSender } from './sender-policy.js'
-import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
+import type { MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
 
 export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
-  /** The domain where the workspace has it verified. */
-  readonly findVerifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
+  readonly findVerifiedDomain: FindVerifiedDomain
 }
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Of a large message empty once it was committed: its memory goes over to the database. */
+  /** Empty after the commit if the message is large: its memory is transferred to the writer. */
   readonly raw: Buffer
-  /** Of the first From address: what the limits of a sender domain count. */
+  /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
-  /** Recipients who are not written to, in the order in which they were given. */
+  /** Suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
 }
 
@@ -59,7 +59,7 @@ interface EmailInput {
   readonly principal: Principal
   readonly submission: Submission
   readonly summary: MessageSummary
-  readonly domain: SendingDomain | undefined
+  readonly domain: SendingDomain
   readonly recipients: readonly NewRecipient[]
   readonly messageId: string
   readonly utf8: boolean
@@ -79,10 +79,10 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
     from_name: summary.from[0].name,
     to_emails: toAddressJson(summary.to),
     cc_emails: toAddressJson(summary.cc),
-    bcc_emails: JSON.stringify(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
+    bcc_emails: toJson(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
     reply_to: toAddressJson(summary.replyTo),
     subject: summary.subject,
-    tags: JSON.stringify(options.tags),
+    tags: toJson(options.tags),
     ...resolveTracking(options, domain),
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
@@ -93,29 +93,28 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
   }
 }
 
-/** Envelope sender and every From address; gives the domain of the first From. */
+/** Checks the envelope sender and every From address; returns the domain of the first From. */
 function checkSenders(
   { findVerifiedDomain }: PrepareDeps,
   principal: Principal,
   envelopeFrom: Address | '',
-  from: readonly Author[],
-): SendingDomain | undefined {
-  const isVerified = (workspaceId: string, domain: string): boolean =>
-    findVerifiedDomain(workspaceId, domain) !== undefined
-  if (envelopeFrom !== '') checkSender(principal, envelopeFrom, 'sender', isVerified)
-  for (const { address } of from) checkSender(principal, address, 'From', isVerified)
-  const first = from[0]
-  return first === undefined ? undefined : findVerifiedDomain(principal.workspaceId, domainOf(first.address))
+  from: MessageSummary['from'],
+): SendingDomain {
+  checkEnvelopeSender(principal, envelopeFrom, findVerifiedDomain)
+  const [first, ...others] = from
+  const domain = checkSender(principal, first.address, 'From', findVerifiedDomain)
+  for (const { address } of others) checkSender(principal, address, 'From', findVerifiedDomain)
+  return domain
 }
 
-/** Each address once (how many there may be is the door's to say); refused when none is left that may be written to. */
+/** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
 function resolveRecipients(
   { isSuppressed }: PrepareDeps,
   workspaceId: string,
-  given: readonly SubmittedRecipient[],
+  submitted: readonly SubmittedRecipient[],
 ): NewRecipient[] {
   const byAddress = new Map<string, NewRecipient>()
-  for (const { address, notify, orcpt, id } of given) {
+  for (const { address, notify, orcpt, id } of submitted) {
     if (byAddress.has(address)) continue
     byAddress.set(address, {
       address,
@@ -133,26 +132,23 @@ function resolveRecipients(
   return recipients
 }
 
-/** Envelope recipients whom the header does not name: they were blind copies. */
+/** Envelope recipients that the header does not name: blind copies. */
 function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
   const names = new Set(named.map(({ address }) => address?.toLowerCase()))
   return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
 }
 
-function toAddressJson(list: readonly Mailbox[]): string {
-  return JSON.stringify(list.flatMap(({ address }) => (address === null ? [] : [address])))
+function toAddressJson(list: readonly Mailbox[]): Json<readonly string[]> {
+  return toJson(list.flatMap(({ address }) => (address === null ? [] : [address])))
 }
 
-/** A header with UTF-8 in it asks every next hop for SMTPUTF8 (RFC 6532); one without can go anywhere. */
+/** A header with UTF-8 needs SMTPUTF8 at every next hop (RFC 6532). */
 function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }
 
-function resolveTracking(
-  options: SendingOptions,
-  domain: SendingDomain | undefined,
-): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
-  const opens = options.trackOpens ?? domain?.track_opens === 1
-  const clicks = options.trackClicks ?? domain?.track_clicks === 1
+function resolveTracking(options: SendingOptions, domain: SendingDomain): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
+  const opens = options.trackOpens ?? domain.track_opens === 1
+  const clicks = options.trackClicks ?? domain.track_clicks === 1
   return { track_opens: opens ? 1 : 0, track_clicks: clicks ? 1 : 0 }
 }

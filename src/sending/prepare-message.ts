@@ -1,34 +1,32 @@
 /**
- * From the bytes that an app submitted to the bytes that go out. Pure.
+ * From the bytes that a client submitted to the bytes that are sent. Pure.
  *
- * One Received field of ours goes on top: by whom, with which protocol, under which id,
- * and nothing about the client. Date and Message-ID are added where they are missing.
- * Bcc, Return-Path, the reference of a message that we once sent and the fields that steer
- * us are taken out. Every other byte stays.
+ * Puts one Received field on top, with host, protocol and id, and nothing about the client. Adds Date and Message-ID if
+ * they are missing. Removes Bcc, Return-Path, the reference field of a message that we sent before, and service header
+ * fields. All other bytes stay as they are.
  *
- * Refused: no From field or several (RFC 5322 section 3.6), a From that names nobody or
- * is longer than `MAX_LIST`, more Received fields than a message can gather without going in circles.
+ * Refuses a message without From or with several (RFC 5322 section 3.6), a From without an address or longer than
+ * `MAX_LIST_LENGTH`, and more Received fields than a message has that is not in a loop (RFC 5321 section 6.3).
  */
 import { formatForDisplay } from '../mail/address.js'
 import { findFields, type Header, type HeaderField, readFieldValue, spliceHeader } from '../mail/header-fields.js'
 import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList } from '../mail/mailbox-list.js'
+import { checkHopCount } from '../mail/hop-count.js'
+import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList, parseSimpleMailbox } from '../mail/mailbox-list.js'
 import { formatMessageDate } from '../mail/message-date.js'
 import { createMessageId, isMessageId } from '../mail/message-id.js'
-import { REFERENCE_FIELD } from '../mail/reference-field.js'
+import { REFERENCE_FIELD } from '../mail/recipient-token.js'
 import { Refusal } from '../mail/refusal.js'
-import { parseSimpleMailbox } from '../mail/simple-mailbox.js'
 import { isServiceField } from './service-headers.js'
 import type { MessageSummary } from './submitted-message.js'
 
-export const MAX_RECEIVED = 50
-/** Far above what mail programs write, far below what we can read back. */
+/** Far more than mail programs write, far fewer than we can parse. */
 export const MAX_FIELDS = 1_000
 
 export interface MessageOrigin {
   readonly hostname: string
-  /** `ESMTPSA` and its like (RFC 3848), or `HTTPS`. */
+  /** `ESMTPSA` and the like (RFC 3848), or `HTTPS`. */
   readonly protocol: string
   readonly emailId: string
   readonly now: number
@@ -37,8 +35,8 @@ export interface MessageOrigin {
 const strippedFields = new Set(['bcc', 'resent-bcc', 'return-path', REFERENCE_FIELD])
 
 export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigin): { raw: Buffer; messageId: string } {
-  const given = findFields(header, 'message-id')[0]
-  const existingId = given === undefined ? '' : readFieldValue(raw, given)
+  const field = findFields(header, 'message-id')[0]
+  const existingId = field === undefined ? '' : readFieldValue(raw, field)
   const messageId = isMessageId(existingId) ? existingId : createMessageId(origin.emailId, origin.hostname)
   const { hostname, protocol, emailId, now } = origin
   const prepend = `Received: by ${hostname} with ${protocol} id ${emailId};\r\n\t${formatMessageDate(now)}\r\n`
@@ -56,21 +54,19 @@ export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigi
   }
 }
 
-/** An empty Message-ID makes place for a real one. */
+/** An empty Message-ID is removed, since a real one is added. */
 function findRemovedFields(header: Header, withMessageId: boolean): HeaderField[] {
   return header.fields.filter(
     ({ name }) => strippedFields.has(name) || isServiceField(name) || (withMessageId && name === 'message-id'),
   )
 }
 
-/** Who wrote it, to whom, about what; throws a Refusal `malformed-message` or `mail-loop`. */
+/** Authors, recipients and subject; throws a Refusal `malformed-message` or `mail-loop`. */
 export function summarizeMessage(raw: Buffer, header: Header): MessageSummary {
   if (header.fields.length > MAX_FIELDS) {
     throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)
   }
-  if (findFields(header, 'received').length > MAX_RECEIVED) {
-    throw new Refusal('mail-loop', `more than ${MAX_RECEIVED} Received fields: the message goes in circles`)
-  }
+  checkHopCount(header)
   const from = findFields(header, 'from')
   const only = from[0]
   if (only === undefined) throw new Refusal('malformed-message', 'the message has no From field', { field: 'from' })

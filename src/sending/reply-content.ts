@@ -1,20 +1,21 @@
 /**
- * An answer to mail that came in, as the message that it becomes. Pure.
+ * The content of a reply to an inbound email. Pure.
  *
- * It goes to Reply-To where the mail has one, else to From (RFC 5322 section 3.6.2), comes from
- * the address that the mail was written to, and joins its thread (section 3.6.4).
+ * It is sent to the Reply-To of that email, or without one to From (RFC 5322 section 3.6.2), from the address that
+ * received it, and joins its thread (section 3.6.4).
  */
-import { type Address, tryParseAddress } from '../mail/address.js'
+import { tryParseAddress } from '../mail/address.js'
 import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import { type Mailbox, parseMailboxList } from '../mail/mailbox-list.js'
 import { isDisplayName, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import { parseJson } from '../storage/tables/columns.js'
 import type { Attachment, CustomField, MessageContent } from './message-content.js'
 
-/** Octets: of what a header field may have, with room for the parent. */
+/** Octets of References, which leave room for the parent within the limit of a header field. */
 const MAX_REFERENCES = 7_000
-/** A list that somebody asks to be answered at is short: nobody is made to write to a crowd. */
+/** Bounds Reply-To, so that an external sender cannot make a user write to a crowd. */
 const MAX_REPLY_RECIPIENTS = 5
 const MAX_SUBJECT = 998
 const plainId = /^<[\x21-\x7e]{1,498}>$/
@@ -31,14 +32,14 @@ type AnsweredEmail = Pick<
   'envelope_to' | 'from_email' | 'from_name' | 'message_id' | 'reference_ids' | 'subject'
 >
 
-/** `raw`: the mail that is answered, where it is kept. Throws a Refusal where there is nobody to answer. */
+/** `raw`: the inbound message, if it is still stored. Throws a Refusal if it has no address to reply to. */
 export function buildReplyContent(
   email: AnsweredEmail,
   raw: Buffer | undefined,
   { html, text, attachments }: Reply,
 ): MessageContent {
-  const [from] = (JSON.parse(email.envelope_to) as Address[]).map((address) => ({ address, name: '' }))
-  if (from === undefined) throw new Error('an inbound email that was written to nobody')
+  const [from] = parseJson(email.envelope_to).map((address) => ({ address, name: '' }))
+  if (from === undefined) throw new Error('an inbound email without a recipient')
   return {
     from,
     to: findReplyRecipients(email, raw),
@@ -55,10 +56,11 @@ export function buildReplyContent(
 }
 
 function findReplyRecipients({ from_email, from_name }: AnsweredEmail, raw: Buffer | undefined): NamedAddress[] {
-  const wanted = raw === undefined ? [] : toNamedAddresses(readReplyTo(raw))
-  const to = wanted.length > 0 ? wanted : toNamedAddresses([{ address: tryParseAddress(from_email), name: from_name }])
+  const replyTo = raw === undefined ? [] : toNamedAddresses(readReplyTo(raw))
+  const to =
+    replyTo.length > 0 ? replyTo : toNamedAddresses([{ address: tryParseAddress(from_email), name: from_name }])
   if (to.length > 0) return to
-  throw new Refusal('invalid-parameter', 'the email names nobody who could be answered', { field: 'id' })
+  throw new Refusal('invalid-parameter', 'the email has no address to reply to', { field: 'id' })
 }
 
 function readReplyTo(raw: Buffer): readonly Mailbox[] {
@@ -81,10 +83,10 @@ function buildReplySubject(subject: string): string {
   return replyPrefix.test(subject) ? subject : `Re: ${subject}`.slice(0, MAX_SUBJECT).trimEnd()
 }
 
-/** The parent stands last; of a long thread the first and the latest stay. */
+/** The parent is last (RFC 5322 section 3.6.4); a long thread keeps its first and its latest ids. */
 function buildThreadFields({ message_id: parent, reference_ids }: AnsweredEmail): CustomField[] {
   if (parent === null || !plainId.test(parent)) return []
-  const [first, ...others] = (JSON.parse(reference_ids) as string[]).filter((id) => plainId.test(id) && id !== parent)
+  const [first, ...others] = parseJson(reference_ids).filter((id) => plainId.test(id) && id !== parent)
   const kept: string[] = []
   let octets = parent.length + (first?.length ?? 0) + 2
   for (const id of others.reverse()) {

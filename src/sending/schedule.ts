@@ -1,6 +1,6 @@
 /**
- * When a scheduled message is released: an ISO 8601 date and time with an offset or
- * `Z`, at most 30 days ahead; in the past means now.
+ * The release time of a scheduled message: an ISO 8601 date and time with an offset or `Z`, at most 30 days ahead. A
+ * time in the past means now.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -9,16 +9,16 @@ export const MAX_AHEAD = 30 * 24 * 3_600_000
 
 const isoPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
 
-/** ISO 8601 with an offset or `Z` as epoch milliseconds; null for anything else, 30 February too. */
+/** ISO 8601 with an offset or `Z` to epoch milliseconds; null for anything else, such as 30 February. */
 export function parseTimestamp(text: string): number | null {
   const at = Date.parse(text)
   const [, day] = isoPattern.exec(text) ?? []
   if (day === undefined || Number.isNaN(at)) return null
-  // Date.parse makes 2 March of 30 February.
+  // Date.parse reads 30 February as 2 March.
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? at : null
 }
 
-/** Epoch milliseconds, or null for now. `field`: where the client has written it. */
+/** Epoch milliseconds, or null for now. `field`: the field that the refusal names. */
 export function parseReleaseTime(text: string, now: number, field = 'scheduled_for'): number | null {
   const at = parseTimestamp(text)
   if (at === null) {

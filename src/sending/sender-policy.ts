@@ -1,22 +1,40 @@
 /**
- * Who may be named as sender: only addresses in verified domains of the workspace that
- * the key may use. Pure over `verified`, which knows the workspace's domains.
+ * Which sender addresses may be used: those in verified domains of the workspace, within the domains that the key
+ * allows. Pure over `isVerified`.
  */
 import type { Principal } from '../accounts/principal.js'
-import { type Address, domainOf } from '../mail/address.js'
+import type { SendingDomain } from '../domains/sending-domains.js'
+import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
-export type IsVerified = (workspaceId: string, domain: string) => boolean
+/** Undefined: not a verified domain of that workspace. */
+export type FindVerifiedDomain = (workspaceId: string, domain: DomainName) => SendingDomain | undefined
 
-/** Throws a Refusal unless `address` may be used as `role` (envelope sender, From). */
-export function checkSender(principal: Principal, address: Address, role: string, isVerified: IsVerified): void {
+/** The sender of the envelope; empty is the null reverse-path, which every principal may use. */
+export function checkEnvelopeSender(
+  principal: Principal,
+  sender: Address | '',
+  findVerifiedDomain: FindVerifiedDomain,
+): void {
+  if (sender !== '') checkSender(principal, sender, 'sender', findVerifiedDomain)
+}
+
+/** The verified domain of `address`. Throws a Refusal unless the address may be used as `role`. */
+export function checkSender(
+  principal: Principal,
+  address: Address,
+  role: 'sender' | 'From',
+  findVerifiedDomain: FindVerifiedDomain,
+): SendingDomain {
   const domain = domainOf(address)
   const details = { field: role.toLowerCase(), value: address }
   if (principal.allowedDomains.length > 0 && !principal.allowedDomains.includes(domain)) {
     throw new Refusal('forbidden', `${role} ${address}: this key may not send from ${domain}`, details)
   }
-  if (!isVerified(principal.workspaceId, domain)) {
+  const verified = findVerifiedDomain(principal.workspaceId, domain)
+  if (verified === undefined) {
     const message = `${role} ${address}: ${domain} is not a verified domain of this workspace`
     throw new Refusal('sender-not-verified', message, details)
   }
+  return verified
 }

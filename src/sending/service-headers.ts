@@ -1,17 +1,17 @@
 /**
- * The header fields by which an app steers us: `X-Service-*`, and the dialects of the
- * services that it may have used before.
+ * Service header fields, by which a client says how to send a message: `X-Service-*`, and the fields of other
+ * providers.
  *
- * Our own fields are read strictly: a wrong value is refused, never guessed, and so is a
- * field that is there twice and may be there once. Dialects are read kindly: a value that
- * we do not understand is passed over, as its own service would. Where both speak, ours
- * wins. All of these fields are taken out before sending.
+ * Our own fields are strict: a wrong value, or a second occurrence of a field that may occur once, is refused. Other
+ * providers' fields are lenient: an unknown value is ignored, as those providers do. Our fields take precedence. All of
+ * them are removed before sending.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Tag } from '../storage/tables/email-tables.js'
 import { MAX_IDEMPOTENCY_KEY } from './idempotency.js'
 import { parseReleaseTime } from './schedule.js'
-import type { SendingOptions, Tag } from './submitted-message.js'
+import type { SendingOptions } from './submitted-message.js'
 
 export interface HeaderOptions extends SendingOptions {
   readonly idempotencyKey: string | null
@@ -19,7 +19,7 @@ export interface HeaderOptions extends SendingOptions {
 
 type Draft = { -readonly [Key in keyof HeaderOptions]: Key extends 'tags' ? Tag[] : HeaderOptions[Key] }
 
-/** `name`: as clients write the field. */
+/** `name`: the field in its usual spelling, for refusals. */
 type FieldReader = (draft: Draft, value: string, now: number, name: string) => void
 
 export const MAX_TAGS = 20
@@ -76,15 +76,15 @@ const dialectReaders: Readonly<Record<string, FieldReader>> = {
   },
 }
 
-/** As clients write it. */
+/** In its usual spelling. */
 export const IDEMPOTENCY_FIELD = 'X-Service-Idempotency-Key'
 
-/** Is this field an instruction to us, to be taken out? `name` in lower case. */
+/** Whether this is a service header field, to be removed. `name` in lower case. */
 export function isServiceField(name: string): boolean {
   return name.startsWith('x-service-') || Object.hasOwn(dialectReaders, name)
 }
 
-/** `fields`: those for which `isServiceField` holds, in their order, values unfolded and trimmed. */
+/** `fields`: the service header fields in their order, values unfolded and trimmed. */
 export function readServiceFields(
   fields: readonly { readonly name: string; readonly value: string }[],
   now: number,
@@ -103,7 +103,7 @@ export function readServiceFields(
     const read = serviceReaders[name]
     if (read === undefined) continue
     const field = canonicalNameOf(name)
-    if (seen.has(name)) throw new Refusal('malformed-message', `${field}: is there twice, allowed: once`, { field })
+    if (seen.has(name)) throw new Refusal('malformed-message', `${field}: occurs twice, allowed: once`, { field })
     if (name !== 'x-service-tag') seen.add(name)
     read(draft, value, now, field)
   }
@@ -113,7 +113,7 @@ export function readServiceFields(
   return draft
 }
 
-/** `X-Service-Tag` of `x-service-tag`. */
+/** `x-service-tag` to `X-Service-Tag`. */
 function canonicalNameOf(name: string): string {
   return name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
 }
@@ -122,7 +122,7 @@ function isTag({ name, value }: Tag): boolean {
   return name !== '' && name.length <= MAX_TAG_TEXT && value !== '' && value.length <= MAX_TAG_TEXT
 }
 
-/** What is no tag here is passed over. */
+/** Ignores an invalid tag, and tags beyond the limit. */
 function addTagIfValid(draft: Draft, name: string, value: string): void {
   const tag = { name, value }
   if (isTag(tag) && draft.tags.length < MAX_TAGS) draft.tags.push(tag)
@@ -134,7 +134,7 @@ function parseFlag(name: string, value: string): boolean {
   return word === 'true'
 }
 
-/** The words that the other services take for yes and no. */
+/** The words for yes and no that other providers accept; null: another word. */
 function parseDialectFlag(value: string): boolean | null {
   const word = value.toLowerCase()
   if (['true', 'yes', 'htmlonly'].includes(word)) return true

@@ -1,9 +1,9 @@
-/** What a door hands over: an envelope and the bytes, unchanged, and how they are to be sent. */
+/** A submission as SMTP and REST hand it over: envelope, unchanged bytes, and sending options. */
 import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
-import type { Priority } from '../storage/tables/tables.js'
+import type { Priority, Tag } from '../storage/tables/email-tables.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -11,7 +11,7 @@ export interface SubmittedRecipient {
   readonly notify: readonly DsnNotify[] | null
   /** RFC 3461 section 4.2, as `rfc822;…`; null: not given. */
   readonly orcpt: string | null
-  /** Given where the message speaks of its recipients by their ids. */
+  /** Set if the content contains the ids of its recipients. */
   readonly id?: string | undefined
 }
 
@@ -26,16 +26,11 @@ export interface SubmittedMessage {
   readonly smtputf8: boolean
   /** Header and body, CRLF line ends, dot-unstuffed. */
   readonly raw: Buffer
-  /** The word of the Received field's `with`: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */
+  /** For `with` of the Received field: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */
   readonly protocol: string
 }
 
-export interface Tag {
-  readonly name: string
-  readonly value: string
-}
-
-/** How a message is to be sent: header fields say it over SMTP, the body over REST. */
+/** How to send a message: from header fields over SMTP, from the request's body over REST. */
 export interface SendingOptions {
   /** Null: the domain's default. */
   readonly trackOpens: boolean | null
@@ -51,9 +46,9 @@ export interface Author {
   readonly name: string
 }
 
-/** What lists, events and answers show of a message. */
+/** The facts of a message that lists, events and answers show. */
 export interface MessageSummary {
-  /** All of the From field; the first is shown. */
+  /** All authors of the From field; lists show the first. */
   readonly from: readonly [Author, ...Author[]]
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
@@ -62,13 +57,12 @@ export interface MessageSummary {
 }
 
 export interface Submission {
-  /** UUIDv7 of now, made by whoever submits: a composed message bears it already. */
+  /** UUIDv7 of now, made by the caller, because a composed message already contains it. */
   readonly emailId: string
   readonly source: 'smtp' | 'rest'
   readonly message: SubmittedMessage
   /** Of `message.raw`, scanned once. */
   readonly header: Header
-  /** Who wrote it to whom, about what. */
   readonly summary: MessageSummary
   readonly options: SendingOptions
   readonly templateId: string | null

@@ -1,33 +1,31 @@
 /**
- * What a template becomes in one email: its subject and bodies, with the link that
- * unsubscribes its recipient.
+ * Subject and bodies of an email from a template, with the link that unsubscribes its recipient.
  *
- * The link is a `mailto:` to the address that was made for that recipient: mail there
- * suppresses it.
+ * The link is a `mailto:` to an address made for that recipient; mail to it suppresses the recipient.
  *
- * Limit: a message has the same bytes for all of its recipients, so the link is that of the
- * first, whoever follows it.
+ * Limit: all recipients of a message get the same bytes, so the link unsubscribes the first one, whichever recipient
+ * follows it.
  */
 import type { KeyObject } from 'node:crypto'
 import { type ParsedTemplate, renderTemplate, type TemplateData } from '../content/render-template.js'
 import { mailHostOf } from '../domains/sending-domains.js'
 import { type Address, domainOf } from '../mail/address.js'
+import { createUnsubscribeAddress } from '../mail/recipient-token.js'
 import { Refusal } from '../mail/refusal.js'
-import { createUnsubscribeAddress } from '../mail/unsubscribe-address.js'
 import type { MessageContent } from './message-content.js'
 
 export interface TemplateUse {
   readonly template: ParsedTemplate
   readonly data: TemplateData
   readonly from: Address
-  /** Of the first. */
+  /** Of the first recipient. */
   readonly recipientId: string
 }
 
-/** Throws a Refusal for values that are missing or will not do, and for a template without a body. */
+/** Throws a Refusal for missing or unsuitable values, and for a template without a body. */
 export type RenderContent = (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'>
 
-/** `secret`: of the unsubscribe addresses. */
+/** `secret`: signs the unsubscribe addresses. */
 export function renderContent(secret: KeyObject): RenderContent {
   return ({ template, data, from, recipientId }) => {
     if (template.html === null && template.text === null) {
@@ -42,7 +40,7 @@ export function renderContent(secret: KeyObject): RenderContent {
   }
 }
 
-/** RFC 6068. Nothing behind the address: a text that is made of the HTML shows all of it. */
+/** RFC 6068. The address only, without a subject: text that is made from the HTML shows the complete URL. */
 export function buildUnsubscribeUrl(address: string): string {
   return `mailto:${address}`
 }

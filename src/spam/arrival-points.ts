@@ -4,8 +4,8 @@
  *
  * Limit: 20 listings.
  */
-import type { Arrival } from '../messages/inbound/inbound-email.js'
-import { roundScore, type SpamContribution, type SpamThresholds } from './spam-report.js'
+import type { Arrival, SpamContribution } from '../storage/tables/inbound-tables.js'
+import { roundScore, type SpamThresholds } from './spam-report.js'
 
 const MAX_LISTINGS = 20
 /** Hardly any mail program does it, most programs that send to long lists do; alone it flags nobody. */

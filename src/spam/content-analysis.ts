@@ -3,11 +3,12 @@
  * process that takes the message apart (`messages/mime/mime-parts`), so that no rule and no word list
  * ever holds up the daemon, whatever a stranger has written.
  */
-import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
+import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
+import type { SpamContribution } from '../storage/tables/inbound-tables.js'
 import { tokenizeMessage } from './bayes/tokens.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamMessage } from './spam-message.js'
-import { type SpamContribution, scoreByRules } from './spam-report.js'
+import { scoreByRules } from './spam-report.js'
 
 export interface ContentAnalysis {
   /** Of the rules that hold. */
@@ -16,14 +17,10 @@ export interface ContentAnalysis {
   readonly tokens: readonly string[]
 }
 
-/** A `Study` of messages/mime/mime-parts-protocol: `facts` are `SpamCircumstances`. */
-export function analyzeContent(raw: Buffer, parts: MimeParts, facts: unknown): ContentAnalysis {
-  return analyzeMessage(buildSpamMessage(raw, parts, facts as SpamContext))
+export function analyzeContent(message: ParsedMessage, context: SpamContext): ContentAnalysis {
+  return analyzeMessage(buildSpamMessage(message, context))
 }
 
 export function analyzeMessage(message: SpamMessage): ContentAnalysis {
   return { rules: scoreByRules(message).contributions, tokens: tokenizeMessage(message) }
 }
-
-/** This module, for the processes. */
-export const analysisModule = new URL(import.meta.url)

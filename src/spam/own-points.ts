@@ -11,7 +11,7 @@
  * What the classifier never sees (authentication, the client, block lists, whether names agree with
  * domains) is evidence of its own and is added, and so is whatever speaks for a message.
  */
-import type { Arrival } from '../messages/inbound/inbound-email.js'
+import type { Arrival, SpamContribution } from '../storage/tables/inbound-tables.js'
 import { collectArrivalContributions } from './arrival-points.js'
 import { limitClassifier } from './bayes/classifier-limits.js'
 import { type BayesContribution, buildBayesContribution } from './bayes/points.js'
@@ -19,7 +19,7 @@ import type { TokenCount } from './bayes/score.js'
 import { authenticationRules } from './rules/authentication.js'
 import { gtubeRules } from './rules/gtube.js'
 import { impersonationRules } from './rules/impersonation.js'
-import { roundScore, type SpamContribution, type SpamThresholds, sumScores } from './spam-report.js'
+import { roundScore, type SpamThresholds, sumScores } from './spam-report.js'
 
 const impersonationRuleNames = new Set(impersonationRules.map(({ name }) => name))
 

@@ -6,10 +6,11 @@
  * nothing of them: the rules about them stay silent.
  */
 
-import type { Authentication } from '../messages/inbound/authentication-results.js'
+import type { Authentication } from '../mail/authentication-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
 import { summarizeResults } from '../messages/inbound/result-summary.js'
-import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
+import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
+import { parseJson } from '../storage/tables/columns.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'
 
@@ -18,8 +19,8 @@ export type InboundOrigin = Pick<
   'client_address' | 'helo' | 'envelope_from' | 'authentication' | 'received_at'
 >
 
-export function buildInboundSpamMessage(email: InboundOrigin, raw: Buffer, parts: MimeParts): SpamMessage {
-  return buildSpamMessage(raw, parts, spamContextOf(email))
+export function buildInboundSpamMessage(email: InboundOrigin, message: ParsedMessage): SpamMessage {
+  return buildSpamMessage(message, spamContextOf(email))
 }
 
 export interface RecordedContext extends SpamContext {
@@ -40,15 +41,16 @@ export function spamContextOf(email: InboundOrigin): RecordedContext {
   }
 }
 
-function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>): Authentication | null {
-  const kept = JSON.parse(authentication) as Partial<Authentication>
-  const { spf, dkim, dmarc, iprev } = kept
+type ScoredResults = Pick<Authentication, 'spf' | 'dkim' | 'dmarc' | 'iprev'>
+
+function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>): ScoredResults | null {
+  const { spf, dkim, dmarc, iprev } = parseJson(authentication)
   if (spf === undefined || dkim === undefined || dmarc === undefined || iprev === undefined) return null
-  return kept as Authentication
+  return { spf, dkim, dmarc, iprev }
 }
 
 /** Of several signatures the best speaks; SPF keeps its full word, of which `softfail` weighs too. */
-function toSpamAuthentication(results: Authentication): SpamAuthentication {
+function toSpamAuthentication(results: ScoredResults): SpamAuthentication {
   const { dkim_result: dkim, dmarc_result: dmarc } = summarizeResults(results)
   return { spf: results.spf.result, dkim, dmarc, iprev: results.iprev.result }
 }

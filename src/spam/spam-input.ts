@@ -6,11 +6,11 @@
  *
  * Limits: 1,000 fields, 8 KB of each value; 500,000 characters of text and of HTML.
  */
-import { type Header, readFieldValue, scanHeader } from '../mail/header-fields.js'
+import { readFieldValue } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { type Mailbox, parseMailboxList, truncateList } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
-import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
+import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import { parseFieldDate } from './facts/field-date.js'
 import { scanMimeOutline } from './facts/mime-outline.js'
 import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from './spam-message.js'
@@ -30,9 +30,7 @@ export interface SpamContext {
   readonly authentication: SpamAuthentication | null
 }
 
-/** `parts`: what the reader of messages made of `raw`. */
-export function buildSpamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamContext): SpamMessage {
-  const header = scanHeaderOrEmpty(raw)
+export function buildSpamMessage({ raw, header, parts }: ParsedMessage, context: SpamContext): SpamMessage {
   const outline = scanMimeOutline(raw, header)
   const fields = header.fields.slice(0, MAX_FIELDS).map((field) => ({
     name: field.name,
@@ -54,9 +52,9 @@ export function buildSpamMessage(raw: Buffer, parts: MimeParts, circumstances: S
     parts: outline.parts,
     pages: outline.pages,
     size: raw.length,
-    receivedAt: circumstances.receivedAt ?? readArrivalTime(fields),
-    origin: circumstances.origin,
-    authentication: circumstances.authentication,
+    receivedAt: context.receivedAt ?? readArrivalTime(fields),
+    origin: context.origin,
+    authentication: context.authentication,
   }
 }
 
@@ -65,15 +63,6 @@ function readArrivalTime(fields: readonly SpamField[]): number {
   const received = value('received')
   const dates = [parseFieldDate(received.slice(received.lastIndexOf(';') + 1)), parseFieldDate(value('date'))]
   return dates.find((date) => date !== null) ?? 0
-}
-
-function scanHeaderOrEmpty(raw: Buffer): Header {
-  try {
-    return scanHeader(raw)
-  } catch (error) {
-    if (error instanceof Refusal) return { fields: [], end: 0, bodyStart: 0 }
-    throw error
-  }
 }
 
 function readMailboxes(fields: readonly SpamField[], name: string): readonly Mailbox[] {

@@ -4,23 +4,16 @@
  * Pure. Scores are kept to a hundredth, so that a sum shows as its parts add up.
  */
 
+import type { SpamContribution, SpamStatus } from '../storage/tables/inbound-tables.js'
 import { collectSpamFacts } from './facts/spam-facts.js'
 import { spamRules } from './rules/all-rules.js'
 import type { SpamMessage } from './spam-message.js'
-
-export interface SpamContribution {
-  readonly name: string
-  readonly score: number
-  readonly description: string
-}
 
 export interface SpamReport {
   readonly score: number
   /** The heaviest first. */
   readonly contributions: readonly SpamContribution[]
 }
-
-export type SpamStatus = 'clean' | 'suspicious' | 'spam'
 
 /** Least scores. */
 export interface SpamThresholds {

@@ -8,6 +8,8 @@
  */
 import { type InboundContent, type InboundEmail, parseArrival } from '../messages/inbound/inbound-email.js'
 import type { Read } from '../storage/prepared.js'
+import { parseJson, toJson } from '../storage/tables/columns.js'
+import type { SpamContribution } from '../storage/tables/inbound-tables.js'
 import { buildLiftContribution } from './arrival-points.js'
 import { countRecentlyLearned } from './bayes/days.js'
 import { readBayesCounts } from './bayes/records.js'
@@ -17,7 +19,7 @@ import { type ClassifierOpinion, collectOwnContributions } from './own-points.js
 import { spamContextOf } from './received-spam-message.js'
 import type { CheckWithRspamd } from './rspamd/rspamd.js'
 import { collectRspamdContributions } from './rspamd/rspamd-points.js'
-import { type SpamContribution, type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
+import { type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
 
 export interface SpamVerdictDeps {
   readonly read: Read
@@ -58,7 +60,7 @@ function checkWithRspamd(
 ): ReturnType<CheckWithRspamd> {
   if (rspamd === null) return Promise.resolve(null)
   const { origin } = spamContextOf(email)
-  return rspamd({ id: email.id, raw, origin, recipients: JSON.parse(email.envelope_to) as readonly string[] })
+  return rspamd({ id: email.id, raw, origin, recipients: parseJson(email.envelope_to) })
 }
 
 /** Null: too little was learned, or there is nothing to ask about. */
@@ -74,6 +76,6 @@ function toVerdict(contributions: readonly SpamContribution[], thresholds: SpamT
   return {
     spam_status: spamStatusOf(score, thresholds),
     spam_score: Math.round(score * 100),
-    spam_report: JSON.stringify(contributions.toSorted((a, b) => b.score - a.score)),
+    spam_report: toJson(contributions.toSorted((a, b) => b.score - a.score)),
   }
 }

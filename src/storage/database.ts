@@ -4,10 +4,14 @@
 import type { Read } from './prepared.js'
 import type { Commit } from './writer/write.js'
 
-export interface Database {
+/** What rooms use of the database. */
+export interface Store {
   /** Synchronous, for short reads; long ones go in pages, or the WAL never checkpoints. */
   readonly read: Read
   readonly commit: Commit
+}
+
+export interface Database extends Store {
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
   /** Commits made so far by the writer: many writes share one. */
@@ -16,4 +20,9 @@ export interface Database {
   readonly reclaimPages: (pages: number) => Promise<void>
   /** Finishes what was asked for, then closes both connections. */
   readonly close: () => Promise<void>
+}
+
+/** Pages of the file that deletions have emptied and that `reclaimPages` gives back. */
+export function countFreePages(read: Read): number {
+  return read<{ freelist_count: number }>('pragma freelist_count', [])[0]?.freelist_count ?? 0
 }

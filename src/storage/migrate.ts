@@ -6,11 +6,18 @@
  * left to do). A database with a migration that we do not know is not touched.
  */
 import type SQLite from 'better-sqlite3'
-import { Kysely, type Migration, Migrator, SqliteDialect } from 'kysely'
+import { Kysely, type Migration, Migrator, SqliteDialect, sql } from 'kysely'
 
 const migrationTable = 'kysely_migration'
 
 export type Migrations = Readonly<Record<string, Migration>>
+
+/** The `up` of a migration that only runs statements, in their order. */
+export function runStatements(statements: readonly string[]): Migration['up'] {
+  return async (db) => {
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  }
+}
 
 /** The database was made by a newer version of this program. */
 export class NewerDatabase extends Error {

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import SQLite from 'better-sqlite3'
+import { errorCodeOf } from '../platform/errors.js'
 import { type ConnectionOptions, openConnection } from './connection.js'
 import type { Database } from './database.js'
 import { toStorageError } from './health/faults.js'
@@ -78,7 +79,7 @@ function createFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (errorCodeOf(error) !== 'EEXIST') throw error
   }
 }
 

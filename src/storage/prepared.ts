@@ -42,6 +42,8 @@ export interface StatementBuilder<Values> {
   readonly db: Kysely<Tables>
   /** The place of a value; typed as the value, so that Kysely checks the column. */
   readonly slot: <Name extends keyof Values & string>(name: Name) => Values[Name]
+  /** A slot for each of these columns, under its own name. */
+  readonly slots: <Name extends keyof Values & string>(names: readonly Name[]) => Pick<Values, Name>
 }
 
 interface PreparedStatement<Values> {
@@ -54,7 +56,9 @@ function prepare<Values extends object>(
 ): PreparedStatement<Values> {
   const slot = <Name extends keyof Values & string>(name: Name): Values[Name] =>
     new Slot(name) as unknown as Values[Name]
-  const { sql, parameters } = build({ db: queryBuilder, slot }).compile()
+  const slots = <Name extends keyof Values & string>(names: readonly Name[]): Pick<Values, Name> =>
+    Object.fromEntries(names.map((name) => [name, slot(name)])) as Pick<Values, Name>
+  const { sql, parameters } = build({ db: queryBuilder, slot, slots }).compile()
   return {
     sql,
     bind: (values) =>

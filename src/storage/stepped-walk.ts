@@ -19,22 +19,3 @@ export function waitForStep(): Promise<void> {
   lastStep = lastStep.then(() => nextTurn())
   return lastStep
 }
-
-/**
- * The place of the last of `offset` rows behind `top`; null: there are not as many. `skip` finds
- * the row that comes behind `place` and `count` more rows.
- */
-export async function seekOffset<Position>(
-  top: Position,
-  offset: number,
-  skip: (place: Position, count: number) => Position | undefined,
-): Promise<Position | null> {
-  let place = top
-  for (let left = offset; left > 0; left -= INDEX_STEP) {
-    if (left < offset) await waitForStep()
-    const next = skip(place, Math.min(left, INDEX_STEP) - 1)
-    if (next === undefined) return null
-    place = next
-  }
-  return place
-}

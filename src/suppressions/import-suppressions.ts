@@ -1,154 +1,96 @@
 /**
- * Suppressions out of a file, of another provider or of ours: what is not on the list yet comes
- * on it, what is on it keeps its first reason.
+ * Suppressions from a CSV file of another provider or of ours. An address that is on the list already
+ * keeps its first reason.
  *
- * The whole file is read through before anything is changed, then goes in by portions of one
- * commit each, with a note of how far it is (`storage/import-journal.ts`). What counts as new is asserted in the commit: an address that somebody else adds
- * meanwhile is known, not added. Two lines with one address are one new address and one that
- * is known.
+ * That an address is new is asserted in the commit: one that is added meanwhile counts as known. Two
+ * lines with one address count as one that was added and one that was known.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
-import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js'
-import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/csv/rows.js'
-import type { ImportJournal } from '../storage/import-journal.js'
+import type { CsvBytes, CsvRow } from '../platform/csv/rows.js'
+import { type CsvHeader, type CsvImport, countRows, type ImportJournal, importCsvRows } from '../storage/csv-import.js'
 import type { Read } from '../storage/prepared.js'
+import type {
+  SuppressionImportReport,
+  SuppressionProvider,
+  SuppressionReason,
+} from '../storage/tables/content-tables.js'
 import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   isRefusedLine,
-  type Provider,
   type ProviderColumns,
   type ProviderLine,
   parseProviderColumns,
   parseProviderLine,
 } from './provider-columns.js'
-import { addNewSuppression, findSuppression, type NewSuppression, type SuppressionReason } from './suppressions.js'
-
-/** Lines of a file. */
-export const MAX_LINES = 250_000
-/** Lines of one commit: some ten milliseconds of the writer. */
-const BATCH_SIZE = 200
+import { addNewSuppression, findSuppression, type NewSuppression } from './suppressions.js'
 
 export interface SuppressionImport {
   readonly workspaceId: string
-  /** Of lines that do not say theirs. */
+  /** The reason of lines that have none. */
   readonly reason: SuppressionReason
-}
-
-export interface SuppressionReport {
-  readonly provider: Provider
-  readonly added: number
-  /** On the list already. */
-  readonly known: number
-  readonly refused: number
-  /** The first of them. */
-  readonly refusals: readonly RefusedLine[]
 }
 
 interface ImportDeps {
   readonly read: Read
-  /** Whoever remembers lists hears of it. */
+  /** Caches of suppressions watch it. */
   readonly commit: Commit
-  /** Asked for each line: ids that grow with it are quickly stored. */
+  /** Read for each line: ids that grow with it are fast to insert. */
   readonly clock: Clock
 }
 
+/** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
+export function countSuppressionRows(file: Buffer): Promise<number> {
+  return countRows(file, header)
+}
+
 /**
- * For the commit of the last portion, told what was done: the first run alone knows it to be the
- * last, so an import that may be cut off notes its end itself.
+ * Imports a file that `countSuppressionRows` has accepted. Rejects with what the journal throws.
+ * `noteEnd`: writes for the last commit, of an import that cannot be resumed.
  */
-type NoteEnd = (report: SuppressionReport) => readonly Write[]
-
-/** The rows of a file that was read through (`countLines`), from where the journal says. Rejects with what the journal throws. */
-export async function importSuppressions(
-  deps: ImportDeps,
-  wanted: SuppressionImport,
+export function importSuppressions(
+  { read, commit, clock }: ImportDeps,
+  request: SuppressionImport,
   file: CsvBytes,
-  journal: ImportJournal<SuppressionReport>,
-  noteEnd: NoteEnd = () => [],
-): Promise<SuppressionReport> {
-  const before = journal.resumeFrom
-  let report = before?.report ?? EMPTY_REPORT
-  let refusedLines: RefusedLine[] = []
-  let batch: NewSuppression[] = []
-  let rows = 0
-  const flushBatch = async (end: NoteEnd): Promise<void> => {
-    const so = { ...report, ...RefusedLines.fromSummary(report).toSummary(refusedLines) }
-    report = await commitBatch(deps, { suppressions: batch, rows, report: so }, journal, end)
-    batch = []
-    refusedLines = []
-  }
-  for await (const { row, columns } of readLines(file)) {
-    rows += 1
-    if (before !== null && rows <= before.rows) continue
-    report = { ...report, provider: columns.provider }
-    if (row.cells.some((cell) => cell !== '')) {
+  journal: ImportJournal<SuppressionImportReport>,
+  noteEnd: (report: SuppressionImportReport) => readonly Write[] = () => [],
+): Promise<SuppressionImportReport> {
+  const spec: CsvImport<ProviderColumns, NewSuppression, SuppressionImportReport> = {
+    ...header,
+    parseRow: (columns, row) => {
       const line = parseProviderLine(columns, row)
-      if (isRefusedLine(line)) refusedLines.push(line)
-      else batch.push(toSuppression(line, columns.provider, wanted, deps.clock()))
-    }
-    if (rows % BATCH_SIZE === 0) await flushBatch(() => [])
+      return isRefusedLine(line) ? { refused: line } : { item: toSuppression(line, columns.provider, request, clock()) }
+    },
+    emptyReport: (columns) => ({ provider: columns?.provider ?? 'list', added: 0, known: 0, refused: 0, refusals: [] }),
+    planBatch: (suppressions, before) => {
+      const writes = addNewSuppressions(read, suppressions)
+      const known = before.known + suppressions.length - writes.length
+      return { writes, report: { ...before, added: before.added + writes.length, known } }
+    },
+    isConflict: (error) => error instanceof WriteConflict,
   }
-  await flushBatch(noteEnd)
-  return report
+  return importCsvRows({ commit, journal, noteEnd }, file, spec)
 }
 
-const EMPTY_REPORT: SuppressionReport = { provider: 'list', added: 0, known: 0, refused: 0, refusals: [] }
-
-/** Lines of the file, without that of the columns. Throws a Refusal for a file that is not to be begun with. */
-export async function countLines(file: Buffer): Promise<number> {
-  let lines = 0
-  let columns: ProviderColumns | null = null
-  try {
-    for await (const rows of readCsvRows(file)) {
-      const [first] = rows
-      if (columns === null && first !== undefined) {
-        columns = parseColumns(first)
-        lines -= columns.hasHeader ? 1 : 0
-      }
-      lines += rows.length
-      if (lines > MAX_LINES) throw buildLimitRefusal()
-    }
-  } catch (error) {
-    if (!(error instanceof CsvFault)) throw error
-    const { line, message } = error
-    throw new Refusal('invalid-parameter', `file: line ${line}: ${message}`, { field: 'file', line })
-  }
-  if (columns === null) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
-  return lines
+const header: CsvHeader<ProviderColumns> = {
+  parseColumns: (first) => {
+    const columns = parseProviderColumns(first)
+    if (columns === null) throw columnsRefusal(first)
+    return columns
+  },
+  hasHeader: ({ hasHeader }) => hasHeader,
 }
 
-function parseColumns(first: CsvRow): ProviderColumns {
-  const columns = parseProviderColumns(first)
-  if (columns !== null) return columns
-  const names = formatForDisplay(first.cells.join(', '))
-  const rule = 'must be the names of the columns, with one for the address, such as "email"'
-  throw new Refusal('invalid-parameter', `file: line ${first.line} ${rule}, not ${names}`, {
-    field: 'file',
-    line: first.line,
-  })
-}
-
-interface CsvLine {
-  readonly row: CsvRow
-  readonly columns: ProviderColumns
-}
-
-async function* readLines(file: CsvBytes): AsyncGenerator<CsvLine> {
-  let columns: ProviderColumns | null = null
-  for await (const rows of readCsvRows(file)) {
-    for (const row of rows) {
-      const isFirst = columns === null
-      columns ??= parseColumns(row)
-      if (!isFirst || !columns.hasHeader) yield { row, columns }
-    }
-  }
+function columnsRefusal({ line, cells }: CsvRow): Refusal {
+  const rule = 'must be the column names, one of them for the address, such as "email"'
+  const message = `file: line ${line} ${rule}, found: ${formatForDisplay(cells.join(', '))}`
+  return new Refusal('invalid-parameter', message, { field: 'file', line })
 }
 
 function toSuppression(
   line: ProviderLine,
-  provider: Provider,
+  provider: SuppressionProvider,
   { workspaceId, reason }: SuppressionImport,
   now: number,
 ): NewSuppression {
@@ -169,37 +111,6 @@ function formatMoment(text: string): string {
   return Number.isFinite(at) && Math.abs(at) < 8.64e15 ? formatTimestamp(Math.floor(at)) : formatForDisplay(text)
 }
 
-interface Batch {
-  readonly suppressions: readonly NewSuppression[]
-  /** Of the file, up to its end. */
-  readonly rows: number
-  /** On the rows before, and what was refused up to its end. */
-  readonly report: SuppressionReport
-}
-
-/** Resolves to the report on all rows up to its end. */
-async function commitBatch(
-  { read, commit }: ImportDeps,
-  { suppressions, rows, report: before }: Batch,
-  journal: ImportJournal<SuppressionReport>,
-  noteEnd: NoteEnd,
-): Promise<SuppressionReport> {
-  for (;;) {
-    journal.assertMayContinue()
-    const newWrites = addNewSuppressions(read, suppressions)
-    const known = before.known + suppressions.length - newWrites.length
-    const report = { ...before, added: before.added + newWrites.length, known }
-    const writes = [...journal.recordProgress(rows, report), ...newWrites, ...(report.added > 0 ? noteEnd(report) : [])]
-    try {
-      if (writes.length > 0) await commit(writes)
-      return report
-    } catch (error) {
-      if (!(error instanceof WriteConflict)) throw error
-      // Another request has added one of them meanwhile, or the import must not go on.
-    }
-  }
-}
-
 function addNewSuppressions(read: Read, portion: readonly NewSuppression[]): readonly Write[] {
   const seen = new Set<string>()
   return portion.flatMap((suppression) => {
@@ -209,8 +120,4 @@ function addNewSuppressions(read: Read, portion: readonly NewSuppression[]): rea
     const there = findSuppression(read, suppression.workspaceId, suppression.email)
     return there === undefined ? [addNewSuppression(suppression)] : []
   })
-}
-
-function buildLimitRefusal(): Refusal {
-  return new Refusal('too-large', `file: has more than ${MAX_LINES} lines`, { field: 'file', limit: MAX_LINES })
 }

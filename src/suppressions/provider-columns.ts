@@ -16,12 +16,10 @@ import { type Address, formatForDisplay, tryParseAddress } from '../mail/address
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
-import type { SuppressionReason } from './suppressions.js'
-
-export type Provider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'
+import type { SuppressionProvider, SuppressionReason } from '../storage/tables/content-tables.js'
 
 export interface ProviderColumns {
-  readonly provider: Provider
+  readonly provider: SuppressionProvider
   /** False: the first line is one of the list already. */
   readonly hasHeader: boolean
   /** Place of each column that is known. */
@@ -40,7 +38,7 @@ export interface ProviderLine {
   readonly moment: string | null
 }
 
-const fieldsByProvider: Readonly<Record<Provider, Readonly<Record<string, Field>>>> = {
+const fieldsByProvider: Readonly<Record<SuppressionProvider, Readonly<Record<string, Field>>>> = {
   postmark: { emailaddress: 'email', suppressionreason: 'reason', origin: 'origin', createdat: 'moment' },
   ses: { emailaddress: 'email', reason: 'reason', lastupdatetime: 'moment' },
   mailgun: { address: 'email', code: 'status', error: 'text', tags: 'tags', createdat: 'moment' },
@@ -59,7 +57,7 @@ const fieldsByProvider: Readonly<Record<Provider, Readonly<Record<string, Field>
 }
 
 /** Names that a provider's files have and no other's. */
-const providerSignatures: readonly (readonly [Provider, readonly string[]])[] = [
+const providerSignatures: readonly (readonly [SuppressionProvider, readonly string[]])[] = [
   ['postmark', ['emailaddress', 'suppressionreason']],
   ['ses', ['emailaddress', 'reason']],
   ['mailgun', ['address', 'code']],
@@ -145,7 +143,7 @@ export function isRefusedLine(line: ProviderLine | RefusedLine): line is Refused
 
 type Meaning = SuppressionReason | null | 'temporary' | 'another' | 'unknown'
 
-function meaningOfWord(provider: Provider, word: string, origin: string): Meaning {
+function meaningOfWord(provider: SuppressionProvider, word: string, origin: string): Meaning {
   if (word === '') return null
   const key = word.toLowerCase().replace(/[^a-z]/g, '')
   if (temporaryWords.has(key)) return 'temporary'

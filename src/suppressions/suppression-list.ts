@@ -6,8 +6,11 @@
  * exactly once, whatever others add or remove meanwhile. Of what is added meanwhile they
  * may meet what was added in the millisecond of their place.
  */
+
+import { MAX_ID } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import type { Suppression, SuppressionReason } from './suppressions.js'
+import type { SuppressionReason } from '../storage/tables/content-tables.js'
+import type { Suppression } from './suppressions.js'
 
 export interface SuppressionPage {
   readonly workspaceId: string
@@ -23,9 +26,6 @@ interface PageQuery {
   before: string
   limit: number
 }
-
-/** Greater than any id, which is hexadecimal. */
-const MAX_ID = 'g'
 
 const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
   db

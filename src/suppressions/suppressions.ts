@@ -7,12 +7,14 @@
  */
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { type JsonObject, toJson } from '../storage/tables/columns.js'
+import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import type { Tables } from '../storage/tables/tables.js'
-import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
+import { type Write, WriteConflict } from '../storage/writer/write.js'
 
 export type Suppression = Tables['suppressions']
-export type SuppressionReason = Suppression['reason']
 export const suppressionReasons = [
   'hard_bounce',
   'spam_complaint',
@@ -25,7 +27,7 @@ export interface NewSuppression {
   readonly email: Address
   readonly reason: SuppressionReason
   readonly sourceEmailId: string | null
-  readonly metadata: Readonly<Record<string, unknown>>
+  readonly metadata: JsonObject
   readonly at: number
 }
 
@@ -54,9 +56,13 @@ interface SuppressionWrite extends Write {
   readonly suppression: Suppression
 }
 
+function isSuppressionWrite(write: Write): write is SuppressionWrite {
+  return 'suppression' in write
+}
+
 /** What a write puts on a list; null: nothing. */
 export function findAddedSuppression(write: Write): Suppression | null {
-  return 'suppression' in write ? (write as SuppressionWrite).suppression : null
+  return isSuppressionWrite(write) ? write.suppression : null
 }
 
 export function addSuppression(suppression: NewSuppression): Write {
@@ -81,7 +87,7 @@ function toRow({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewS
     email: email.toLowerCase(),
     reason,
     source_email_id: sourceEmailId,
-    metadata: JSON.stringify(metadata),
+    metadata: toJson(metadata),
     created_at: at,
   }
 }
@@ -93,10 +99,7 @@ export interface SuppressResult {
 }
 
 /** Adds an address and tells what is on the list then: exactly one of many callers at once hears that it is new. */
-export async function suppress(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  wanted: NewSuppression,
-): Promise<SuppressResult> {
+export async function suppress({ read, commit }: Store, wanted: NewSuppression): Promise<SuppressResult> {
   const row = toRow(wanted)
   for (;;) {
     try {

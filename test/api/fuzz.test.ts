@@ -1,9 +1,9 @@
 /**
- * Whatever comes in at any route: no 5xx, no request that is never answered, errors in the form of
- * the interface, and nothing of another workspace, neither shown nor changed.
+ * Random requests to every route: no 5xx, no request without an answer, errors in the form of the interface, and
+ * nothing of another workspace read or changed.
  *
- * Requests are made from the routes' own schemas, with values that lead far in and values that are
- * wrong. FUZZ_RUNS says how many a route gets (default 20).
+ * Requests are made from the routes' own schemas, with values that lead far in and values that are wrong. FUZZ_RUNS
+ * is the number of requests for each route (default 20).
  */
 import fc from 'fast-check'
 import t from 'tap'
@@ -11,14 +11,14 @@ import { z } from 'zod'
 import { type ErrorBody, statusOfCode } from '../../src/api/http/output/error-answer.js'
 import type { Route } from '../../src/api/http/route.js'
 import { workspaceTables } from '../../src/storage/maintenance/erase.js'
-import { arbitraryOf } from '../helpers/arbitrary-of-schema.js'
-import { multipart, multipartType } from '../helpers/multipart.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { populate } from './fuzz-workspace.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { arbitraryOf } from '../helpers/http/arbitrary-of-schema.js'
+import { populate } from '../helpers/http/fuzz-workspace.js'
+import { multipart, multipartType } from '../helpers/http/multipart.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 const runs = Number(process.env['FUZZ_RUNS'] ?? 20)
-/** Longer than anything takes. */
+/** Milliseconds; longer than any answer takes. */
 const PATIENCE = 20_000
 
 const words = [
@@ -51,11 +51,11 @@ const words = [
 ]
 
 function encodeSegment(text: string): string {
-  // A lone surrogate is no text that could be sent.
+  // A lone surrogate cannot be sent as text.
   return encodeURIComponent(Buffer.from(text).toString())
 }
 
-/** A path with something at every parameter: an id that is there, one that is not, anything. */
+/** A path with a value at every parameter: an id that exists, one that does not, anything. */
 function paths({ path }: Route, ids: readonly string[]): fc.Arbitrary<string> {
   const value = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...ids) }, fc.string({ unit: 'binary' }))
   return value.map((id) => `/v1${path.replace(/:\w+/g, encodeSegment(id) || 'x')}`)
@@ -73,7 +73,7 @@ function queries({ query }: Route, more: readonly string[]): fc.Arbitrary<string
     .map((pairs) => pairs.map(([left, right]) => `${encodeSegment(left)}=${encodeSegment(right)}`).join('&'))
 }
 
-/** What no program sends that means well. */
+/** Header fields that no honest client sends. */
 const hostile = fc.constantFrom(
   '',
   '{',
@@ -101,7 +101,7 @@ function requestsOf(route: Route, all: readonly string[]): fc.Arbitrary<Given> {
   return bodies.map((value) => ({ body: value, headers: {} }))
 }
 
-/** Files as rows of such words, in forms that are right, cut off, of other parts or of another boundary. */
+/** Rows of such words as files, in forms that are valid, cut off, with other parts or another boundary. */
 function forms(all: readonly string[]): fc.Arbitrary<Given> {
   const cell = fc.oneof(fc.constantFrom('email', 'first_name', 'reason', ...all), fc.string({ unit: 'binary' }))
   const rows = fc.array(
@@ -133,7 +133,7 @@ async function waitForAnswer(request: Promise<RestAnswer>): Promise<RestAnswer> 
   }
 }
 
-/** In the form of the interface. */
+/** Checks the form of an error. */
 function checkError({ status, text, json }: RestAnswer): void {
   const { error } = json<ErrorBody>()
   const known: Readonly<Record<string, number>> = statusOfCode
@@ -149,16 +149,16 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
   return workspaceTables.map((table) => [table, app.rows(`select * from ${table} where workspace_id = ?`, workspaceId)])
 }
 
-t.test('no request makes the door answer a 5xx, hang, or tell or change anything of another workspace', async (t) => {
+t.test('no request makes the API answer a 5xx, hang, or reveal or change anything of another workspace', async (t) => {
   const app = await testDaemon(t, { settings: { outbound: { max_connections: 1 } } })
   const own = await populate(app, app.key, 'a.test')
   const theirs = await populate(app, app.otherKey, 'other.test')
   const before = everythingOf(app, app.otherWorkspaceId)
   const secrets = [...theirs.ids, ...theirs.names, app.otherWorkspaceId, app.otherKey]
   const ids = [...own.ids, ...theirs.ids, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', 'x', '%', '../emails']
-  /** Not in paths, where it would be the end of our own. */
+  /** Not in paths, where it would delete the workspace of the test. */
   const workspaces = [app.workspaceId, app.otherWorkspaceId]
-  /** Their ids that were said by us: what was said may be stored, and told again. */
+  /** Ids that our answers contained; they may be stored and returned again. */
   const known = new Set<string>()
   for (const route of app.daemon.routes) {
     const requests = fc.record({
@@ -166,7 +166,7 @@ t.test('no request makes the door answer a 5xx, hang, or tell or change anything
       query: queries(route, [...ids, ...workspaces]),
       given: requestsOf(route, [...words, ...ids, ...workspaces]),
     })
-    // A key that revokes itself would ask nothing more.
+    // A key that revokes itself could ask nothing more.
     const key = await freshKey(app)
     const ask = async ({ path, query, given }: { path: string; query: string; given: Given }): Promise<void> => {
       const target = query === '' ? path : `${path}?${query}`

@@ -1,28 +1,27 @@
 /**
  * Every route against the other workspace, and against every role and scope.
  *
- * Walks the daemon's own list of routes. What is expected stands here, written from the
- * interface: a route that this table does not know fails the test, so that nobody adds one
- * without saying whose it is and who may use it. Signed links need no key; of them this file
- * asks that without a signature they lead nobody anywhere.
+ * Walks the daemon's own list of routes. The expectations are written here, from the interface: a route that this
+ * table does not know fails the test, so that no route is added without saying whose it is and who may use it. Signed
+ * links need no key; they are tested without a valid signature.
  */
 import t, { type Test } from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
-import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
-import { isPublic, type LinkRoute, type OpenRoute, type Route } from '../../src/api/http/route.js'
+import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '../../src/api/http/route.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { Role } from '../../src/storage/tables/tables.js'
-import { fileForm } from '../helpers/file-form.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import type { Role, Scope } from '../../src/storage/tables/account-tables.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { fileForm } from '../helpers/http/multipart.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-/** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
+/** Roles, and sets of scopes, that are allowed: see the table under "Keys, roles, limits". */
 interface Who {
   readonly roles: readonly Role[]
   readonly scopes: readonly string[]
@@ -33,7 +32,7 @@ const administrators: readonly Role[] = ['owner', 'admin']
 
 const sends: Who = { roles: everybody, scopes: ['full', 'send', 'send,read'] }
 const reads: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
-/** A key that may only send sees its own sends by id. */
+/** A send-only key sees its own sends by id. */
 const readsOwnSends: Who = { roles: everybody, scopes: ['full', 'read', 'send,read', 'send'] }
 const writes: Who = { roles: everybody, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
@@ -55,15 +54,15 @@ type Resource =
 
 interface Expected {
   readonly who: Who
-  /** Where the path has an id: whose. */
+  /** Whose id the path has. */
   readonly of?: Resource
   /** What the list holds. */
   readonly lists?: Resource
-  /** Of a request that gets as far as looking for the id. */
+  /** The code of a request that is allowed and whose id does not exist. */
   readonly body?: (now: number) => object
-  /** The code that whose it is gets here, where no domain has records in DNS. */
+  /** The code that the owner gets here, where no domain has records in DNS. */
   readonly refused?: string
-  /** It names the workspace that it is about: in its body, else in its query. */
+  /** The request names its workspace: in its body, else in its query. */
   readonly named?: 'body' | 'query'
 }
 
@@ -119,7 +118,7 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /audiences/:id/import': { who: writes, of: 'audiences' },
   'GET /audiences/:id/export': { who: reads, of: 'audiences' },
   'GET /imports/:id': { who: writes, of: 'imports' },
-  // What the user of the key is in the workspace that is named decides: people.test.ts asks for that.
+  // The role of the key's user in the named workspace decides: see members.test.ts.
   'GET /workspaces': { who: readsSettings, lists: 'workspaces' },
   'POST /workspaces': { who: writes },
   'GET /workspaces/:id': { who: readsSettings, of: 'workspaces' },
@@ -151,12 +150,12 @@ const codes: Readonly<Record<Resource, string>> = {
   invitations: 'not_found',
 }
 
-/** Routes that need no key, but a link that we signed, or a token of ours in the body. */
+/** Routes that need no key, but a signed link or one of our tokens in the body. */
 const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
 const open: readonly string[] = ['POST /invitations/accept']
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
-type ClosedRoute = Exclude<Route, LinkRoute | OpenRoute>
+type ClosedRoute = Exclude<Route, SignedLinkRoute | PublicRoute>
 
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
@@ -167,9 +166,9 @@ function expected(route: ClosedRoute): Expected {
   return found
 }
 
-/** Those that need a key. */
+/** Routes that need a key. */
 function keyRoutes(app: TestDaemon): readonly ClosedRoute[] {
-  return app.daemon.routes.filter((route): route is ClosedRoute => !isPublic(route))
+  return app.daemon.routes.filter((route): route is ClosedRoute => !isKeyless(route))
 }
 
 /** One resource of each kind in a workspace. */
@@ -200,7 +199,7 @@ function workspaceOf(app: TestDaemon, key: string): string {
   return key === app.key ? app.workspaceId : app.otherWorkspaceId
 }
 
-/** One that is over. */
+/** A finished import. */
 async function importOf(app: TestDaemon, key: string): Promise<string> {
   const file = fileForm(`email\n${'nobody\n'.repeat(1_001)}`)
   const answer = await app.rest('POST', '/v1/suppressions/import', { key, ...file })
@@ -217,7 +216,13 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
 async function memberIn(app: TestDaemon, key: string, domain: string): Promise<string> {
   const [id, userId] = [uuidv7(app.now()), uuidv7(app.now())]
   await app.daemon.database.commit([
-    insertUser({ id: userId, email: `one@${domain}`, full_name: 'One', password_hash: null, created_at: 0 }),
+    insertUser({
+      id: userId,
+      email: parseAddress(`one@${domain}`),
+      full_name: 'One',
+      password_hash: null,
+      created_at: 0,
+    }),
     insertMember({ id, workspace_id: workspaceOf(app, key), user_id: userId, role: 'admin', joined_at: app.now() }),
   ])
   return id
@@ -230,14 +235,14 @@ async function inviteGuest(app: TestDaemon, key: string, domain: string): Promis
   return answer.json<{ readonly data: { readonly id: string } }>().data.id
 }
 
-/** An email that came in, as the listener files it. */
+/** An inbound email, as the listener files it. */
 async function inboundIn(app: TestDaemon, key: string, domain: string): Promise<string> {
   const id = uuidv7(app.now())
   const email = inboundMail({
     id,
     workspace_id: key === app.key ? app.workspaceId : app.otherWorkspaceId,
     domain,
-    envelope_to: JSON.stringify([`info@${domain}`]),
+    envelope_to: [`info@${domain}`],
   })
   await app.daemon.database.commit(
     storeInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),
@@ -249,7 +254,7 @@ async function inboundIn(app: TestDaemon, key: string, domain: string): Promise<
   return id
 }
 
-/** All that a workspace has, but when its keys were used. */
+/** All rows of a workspace, without the last use of its keys. */
 function everythingOf(app: TestDaemon, workspaceId: string): unknown {
   const tables = [
     'emails',
@@ -299,7 +304,7 @@ const malformed = (id: string): readonly string[] => [
   'x'.repeat(4000),
 ]
 
-t.test("another workspace's id is no id, at every route, and its rows stay as they are", async (t) => {
+t.test('an id of another workspace does not exist at any route, and its rows stay as they are', async (t) => {
   const app = await testDaemon(t)
   await things(app, app.key, 'a.test')
   const theirs = await things(app, app.otherKey, 'other.test')
@@ -339,7 +344,7 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   t.same(app.errors, [])
 })
 
-t.test('a list holds what is of the workspace, and nothing else', async (t) => {
+t.test('a list holds the rows of the workspace and no others', async (t) => {
   const app = await testDaemon(t)
   const own = await things(app, app.key, 'a.test')
   const theirs = await things(app, app.otherKey, 'other.test')
@@ -394,7 +399,7 @@ async function memberWith(app: TestDaemon, role: Role): Promise<string> {
 
 const unknownId = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
 
-t.test('every role and scope may do at every route what the interface says, and no more', async (t) => {
+t.test('every role and scope is allowed at every route what the interface says, and no more', async (t) => {
   const app = await testDaemon(t)
   const keys = await keysOfAll(app)
   const before = everythingOf(app, app.workspaceId)
@@ -403,7 +408,7 @@ t.test('every role and scope may do at every route what the interface says, and 
   t.same(app.errors, [])
 })
 
-/** With an id that is nobody's and a body that is none: whoever may, gets to hear of that. */
+/** With an unknown id and an invalid body, an allowed key gets past the check of permissions. */
 async function walkRoles(
   t: Test,
   app: TestDaemon,
@@ -425,12 +430,12 @@ async function walkRoles(
   }
 }
 
-t.test('a link that we did not sign leads nowhere, with whatever key', async (t) => {
+t.test('a link with a wrong signature is refused, with any key', async (t) => {
   const app = await testDaemon(t)
   const { inbound } = await things(app, app.key, 'a.test')
   const routes = app.daemon.routes.filter(({ area }) => area === 'link')
   t.same(routes.map(lineOf), links, 'every route without a key is known to this file')
-  t.same(app.daemon.routes.filter(({ area }) => area === 'open').map(lineOf), open)
+  t.same(app.daemon.routes.filter(({ area }) => area === 'public').map(lineOf), open)
   const expires = String(app.now() + 1000)
   const query = new URLSearchParams({ workspace: app.workspaceId, expires, signature: 'A'.repeat(43) })
   for (const route of routes) {

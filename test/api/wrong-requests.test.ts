@@ -1,9 +1,9 @@
-/** What a client gets wrong is told exactly: status, code, field; never a 5xx, and the daemon goes on. */
+/** Each wrong request gets its exact answer: status, code and field; never a 5xx, and the daemon goes on. */
 import t from 'tap'
-import type { FieldError } from '../../src/api/http/input/input.js'
+import type { FieldError } from '../../src/api/http/input/parse-input.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
-import { testDaemon } from '../helpers/test-daemon.js'
-import { wrongRequests } from './wrong-requests.js'
+import { wrongRequests } from '../fixtures/wrong-requests/wrong-requests.js'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
 
 t.test('every wrong request gets its documented answer', async (t) => {
   const app = await testDaemon(t)
@@ -24,6 +24,6 @@ t.test('every wrong request gets its documented answer', async (t) => {
   t.equal((await app.rest('POST', '/v1/emails', { body: right })).status, 201, 'the door is still open')
 })
 
-t.test('there are at least 80 of them', async (t) => {
+t.test('there are at least 80 wrong requests', async (t) => {
   t.ok(wrongRequests.length >= 80, String(wrongRequests.length))
 })

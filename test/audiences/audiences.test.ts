@@ -1,4 +1,4 @@
-/** What the columns of a file of contacts mean, and that no list of contacts is counted or sorted. */
+/** What the columns of a contacts file mean, and that no list of contacts is counted or sorted. */
 import fc from 'fast-check'
 import t from 'tap'
 import { deleteAudience, listPendingRemovals } from '../../src/audiences/audience-removal.js'
@@ -12,7 +12,7 @@ import { Refusal } from '../../src/mail/refusal.js'
 import type { CsvRow } from '../../src/platform/csv/rows.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const { database } = await temporaryDatabase(t)
@@ -23,7 +23,7 @@ const kinds = (...names: readonly string[]): readonly string[] =>
 const read = (names: readonly string[], ...cells: readonly string[]): unknown =>
   parseContactLine(parseContactColumns(row(...names)), row(...cells))
 
-t.test('columns are known by their names, however they are spelled; the others are keys of the metadata', async (t) => {
+t.test('columns are recognized by name in any spelling; all others become metadata', async (t) => {
   for (const name of ['email', 'Email', 'E-Mail', ' EMAIL_ADDRESS ', 'Email Address', 'emailAddress']) {
     t.same(kinds(name), ['email'], name)
   }
@@ -54,7 +54,7 @@ t.test('columns are known by their names, however they are spelled; the others a
   }
 })
 
-t.test('a line says what its cells say, and nothing where they are empty', async (t) => {
+t.test('a line sets what its cells hold, and nothing where they are empty', async (t) => {
   const names = ['email', 'first_name', 'last_name', 'subscribed', 'metadata', 'plan']
   t.same(read(names, ' a@B.test '), { email: 'a@b.test' })
   t.same(read(names, 'a@b.test', 'Ann', '', 'no', '{"a":1,"plan":"x"}', 'pro'), {
@@ -87,7 +87,7 @@ t.test('a line says what its cells say, and nothing where they are empty', async
 
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
-t.test('a line that cannot be a contact is refused by its number, its field and the rule', async (t) => {
+t.test('an invalid contact is refused by its line number, its field and the rule', async (t) => {
   const names = ['email', 'first_name', 'subscribed', 'metadata', 'note']
   const table: readonly (readonly [readonly string[], string | null, RegExp])[] = [
     [[''], 'email', /required/],
@@ -125,7 +125,7 @@ async function many(workspaceId: string, audienceId: string | null, count: numbe
   await database.commit([{ sql, parameters: [count, prefix, workspaceId, audienceId] }])
 }
 
-t.test('a place far down the list is the one that counting would find', async (t) => {
+t.test('a cursor far down the list points to the row that counting would find', async (t) => {
   await many('ws_1', 'a', 25_000)
   await many('ws_1', null, 100)
   await many('ws_2', 'b', 50)
@@ -181,7 +181,7 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
   t.same(listPendingRemovals(database.read, {}), [])
 })
 
-t.test('a removal that a fault breaks off goes on by itself', async (t) => {
+t.test('a removal that a fault interrupts resumes by itself', async (t) => {
   const times = { created_at: 1, updated_at: 1 }
   const audience = { id: 'broken', workspace_id: 'ws_3', name: 'x', description: null, ...times }
   await database.commit([insertAudience(audience)])

@@ -30,7 +30,7 @@ function keys(toml: string): readonly string[] {
 
 const defaults = config(parseConfig('', null, laptop))
 
-t.test('without a file everything listens on loopback and lies in the home of the user', async (t) => {
+t.test("without a file everything listens on loopback and is stored in the user's home", async (t) => {
   t.same(defaults.service, {
     hostname: 'laptop',
     data_dir: '/home/ann/.local/state/posthorn',
@@ -80,7 +80,7 @@ t.test('defaults follow the machine and the keys that are set', async (t) => {
   t.equal(url('https://[::1]:8443'), 'https://[::1]:8443')
 })
 
-t.test('values come out as what the code counts in', async (t) => {
+t.test('values are converted to the units that the code uses', async (t) => {
   const text = `
     [service]
     data_dir = "state"
@@ -137,7 +137,7 @@ t.test('values come out as what the code counts in', async (t) => {
   t.same(outbound.retry_schedule, [90_000, 5 * minute, 480 * minute, 2880 * minute])
 })
 
-t.test('the plans of the file replace those of the same name and add others', async (t) => {
+t.test('plans of the file replace those of the same name and add others', async (t) => {
   const text =
     '[limits]\ndefault_plan = "Gold 1"\n[limits.plans."Gold 1"]\ncredits = 0\n[limits.plans.pro]\nburst = 7\nrequests_per_second = 7'
   const { limits } = config(parseConfig(text, null, laptop))
@@ -159,13 +159,13 @@ t.test('the plans of the file replace those of the same name and add others', as
   }
 })
 
-t.test('a configuration cannot be changed', async (t) => {
+t.test('a configuration cannot be modified', async (t) => {
   const frozen = (value: unknown): boolean =>
     typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen))
   t.ok(frozen(defaults))
 })
 
-t.test('all problems are told at once, with the key, what was found and what is allowed', async (t) => {
+t.test('all problems are reported at once, with the key, the value and what is allowed', async (t) => {
   const text = `
     colour = "blue"
     [service]
@@ -310,7 +310,7 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[log]\nformat = nan', 'log.format'],
 ]
 
-t.test('what does not fit is refused under its own key', async (t) => {
+t.test('a value that does not fit is refused under its own key', async (t) => {
   for (const [toml, key] of wrong) t.same(keys(toml), [key], toml)
 })
 
@@ -350,7 +350,7 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ],
 ]
 
-t.test('settings that cannot be meant together are refused', async (t) => {
+t.test('contradicting settings are refused', async (t) => {
   for (const [toml, key] of contradicting) t.same(keys(toml), [key], toml)
   t.same(keys('[outbound]\nexpire_after = "10s"'), [], 'a default contradicts nobody')
   t.same(keys('[dns]\nnameservers = ["ns.test"]'), [], 'of somebody else, for the zone that is printed')
@@ -382,7 +382,7 @@ t.test('a file that is not TOML is refused with line and column', async (t) => {
   t.match(problems('[log]\nlevel = "info"\nlevel = "warn"')[0]?.message, /^line 3, column \d+: /)
 })
 
-t.test('the file is the one of --config, else of POSTHORN_CONFIG, else of the system, else none', async (t) => {
+t.test("the file is that of --config, else of POSTHORN_CONFIG, else the system's, else none", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-config-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const file = (name: string): string => {
@@ -411,7 +411,7 @@ t.test('the file is the one of --config, else of POSTHORN_CONFIG, else of the sy
   }
 })
 
-t.test('whatever a file holds, the answer is a configuration or problems', async (t) => {
+t.test('any file gives a configuration or a list of problems', async (t) => {
   const value = fc.oneof(
     fc.constantFrom('5m', '15MB', '127.0.0.1:25', '10.0.0.0/8', 'a.test', 'ws_1', '', 'smtps://u:p@h.test:465'),
     fc.integer({ min: -5, max: 70_000 }),

@@ -8,7 +8,7 @@ import type { Config, Machine } from '../../src/config/complete.js'
 import { parseConfig } from '../../src/config/load.js'
 import { formatProblems } from '../../src/config/problems.js'
 import { plan, settings } from '../../src/config/schema.js'
-import { skipWithout } from '../helpers/programs.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 
 const run = promisify(execFile)
 const machine: Machine = { hostname: 'mx.test', home: '/root', isRoot: true, stateHome: undefined }
@@ -39,7 +39,7 @@ t.test('config/posthorn.toml', async (t) => {
     }
   })
 
-  t.test('gives examples in its comments that are right', async (t) => {
+  t.test('has valid examples in its comments', async (t) => {
     const uncommented = shipped.replace(/^routes = \{\}\n/m, '').replace(/^# (?=[a-z_]+ = |\[)/gm, '')
     const { service, submission, inbound, outbound, limits } = config(uncommented)
     t.match(service, { hostname: 'mail.example.net', data_dir: '/var/lib/posthorn', mail_from: /@mail\.example\.net$/ })
@@ -50,7 +50,7 @@ t.test('config/posthorn.toml', async (t) => {
   })
 })
 
-t.test('config/production.toml keeps the state where the unit puts it, and opens the usual ports', async (t) => {
+t.test('config/production.toml keeps the state where the unit expects it, and opens the usual ports', async (t) => {
   const { service, api, submission, inbound } = config(readFileSync('config/production.toml', 'utf8'))
   const stateDirectory = /^StateDirectory=(.+)$/m.exec(readFileSync('systemd/posthorn.service', 'utf8'))?.[1]
   t.equal(service.data_dir, `/var/lib/${stateDirectory}`)
@@ -79,32 +79,28 @@ t.test('systemd accepts the unit', { skip: skipWithout('systemd-analyze') }, asy
 
 const notRoot = process.getuid?.() !== 0 && 'not root'
 
-t.test(
-  'the certbot hook copies the certificate that it was first run for, and no other',
-  { skip: notRoot },
-  async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-    const target = join(folder, 'tls')
-    const lineage = (name: string, content: string): string => {
-      mkdirSync(join(folder, name), { recursive: true })
-      for (const file of ['fullchain.pem', 'privkey.pem']) writeFileSync(join(folder, name, file), content)
-      return join(folder, name)
-    }
-    const hook = (renewed: string): Promise<{ readonly stdout: string }> =>
-      run('systemd/certbot-deploy-hook', {
-        env: { ...process.env, RENEWED_LINEAGE: renewed, POSTHORN_TLS: target, POSTHORN_GROUP: 'root' },
-      })
-    const copied = (): string[] =>
-      ['fullchain.pem', 'privkey.pem'].map((file) => readFileSync(join(target, file), 'utf8'))
+t.test('the certbot hook copies only the certificate that it was first run for', { skip: notRoot }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const target = join(folder, 'tls')
+  const lineage = (name: string, content: string): string => {
+    mkdirSync(join(folder, name), { recursive: true })
+    for (const file of ['fullchain.pem', 'privkey.pem']) writeFileSync(join(folder, name, file), content)
+    return join(folder, name)
+  }
+  const hook = (renewed: string): Promise<{ readonly stdout: string }> =>
+    run('systemd/certbot-deploy-hook', {
+      env: { ...process.env, RENEWED_LINEAGE: renewed, POSTHORN_TLS: target, POSTHORN_GROUP: 'root' },
+    })
+  const copied = (): string[] =>
+    ['fullchain.pem', 'privkey.pem'].map((file) => readFileSync(join(target, file), 'utf8'))
 
-    await t.rejects(hook(join(folder, 'mistyped')))
-    await hook(lineage('mail', 'first'))
-    t.same(copied(), ['first', 'first'])
-    t.equal(statSync(join(target, 'privkey.pem')).mode & 0o777, 0o640)
-    t.match((await hook(lineage('www', 'other'))).stdout, /www is left alone; to use it, remove .*lineage/)
-    t.same(copied(), ['first', 'first'])
-    await hook(lineage('mail', 'renewed'))
-    t.same(copied(), ['renewed', 'renewed'])
-  },
-)
+  await t.rejects(hook(join(folder, 'mistyped')))
+  await hook(lineage('mail', 'first'))
+  t.same(copied(), ['first', 'first'])
+  t.equal(statSync(join(target, 'privkey.pem')).mode & 0o777, 0o640)
+  t.match((await hook(lineage('www', 'other'))).stdout, /www is left alone; to use it, remove .*lineage/)
+  t.same(copied(), ['first', 'first'])
+  await hook(lineage('mail', 'renewed'))
+  t.same(copied(), ['renewed', 'renewed'])
+})

@@ -1,4 +1,4 @@
-/** The rows of the interface's tables, as its document lists them, and which of them are not there yet. */
+/** The rows of the interface's tables, as its document lists them, and those that are not implemented yet. */
 
 export const rows: Readonly<Record<string, readonly string[]>> = {
   'API keys': ['POST /v1/api-keys', 'GET /v1/api-keys', 'DELETE /v1/api-keys/:id'],
@@ -58,7 +58,7 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
 
 const sectionsToCome = ['Tracking', 'Exports', 'SMS verification', 'Webhooks']
 
-/** They answer 404 `not_found`. */
+/** Routes that answer 404 `not_found`. */
 export const toCome: readonly string[] = [
   'GET /v1/emails/:id/clicks',
   'GET /v1/metrics',
@@ -66,7 +66,7 @@ export const toCome: readonly string[] = [
   ...sectionsToCome.flatMap((section) => rows[section] ?? []),
 ]
 
-/** Routes that the document does not name. Who may use them, and whose they are: test/api/isolation.test.ts. */
+/** Routes that the document does not name. Their permissions and owners: test/api/isolation.test.ts. */
 export const beyond: readonly string[] = [
   'POST /v1/templates/:id/render',
   'POST /v1/audiences/:id/import',

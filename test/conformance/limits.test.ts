@@ -1,4 +1,4 @@
-/** Limits and quotas of plans, as the document names them, met over HTTPS. */
+/** Limits and quotas of plans, as the document names them, reached over HTTPS. */
 import t from 'tap'
 import { limits } from './rows/limits.js'
 import { proveCase } from './support/prove.js'
@@ -11,7 +11,7 @@ const plans = {
   slow: { requests_per_minute: 2 },
 }
 
-t.test('what is used up is told with its code, and when to come again', async (t) => {
+t.test('a limit that is reached is reported with its code and the time to retry', async (t) => {
   const one = await createWorld(t, { settings: { limits: { plans } } })
   for (const [plan, cases] of Object.entries(limits)) {
     const { status, err } = await one.app.cli('workspace', 'set-plan', one.app.workspaceId, plan)

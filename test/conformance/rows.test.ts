@@ -1,7 +1,7 @@
-/** Every row of the interface's tables, asked of the daemon as its document says. */
+/** Every row of the interface's tables, requested from the daemon as its document says. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/deliver-inbound.js'
+import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
 import { beyond, rows, toCome } from './document.js'
 import { apiKeys } from './rows/api-keys.js'
 import { audiences } from './rows/audiences.js'
@@ -18,7 +18,7 @@ import { statusOfCode } from './support/errors.js'
 import { prove, proveCase } from './support/prove.js'
 import { createWorld } from './support/world.js'
 
-/** Of domains whose owners publish all that they are told to, or some of it; of the last nobody can ask. */
+/** Domains whose records are published completely, in part, or (the last one) cannot be looked up. */
 const published = { proved: [0, 1, 2], keyless: [0], hostless: [1, 2], silent: null }
 const zone = new Map<string, { readonly CNAME: string[] | 'failure' }>()
 for (const [name, some] of Object.entries(published)) {
@@ -81,12 +81,12 @@ const missing = { name: '', value: '' }
 
 const resources = [
   ...[apiKeys, emails, templates, files, audiences, contacts, domains, suppressions, inbound, general],
-  // Last: what is done here ends keys and workspaces.
+  // Last, because this ends keys and workspaces.
   ...[workspaces, members],
 ]
 for (const resource of resources) t.test(resource.name, (t) => prove(t, one, resource))
 
-t.test('every row of the document is proved here, or is not there yet', async (t) => {
+t.test('every row of the document is tested here or not implemented yet', async (t) => {
   const proved = new Set(resources.flatMap((resource) => resource.rows.map(({ row }) => row)))
   const all = Object.values(rows).flat()
   t.same(
@@ -119,6 +119,6 @@ t.test('every row of the document is proved here, or is not there yet', async (t
   )
 })
 
-t.test('nothing of it was an error in the log', async (t) => {
+t.test('no request logged an error', async (t) => {
   t.same(app.errors, [])
 })

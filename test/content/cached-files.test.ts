@@ -1,4 +1,4 @@
-/** Cached files in storage: chunks, room, what breaks off, what is forgotten. */
+/** Cached files in storage: chunks, quota, interrupted uploads, expiry. */
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import {
@@ -13,7 +13,7 @@ import { detectFileType } from '../../src/content/file-type.js'
 import { storeFile } from '../../src/content/store-file.js'
 import type { Database } from '../../src/storage/database.js'
 import type { Write } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const HOUR = 3_600_000
 const START = Date.UTC(2026, 0, 1)
@@ -53,7 +53,7 @@ async function store(t: Test, most?: number): Promise<Store> {
   return self
 }
 
-t.test('a file comes back byte for byte, whatever the pieces in which it came', async (t) => {
+t.test('a file is read back byte for byte, whatever the pieces in which it arrived', async (t) => {
   const files = await store(t)
   const bytes = Buffer.alloc(600_000, Buffer.from(Array.from({ length: 251 }, (_, at) => at)))
   for (const size of [1_000, 262_144, 262_143, 600_000]) {
@@ -75,7 +75,7 @@ t.test('a file comes back byte for byte, whatever the pieces in which it came', 
   t.equal(readFileBytes(files.database.read, empty)?.length, 0)
 })
 
-t.test('a file is of its workspace, and there only when it is whole', async (t) => {
+t.test('a file belongs to its workspace, and exists only when it is complete', async (t) => {
   const files = await store(t)
   const { read } = files.database
   let seen: readonly unknown[] = []
@@ -92,7 +92,7 @@ t.test('a file is of its workspace, and there only when it is whole', async (t) 
   t.equal(findFile(read, { workspaceId: 'ws_2', key }), undefined)
 })
 
-t.test('what breaks off leaves nothing', async (t) => {
+t.test('an interrupted upload leaves nothing', async (t) => {
   const files = await store(t)
   async function* breaking(): AsyncGenerator<Buffer> {
     yield Buffer.alloc(300_000)
@@ -102,7 +102,7 @@ t.test('what breaks off leaves nothing', async (t) => {
   t.same([files.count('cached_files'), files.count('cached_file_chunks'), files.total()], [0, 0, 0])
 })
 
-t.test('a workspace may take so much and no more, and what goes makes room', async (t) => {
+t.test('a workspace has a storage quota, and removed files free it', async (t) => {
   const files = await store(t, 1_000_000)
   const first = await files.add([Buffer.alloc(600_000)])
   t.equal(files.total(), 604_096)
@@ -118,7 +118,7 @@ t.test('a workspace may take so much and no more, and what goes makes room', asy
   await files.add([Buffer.alloc(900_000)])
 })
 
-t.test('files that were not used for long are forgotten, and those that never were whole', async (t) => {
+t.test('files unused for long and uploads never completed are removed', async (t) => {
   const files = await store(t)
   const { read, commit } = files.database
   const old = await files.add([Buffer.alloc(10)])
@@ -145,7 +145,7 @@ t.test('files that were not used for long are forgotten, and those that never we
   t.equal(readFileBytes(read, old), null)
 })
 
-t.test('a file that is used while it is about to be forgotten stays', async (t) => {
+t.test('a file that is used while it is about to expire stays', async (t) => {
   const files = await store(t)
   const { read, commit } = files.database
   const [used, old] = [await files.add([Buffer.alloc(10, 'a')]), await files.add([Buffer.alloc(20)])]
@@ -162,7 +162,7 @@ t.test('a file that is used while it is about to be forgotten stays', async (t) 
   t.same([files.count('cached_files'), files.count('cached_file_chunks')], [1, 1])
 })
 
-t.test('a step of forgetting is small, however large the files', async (t) => {
+t.test('a step of expiry is small, however large the files', async (t) => {
   const files = await store(t)
   for (let n = 0; n < 4; n += 1) await files.add([Buffer.alloc(5 * 1_048_576)])
   let steps = 0
@@ -170,7 +170,7 @@ t.test('a step of forgetting is small, however large the files', async (t) => {
   t.equal(steps, 4)
 })
 
-t.test('the type of a file is what is said of it, unless that says nothing', async (t) => {
+t.test('the type of a file is the declared one, unless that says nothing', async (t) => {
   const rows: readonly (readonly [said: string | null, name: string, type: string])[] = [
     ['image/png', 'a.pdf', 'image/png'],
     ['application/octet-stream', 'a.pdf', 'application/pdf'],

@@ -1,4 +1,4 @@
-/** Templates: what is a variable and what is not, how values stand in each part, what is remembered. */
+/** Templates: what is a variable, how values are escaped in each part, what is cached. */
 import fc from 'fast-check'
 import t from 'tap'
 import { renderTemplate, type TemplateData } from '../../src/content/render-template.js'
@@ -6,7 +6,8 @@ import { createTemplateCache, parseTemplate } from '../../src/content/template-c
 import { listVariableNames, parseTemplateText } from '../../src/content/template-text.js'
 import { insertTemplate, removeTemplate, type Template } from '../../src/content/templates.js'
 import { Refusal } from '../../src/mail/refusal.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const LINK = 'mailto:unsubscribe+x@mail.a.test?subject=unsubscribe'
 
@@ -29,7 +30,7 @@ function refusal(act: () => unknown): Refusal {
   throw new Error('it was not refused')
 }
 
-t.test('a value stands in each part as that part needs it', async (t) => {
+t.test('a value is escaped for each part', async (t) => {
   const rows: readonly (readonly [
     template: string,
     data: TemplateData,
@@ -70,7 +71,7 @@ t.test('a value stands in each part as that part needs it', async (t) => {
   t.same(render({ subject: 's' }, {}), { subject: 's', html: null, text: null })
 })
 
-t.test('what is no variable stays as it was written', async (t) => {
+t.test('text that is no variable stays unchanged', async (t) => {
   const rows = [
     '{{}}',
     '{{ }}',
@@ -98,7 +99,7 @@ t.test('what is no variable stays as it was written', async (t) => {
   t.equal(render({ text: '{{{a}} {{a}}} {{{{a}}}}' }, { a: 1 }).text, '{1 1} {1}')
 })
 
-t.test('all variables without a value are named at once', async (t) => {
+t.test('all variables without a value are reported at once', async (t) => {
   const data = { empty: null, list: ['x'], object: { a: 1 }, deep: 'text' } as const
   const text =
     '{{gone}} {{empty}} {{list}} {{object}} {{object.b}} {{deep.length}} {{list.0}} {{gone}} {{toString}} {{__proto__}} {{object.constructor}}'
@@ -121,7 +122,7 @@ t.test('all variables without a value are named at once', async (t) => {
   t.same((refusal(() => render({ text: many }, {})).details['errors'] as unknown[]).length, 100)
 })
 
-t.test('a size that is too large is known before it is made', async (t) => {
+t.test('a size that is too large is known before the text is built', async (t) => {
   const data = { long: 'x'.repeat(1_000_000), quotes: '"'.repeat(3_000_000) }
   const millions = { text: '{{long}}'.repeat(100_000) }
   t.match(
@@ -137,7 +138,7 @@ t.test('a size that is too large is known before it is made', async (t) => {
   t.equal(render({ html: '{{{quotes}}}' }, data).html?.length, 3_000_000)
 })
 
-t.test('what is escaped has a limit, of all values together', async (t) => {
+t.test('the size of all escaped values together is limited', async (t) => {
   const html = '{{a}}{{b}}{{a}}'
   const most = { a: '"'.repeat(262_143), b: 'é' }
   t.equal(render({ html }, most).html?.length, 2 * 6 * 262_143 + 1)
@@ -148,7 +149,7 @@ t.test('what is escaped has a limit, of all values together', async (t) => {
   t.equal(render({ text: '{{a}}', html: '{{{a}}}' }, { a: '"'.repeat(300_000) }).html?.length, 300_000)
 })
 
-t.test('what cannot be a subject is refused with the values that make it so', async (t) => {
+t.test('an invalid subject is refused with the values that make it so', async (t) => {
   for (const name of ['\0', '\ud800', 'x'.repeat(999)]) {
     t.match(
       refusal(() => render({ subject: '{{name}}' }, { name })),
@@ -161,12 +162,12 @@ t.test('what cannot be a subject is refused with the values that make it so', as
   t.equal(render({ subject: '{{name}}' }, { name: 'x'.repeat(998) }).subject.length, 998)
 })
 
-t.test('the names of variables come in their order, each once, and ours is none', async (t) => {
+t.test('the names of variables are listed in order, each once, without reserved ones', async (t) => {
   const texts = ['{{b}} {{a}} {{unsubscribe_url}}', '{{{a}}} {{c.d}} {{ b }}'].map(parseTemplateText)
   t.same(listVariableNames(texts), ['b', 'a', 'c.d'])
 })
 
-/** Piece by piece, in the plainest way. */
+/** The reference: piece by piece, in the plainest way. */
 function reference(text: string, valueFor: (name: string, raw: boolean) => string): string {
   const at = text.indexOf('{{')
   if (at === -1) return text
@@ -179,7 +180,7 @@ function reference(text: string, valueFor: (name: string, raw: boolean) => strin
 
 const entity: Readonly<Record<string, string>> = { '<': '&lt;', '&': '&amp;', '"': '&quot;' }
 
-t.test('whatever the text and the values, it is what one look at each piece makes of them', async (t) => {
+t.test('for any text and values, the result is that of the piecewise reference', async (t) => {
   const bit = fc.constantFrom(
     '{',
     '{{',
@@ -218,7 +219,7 @@ const row = (id: string, more: Partial<Template> = {}): Template => ({
   html: null,
   text: 'x'.repeat(1_000),
   listed_variables: null,
-  variables: '[]',
+  variables: toJson([]),
   size: 1_000,
   version: 1,
   created_at: 1,
@@ -226,7 +227,7 @@ const row = (id: string, more: Partial<Template> = {}): Template => ({
   ...more,
 })
 
-t.test('the book remembers what was used last, and forgets what it is told to', async (t) => {
+t.test('the cache keeps the last used templates and drops those it is told to', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit(['a', 'b', 'c'].map((id) => insertTemplate(row(id))))
   const asked: unknown[] = []

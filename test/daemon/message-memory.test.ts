@@ -1,8 +1,8 @@
-/** Many large messages at all listeners at once, more than their memory holds: who stays is served. */
+/** Many large messages at all listeners at once, more than their memory holds: clients that wait are served. */
 import t from 'tap'
 import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
-import type { Dialogue } from '../helpers/smtp-dialogue.js'
-import { post, startTestApi } from '../helpers/test-api.js'
+import { post, startTestApi } from '../helpers/http/test-api.js'
+import type { Dialogue } from '../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import { runMx } from '../smtp/mx-listener.js'
 import { printer, runSubmission } from '../smtp/submission-listener.js'
@@ -12,7 +12,7 @@ const CLIENTS = 12
 const lines = `${'x'.repeat(70)}\r\n`.repeat(Math.floor(SIZE / 72))
 const body = JSON.stringify({ text: 'x'.repeat(SIZE) })
 
-/** While it waits, in the midst of its message, or not at all. */
+/** When a client leaves: while it waits, in the middle of its message, or not at all. */
 const leavings = ['stays', 'stays', 'at DATA', 'stays', 'half-way'] as const
 type Leaving = (typeof leavings)[number]
 
@@ -34,40 +34,45 @@ function left(client: Dialogue): string {
   return 'left'
 }
 
-t.test('more large messages at once than fit: all that stay are taken, and every byte comes back', async (t) => {
-  const whole = createMemoryBudget(SIZE * 6)
-  const [mx, submission, requests] = [2, 3, 4].map((copies) => createBudgetShare(whole, SIZE * 5, copies))
-  if (mx === undefined || submission === undefined || requests === undefined) throw new Error('three shares')
-  const incoming = await runMx(t, { maxWaitingPerAddress: CLIENTS }, { memory: mx })
-  const outgoing = await runSubmission(t, {}, { trusted: () => printer, memory: submission })
-  const door = await startTestApi(t, { memory: requests })
-  let most = 0
-  const postOver = async (leaving: Leaving): Promise<string> => {
-    const client = await door.connect()
-    const whole = post('/v1/things', body)
-    client.send(leaving === 'stays' ? whole : whole.slice(0, leaving === 'half-way' ? SIZE / 2 : 1000))
-    if (leaving === 'stays') return String((await client.answer()).status)
-    client.socket.destroy()
-    return 'left'
-  }
-  const clients = Array.from({ length: CLIENTS }, (_, at) => {
-    const leaving = leavings[at % leavings.length] ?? 'stays'
-    return [
-      incoming.open().then((client) => bring(client, 'ann@sender.test', 'bob@home.test', leaving)),
-      outgoing.open().then((client) => bring(client, 'a@example.test', 'b@remote.test', leaving)),
-      postOver(leaving),
-    ]
-  }).flat()
-  const watch = setInterval(() => {
-    most = Math.max(most, whole.countWaiting())
-  }, 1)
-  const answers = (await Promise.all(clients)).map((answer) => answer.slice(0, 3))
-  clearInterval(watch)
-  const stayed = Array.from({ length: CLIENTS }, (_, at) => leavings[at % leavings.length] === 'stays').filter(Boolean)
-  t.ok(most > 0, 'some waited')
-  t.equal(answers.filter((answer) => answer === '250').length, 2 * stayed.length)
-  t.equal(answers.filter((answer) => answer === '201').length, stayed.length)
-  t.same([...new Set(answers)].sort(), ['201', '250', 'lef'])
-  await waitUntil('all is given back', () => whole.usedBytes() === 0)
-  t.same([whole.countWaiting(), mx.usedBytes(), submission.usedBytes(), requests.usedBytes()], [0, 0, 0, 0])
-})
+t.test(
+  'when more large messages arrive than fit, all that wait are accepted, and every byte is released',
+  async (t) => {
+    const whole = createMemoryBudget(SIZE * 6)
+    const [mx, submission, requests] = [2, 3, 4].map((copies) => createBudgetShare(whole, SIZE * 5, copies))
+    if (mx === undefined || submission === undefined || requests === undefined) throw new Error('three shares')
+    const incoming = await runMx(t, { maxWaitingPerAddress: CLIENTS }, { memory: mx })
+    const outgoing = await runSubmission(t, {}, { trusted: () => printer, memory: submission })
+    const door = await startTestApi(t, { memory: requests })
+    let most = 0
+    const postOver = async (leaving: Leaving): Promise<string> => {
+      const client = await door.connect()
+      const whole = post('/v1/things', body)
+      client.send(leaving === 'stays' ? whole : whole.slice(0, leaving === 'half-way' ? SIZE / 2 : 1000))
+      if (leaving === 'stays') return String((await client.answer()).status)
+      client.socket.destroy()
+      return 'left'
+    }
+    const clients = Array.from({ length: CLIENTS }, (_, at) => {
+      const leaving = leavings[at % leavings.length] ?? 'stays'
+      return [
+        incoming.open().then((client) => bring(client, 'ann@sender.test', 'bob@home.test', leaving)),
+        outgoing.open().then((client) => bring(client, 'a@example.test', 'b@remote.test', leaving)),
+        postOver(leaving),
+      ]
+    }).flat()
+    const watch = setInterval(() => {
+      most = Math.max(most, whole.countWaiting())
+    }, 1)
+    const answers = (await Promise.all(clients)).map((answer) => answer.slice(0, 3))
+    clearInterval(watch)
+    const stayed = Array.from({ length: CLIENTS }, (_, at) => leavings[at % leavings.length] === 'stays').filter(
+      Boolean,
+    )
+    t.ok(most > 0, 'some waited')
+    t.equal(answers.filter((answer) => answer === '250').length, 2 * stayed.length)
+    t.equal(answers.filter((answer) => answer === '201').length, stayed.length)
+    t.same([...new Set(answers)].sort(), ['201', '250', 'lef'])
+    await waitUntil('all is given back', () => whole.usedBytes() === 0)
+    t.same([whole.countWaiting(), mx.usedBytes(), submission.usedBytes(), requests.usedBytes()], [0, 0, 0, 0])
+  },
+)

@@ -1,5 +1,4 @@
-/** What is answered to which message, octet by octet where it matters: questions, EDNS, sizes, rates, transfers. */
-
+/** Replies to messages, octet by octet where it matters: questions, EDNS, sizes, rates, transfers. */
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import t from 'tap'
@@ -8,7 +7,7 @@ import { createResponder, type Responder } from '../../src/dns/responder.js'
 import { createResponseRateLimiter, defaultResponseRate } from '../../src/dns/response-rate-limiter.js'
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
 import { networks } from '../helpers/config-values.js'
-import { largeKey, literalZone } from './literal-zone.js'
+import { largeKey, literalZone } from '../helpers/dns/literal-zone.js'
 
 interface Options {
   readonly zone?: ServiceZone
@@ -50,7 +49,7 @@ type Read = DecodedPacket & { readonly size: number; readonly rcode: string }
 
 function read(message: Buffer | null | undefined): Read {
   if (message === null || message === undefined) throw new Error('no reply')
-  // The types do not know all of it.
+  // The types of dns-packet lack some of it.
   const packet = decode(message) as DecodedPacket & { readonly rcode: string }
   return { ...packet, size: message.length }
 }
@@ -79,7 +78,7 @@ t.test('each kind of record is answered with authority', async (t) => {
   }
 })
 
-t.test('a text comes in strings of 255 octets', async (t) => {
+t.test('a text is split into strings of 255 octets', async (t) => {
   const { answers } = ask({ name: 'dkim1.0123456789abcdef0123._domainkey.z.test', type: 'TXT' })
   const [strings] = dataOf(answers) as [Buffer[]]
   t.same(
@@ -89,12 +88,12 @@ t.test('a text comes in strings of 255 octets', async (t) => {
   t.equal(Buffer.concat(strings).toString(), largeKey)
 })
 
-t.test('addresses of hosts that an answer names come with it', async (t) => {
+t.test('addresses of hosts that an answer names are added', async (t) => {
   t.match(dataOf(ask({ name: 'z.test', type: 'MX' }).additionals), ['192.0.2.1', '2001:db8::1'])
   t.match(dataOf(ask({ name: 'z.test', type: 'NS' }).additionals), ['192.0.2.1'])
 })
 
-t.test('what is not there is told with the SOA record, for five minutes', async (t) => {
+t.test('a missing name or type is answered with the SOA record, for five minutes', async (t) => {
   const rows = [
     ['nothing.z.test', 'A', 'NXDOMAIN'],
     ['x.mx.z.test', 'A', 'NXDOMAIN'],
@@ -111,43 +110,43 @@ t.test('what is not there is told with the SOA record, for five minutes', async 
   }
 })
 
-t.test('a question for anything gets one kind of record', async (t) => {
+t.test('a question of type ANY gets one kind of record', async (t) => {
   const { answers } = ask({ name: 'mx.z.test', type: 'ANY' })
   t.same(dataOf(answers), ['192.0.2.1'])
   t.match(ask({ name: '_domainkey.z.test', type: 'ANY' }), { rcode: 'NOERROR', answers: { length: 0 } })
 })
 
-t.test('names of others are refused, without authority', async (t) => {
+t.test('names outside the zone are refused without authority', async (t) => {
   for (const name of ['test', '.', 'example.com', 'az.test', 'z.test.evil.test']) {
     t.match(ask({ name }), { rcode: 'REFUSED', flag_aa: false, authorities: { length: 0 } }, name)
   }
 })
 
-t.test('the class of the Internet alone is known', async (t) => {
+t.test('only class IN is known', async (t) => {
   for (const name of ['CH', 'ANY'] as const) {
     const questions = [{ name: 'z.test', type: 'TXT' as const, class: name }]
     t.match(ask({ questions }), { rcode: 'REFUSED', flag_aa: false }, name)
   }
 })
 
-t.test('the question comes back in its letters, and so does the name of its answers', async (t) => {
+t.test('the question is echoed in its letters, and so is the name of its answers', async (t) => {
   const reply = responderOf().respondOverUdp(query({ name: 'mX.Z.tEsT', type: 'A' }), client)
   t.match(read(reply), { questions: [{ name: 'mX.Z.tEsT' }], answers: [{ name: 'mX.Z.tEsT', data: '192.0.2.1' }] })
 })
 
-t.test('recursion is never offered; that it was wanted is repeated', async (t) => {
+t.test('recursion is never offered; the RD bit is copied', async (t) => {
   t.match(ask({ flags: 0x0100 }), { flag_rd: true, flag_ra: false })
   t.match(ask({ flags: 0 }), { flag_rd: false, flag_ra: false })
 })
 
-t.test('other operations are not known', async (t) => {
+t.test('other opcodes are not implemented', async (t) => {
   for (const opcode of [1, 2, 4, 5, 15]) {
     const reply = responderOf().respondOverUdp(query({ flags: opcode << 11 }), client)
     t.equal(reply?.readUInt16BE(2), 0x8000 | (opcode << 11) | 4)
   }
 })
 
-t.test('what is no question has no answer, and a broken one is called so', async (t) => {
+t.test('a message that is no question gets no reply, and a malformed one gets FORMERR', async (t) => {
   const desk = responderOf()
   const whole = query({ payload: null })
   const with16 = (at: number, value: number, message = whole): Buffer => {
@@ -178,13 +177,13 @@ t.test('what is no question has no answer, and a broken one is called so', async
   }
 })
 
-t.test('a dot within a label is no dot between labels', async (t) => {
+t.test('a dot within a label does not separate labels', async (t) => {
   const question = Buffer.from('\x09mx.z.test\x00\x00\x01\x00\x01', 'latin1')
   const incoming = parseQuery(Buffer.concat([query({ payload: null }).subarray(0, 12), question]))
   t.match(incoming, { kind: 'query', query: { name: 'mx\\046z\\046test' } })
 })
 
-t.test('EDNS is answered where it is spoken', async (t) => {
+t.test('EDNS is answered when the query has it', async (t) => {
   const opt = (reply: Read): unknown => reply.additionals?.find(({ type }) => type === 'OPT')
   t.match(opt(ask({ name: 'mx.z.test' })), { udpPayloadSize: 1232, ednsVersion: 0, extendedRcode: 0, flag_do: false })
   t.equal(opt(ask({ name: 'mx.z.test', payload: null })), undefined)
@@ -203,7 +202,7 @@ t.test('a key of 2048 bits fits a client without EDNS', async (t) => {
   t.ok(reply.size <= 512)
 })
 
-t.test('what does not fit is cut to nothing, and comes whole over TCP', async (t) => {
+t.test('a reply that does not fit is truncated to nothing, and complete over TCP', async (t) => {
   for (const payload of [null, 0, 4096, 65_535]) {
     const asked = { name: 'large.z.test', type: 'TXT', payload }
     t.match(ask(asked), { flag_tc: true, rcode: 'NOERROR', answers: { length: 0 } }, `${payload}`)
@@ -212,7 +211,7 @@ t.test('what does not fit is cut to nothing, and comes whole over TCP', async (t
   }
 })
 
-t.test('nobody is told the same too often by a server that anybody can make speak', async (t) => {
+t.test('equal replies to one network are limited, whatever source address is forged', async (t) => {
   const desk = responderOf({ burst: 2 })
   const outcome = (asked: Asked, from: string): string => {
     const reply = desk.respondOverUdp(query(asked), from)
@@ -272,7 +271,7 @@ t.test('nobody is told the same too often by a server that anybody can make spea
   )
 })
 
-t.test('the limit of answers refills with time, and is bounded in memory', async (t) => {
+t.test('the rate limit refills with time, and is bounded in memory', async (t) => {
   const rate = createResponseRateLimiter({ perSecond: 10, burst: 2, maxBuckets: 3 })
   const judge = (now: number, from = '192.0.2.1'): string => rate.check(from, 'a', now)
   t.same([judge(0), judge(0), judge(0)], ['send', 'send', 'drop'])
@@ -282,7 +281,7 @@ t.test('the limit of answers refills with time, and is bounded in memory', async
   t.equal(rate.countBuckets(), 3)
 })
 
-t.test('the whole zone goes to secondaries alone, between its SOA record twice', async (t) => {
+t.test('the zone is transferred to secondaries only, between two SOA records', async (t) => {
   const desk = responderOf()
   const types = (from: string, asked: Asked): string =>
     [...desk.respondOverTcp(query(asked), from)]
@@ -307,7 +306,7 @@ const sinceSerial = (serial: number): Asked => {
   return { type: 'IXFR', authorities: [{ type: 'SOA', name: 'z.test', data }] }
 }
 
-t.test('an incremental transfer is the whole zone, or the SOA record for whoever has it already', async (t) => {
+t.test('an incremental transfer is the complete zone, or the SOA record if the secondary is up to date', async (t) => {
   const desk = responderOf()
   const count = (serial: number): unknown =>
     read([...desk.respondOverTcp(query(sinceSerial(serial)), secondary)][0]).answers?.length
@@ -319,7 +318,7 @@ t.test('an incremental transfer is the whole zone, or the SOA record for whoever
   t.match(read(desk.respondOverUdp(query(sinceSerial(6)), client)), { rcode: 'REFUSED' })
 })
 
-t.test('a large zone comes in several messages, each whole', async (t) => {
+t.test('a large zone is sent in several valid messages', async (t) => {
   const zone = literalZone()
   const many = Array.from({ length: 200 }, (_, n) => ({
     name: `n${n}.z.test`,
@@ -342,7 +341,7 @@ t.test('a large zone comes in several messages, each whole', async (t) => {
   )
 })
 
-t.test('a transfer during which the zone changes breaks off, and nothing is logged', async (t) => {
+t.test('a transfer during which the zone changes is aborted, and nothing is logged', async (t) => {
   let serial = 7
   const faults: unknown[] = []
   const desk = responderOf({ zone: literalZone(() => serial), faults })
@@ -357,7 +356,7 @@ t.test('a transfer during which the zone changes breaks off, and nothing is logg
   t.same(faults, [])
 })
 
-t.test('a fault of ours is SERVFAIL, and logged once in a while', async (t) => {
+t.test('an internal error is SERVFAIL, and logged at intervals', async (t) => {
   const faults: unknown[] = []
   const findRecords = (): never => {
     throw new Error('the disk is gone')
@@ -368,7 +367,7 @@ t.test('a fault of ours is SERVFAIL, and logged once in a while', async (t) => {
   t.equal(faults.length, 1)
 })
 
-t.test('no message makes the desk throw, and every reply can be read', async () => {
+t.test('no message makes the responder throw, and every reply can be parsed', async () => {
   const desk = responderOf({ burst: Number.MAX_SAFE_INTEGER })
   const good = [
     query({ name: 'mx.z.test' }),
@@ -393,7 +392,7 @@ t.test('no message makes the desk throw, and every reply can be read', async () 
       for (const reply of replies) {
         if (reply === null) continue
         if (reply.length > 17_000) return false
-        // dns-packet reads no label that is not UTF-8 in full; counts and sizes it does.
+        // dns-packet does not fully decode labels that are not UTF-8; counts and sizes it does.
         decode(reply)
         if (reply.readUInt16BE(0) !== message.readUInt16BE(0) || (reply.readUInt8(2) & 0x80) === 0) return false
       }

@@ -1,4 +1,4 @@
-/** Sending domains: who may claim one, its keys and records, and what the books remember. */
+/** Sending domains: who may claim one, its keys and records, and its caches. */
 import { createSecretKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { operatorActor } from '../../src/accounts/audit-log.js'
@@ -20,17 +20,17 @@ import {
 import { dnsRecordsOf } from '../../src/domains/verification/dns-records.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { localPartKey } from '../../src/mail/mailbox-key.js'
-import { createReturnPath } from '../../src/mail/return-path.js'
+import { createReturnPath } from '../../src/mail/recipient-token.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { ConstraintViolated, WriteConflict } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const domain = parseDomainName('a.test')
 const wanted = { domain, forced: false, inbound: false, now: 1000 }
 const idOf = (read: Read): string => domainByName(read, { workspaceId: 'ws_1', domain })[0]?.id ?? ''
 const long = (length: number): string => `${`${'x'.repeat(60)}.`.repeat(4).slice(0, length - 5)}.test`
 
-t.test('an unverified claim blocks nobody, a verified one everybody else', async (t) => {
+t.test('an unverified claim blocks no other workspace, a verified one blocks all', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   for (const workspaceId of ['ws_1', 'ws_2']) await commit((await buildDomain(read, { ...wanted, workspaceId })).writes)
@@ -96,24 +96,24 @@ t.test('a domain has two keys of which one signs', async (t) => {
   await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), WriteConflict)
 })
 
-t.test('the book knows verified domains alone, until it is told to forget one', async (t) => {
+t.test('the cache holds verified domains only, until it is told to drop one', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
   const book = createSendingDomainCache({ read })
-  t.equal(book.findVerified('ws_1', 'a.test'), undefined)
+  t.equal(book.findVerified('ws_1', domain), undefined)
   await commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
-  t.match(book.findVerified('ws_1', 'a.test'), { domain: 'a.test' }, 'a no is not remembered')
-  t.equal(book.findVerified('ws_2', 'a.test'), undefined)
+  t.match(book.findVerified('ws_1', domain), { domain: 'a.test' }, 'a no is not remembered')
+  t.equal(book.findVerified('ws_2', domain), undefined)
   await commit([deleteDomain({ workspaceId: 'ws_1', id: idOf(read) })])
-  t.ok(book.findVerified('ws_1', 'a.test'))
-  book.forget('ws_2', 'a.test')
-  t.ok(book.findVerified('ws_1', 'a.test'), 'of others nothing is forgotten')
-  book.forget('ws_1', 'a.test')
-  t.equal(book.findVerified('ws_1', 'a.test'), undefined)
+  t.ok(book.findVerified('ws_1', domain))
+  book.forget('ws_2', domain)
+  t.ok(book.findVerified('ws_1', domain), 'of others nothing is forgotten')
+  book.forget('ws_1', domain)
+  t.equal(book.findVerified('ws_1', domain), undefined)
 })
 
-t.test('who receives mail for a domain is known from memory until it is to be forgotten', async (t) => {
+t.test('which workspace receives mail for a domain is cached until it changes', async (t) => {
   const { database } = await temporaryDatabase(t)
   let reads = 0
   const read: Read = (sql, parameters) => {
@@ -153,7 +153,7 @@ t.test('who receives mail for a domain is known from memory until it is to be fo
   t.same(asked(), [undefined, 1])
 })
 
-t.test('names of strangers, however many, push out no domain of ours, and the book stays small', async (t) => {
+t.test('any number of foreign names evicts no domain of ours, and the cache stays small', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit } = database
   const names = ['a', 'b', 'c'].map((name) => parseDomainName(`${name}.test`))
@@ -189,7 +189,7 @@ t.test('names of strangers, however many, push out no domain of ours, and the bo
   t.equal(ask(few, 'c.test', 'b.test', 'c.test'), 2, 'what was forgotten weighs nothing')
 })
 
-t.test('a blocked address has one form, and postmaster is none', (t) => {
+t.test('a blocked address has one form, and postmaster cannot be blocked', (t) => {
   const key = (given: string): string => parseBlockedLocalPart(given, domain, 'blocked_addresses')
   const refused = { name: 'Refusal', kind: 'invalid-parameter', details: { field: 'blocked_addresses' } }
   for (const [given, kept] of [
@@ -217,9 +217,9 @@ t.test('a blocked address has one form, and postmaster is none', (t) => {
   t.end()
 })
 
-t.test('three records stand for everything, and the resource shows them', async (t) => {
+t.test('three records cover everything, and the resource shows them', async (t) => {
   const label = '7abc8defaabbccddeeff'
-  t.same(dnsRecordsOf({ id: '019a0000-0000-7abc-8def-aabbccddeeff', domain: 'a.test' }, 'zone.test'), [
+  t.same(dnsRecordsOf({ id: '019a0000-0000-7abc-8def-aabbccddeeff', domain: parseDomainName('a.test') }, 'zone.test'), [
     { type: 'CNAME', name: 'posthorn.a.test', value: 'mail.zone.test', purpose: 'mail_cname' },
     { type: 'CNAME', name: 'dkim1._domainkey.a.test', value: `dkim1.${label}._domainkey.zone.test`, purpose: 'dkim1' },
     { type: 'CNAME', name: 'dkim2._domainkey.a.test', value: `dkim2.${label}._domainkey.zone.test`, purpose: 'dkim2' },
@@ -238,7 +238,7 @@ t.test('three records stand for everything, and the resource shows them', async 
   })
 })
 
-t.test('a domain is as long as its return paths can be', async (t) => {
+t.test('the length of a domain leaves room for its return paths', async (t) => {
   const { database } = await temporaryDatabase(t)
   const id = '00000000-0000-7000-8000-000000000000'
   const longest = parseDomainName(long(195))
@@ -251,7 +251,7 @@ t.test('a domain is as long as its return paths can be', async (t) => {
   })
 })
 
-t.test('of two changes at once each does what it meant, and nothing else', async (t) => {
+t.test('two concurrent changes are both applied', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true, inbound: true })).writes)

@@ -1,4 +1,4 @@
-/** Self-signed certificates for servers of tests. */
+/** Self-signed certificates for servers in tests. */
 import { isIP } from 'node:net'
 import { generate } from 'selfsigned'
 
@@ -8,7 +8,7 @@ export interface Certificate {
 }
 
 export interface CertificateOptions {
-  /** Its last day was long ago. */
+  /** It expired long ago. */
   readonly expired?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Waits for a condition, looking again and again; the limit only ends a test that would never end. */
+/** Waits for a condition by polling; the limit only ends a test that would never end. */
 import { setTimeout as pause } from 'node:timers/promises'
 
 const POLL_INTERVAL = 5

@@ -1,19 +1,24 @@
-/** Imports behind their request: what is cut off goes on, no row twice; what ends them, and what is left then. */
+/** Imports that continue after their request: interruption, resumption without duplicate rows, and what ends them. */
 import t, { type Test } from 'tap'
-import { createRequestJournal } from '../../src/api/contacts/imports.js'
+import { createRequestJournal } from '../../src/api/imports/run-file-import.js'
 import { insertAudience } from '../../src/audiences/audiences.js'
 import { beginImport } from '../../src/imports/begin-import.js'
 import type { ImportRef } from '../../src/imports/import-file.js'
-import type { ImportOptions } from '../../src/imports/import-options.js'
-import { IMPORT_LIFETIME, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../src/imports/import-records.js'
-import { removeExpiredImports } from '../../src/imports/import-retention.js'
+import {
+  IMPORT_LIFETIME,
+  type ImportRow,
+  importById,
+  MAX_PENDING_IMPORTS,
+  removeExpiredImports,
+} from '../../src/imports/import-records.js'
 import { createImportRunner, type ImportRunner } from '../../src/imports/import-runner.js'
 import type { Database } from '../../src/storage/database.js'
 import { closeWorkspace, eraseWorkspace } from '../../src/storage/maintenance/erase.js'
 import { verifyData } from '../../src/storage/maintenance/verify.js'
+import type { ImportOptions, SuppressionImportReport } from '../../src/storage/tables/content-tables.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { importSuppressions, type SuppressionReport } from '../../src/suppressions/import-suppressions.js'
-import { openTestDatabase, temporaryDatabase } from '../helpers/database.js'
+import { importSuppressions } from '../../src/suppressions/import-suppressions.js'
+import { openTestDatabase, temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 type Commit = Database['commit']
@@ -53,7 +58,7 @@ const over = (database: Database, place: ImportRef): Promise<ImportRow> =>
 const count = ({ read }: Database, table: string): number =>
   read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1
 
-t.test('cut off after any of its commits it goes on behind the last, and takes in no row twice', async (t) => {
+t.test('an import that is interrupted after any commit resumes behind it and imports no row twice', async (t) => {
   for (const options of [contacts, suppressions]) {
     const { database, file } = await createDatabase(t)
     const place = await startImport(database, options, 2_050)
@@ -63,7 +68,7 @@ t.test('cut off after any of its commits it goes on behind the last, and takes i
       const stays = runs * 2
       commits = 0
       let stop = (): unknown => undefined
-      // As a kill: of what follows nothing comes to the disk.
+      // As after a kill: later writes never reach the disk.
       const cutting: Commit = async (writes) => {
         commits += 1
         if (commits > stays) {
@@ -92,7 +97,7 @@ t.test('cut off after any of its commits it goes on behind the last, and takes i
   }
 })
 
-t.test('a file that was only half stored is no import, and the next start removes it', async (t) => {
+t.test('a file that was stored only in part is no import, and the next start removes it', async (t) => {
   const { database } = await createDatabase(t)
   let commits = 0
   const once: Commit = (writes) => {
@@ -112,7 +117,7 @@ t.test('a file that was only half stored is no import, and the next start remove
   t.equal(count(database, 'import_chunks'), 0)
 })
 
-t.test('a disk that takes nothing is waited for; another fault ends the import, which says so', async (t) => {
+t.test('an import waits while the disk takes no writes; any other fault ends it with a report', async (t) => {
   const { database } = await createDatabase(t)
   let faults = 5
   const full: Commit = (writes) => {
@@ -139,7 +144,7 @@ t.test('a disk that takes nothing is waited for; another fault ends the import, 
   await waitUntil('its file is gone', () => count(database, 'import_chunks') === 0)
 })
 
-t.test('of a workspace so many are under way, and one after the other', async (t) => {
+t.test('the running imports of a workspace are limited, and run one after the other', async (t) => {
   const { database } = await createDatabase(t)
   const places = []
   for (let n = 0; n < MAX_PENDING_IMPORTS; n += 1) places.push(await startImport(database, contacts, 1_001))
@@ -160,7 +165,7 @@ t.test('of a workspace so many are under way, and one after the other', async (t
   t.equal(count(database, 'imports'), 0)
 })
 
-t.test('a workspace that is closed ends its imports at once: no row comes after, nothing is left', async (t) => {
+t.test('closing a workspace ends its imports at once, without a row after it or anything left', async (t) => {
   for (const options of [contacts, suppressions]) {
     const { database } = await createDatabase(t)
     const place = await startImport(database, options, 5_000)
@@ -197,13 +202,13 @@ t.test('an import within its request ends with its workspace too', async (t) => 
     return database.commit(writes)
   }
   const deps = { read, commit: closing, clock: () => 1 }
-  const journal = createRequestJournal<SuppressionReport>(read, 'ws_1')
+  const journal = createRequestJournal<SuppressionImportReport>(read, 'ws_1')
   const wanted = { workspaceId: 'ws_1', reason: 'manual' } as const
   await t.rejects(importSuppressions(deps, wanted, lines(1_000), journal), { message: /is deleted/ })
   t.equal(count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
 })
 
-t.test('a database that is opened again has its imports', async (t) => {
+t.test('a database that is opened again continues its imports', async (t) => {
   const { database, file } = await createDatabase(t)
   const place = await startImport(database, suppressions, 1_200)
   await database.close()

@@ -1,7 +1,7 @@
-/** Changing an email while it waits for its time, over REST and against its release. */
+/** Rescheduling and cancelling an email over REST, also at the moment of its release. */
 import t from 'tap'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const hour = 3_600_000
@@ -16,11 +16,11 @@ function schedule(on: TestDaemon, ahead: number, to: readonly string[] = ['bob@b
   return on.submitAccepted({ to, fields: [`X-Service-Scheduled-For: ${iso(on.now() + ahead)}`] })
 }
 
-/** How many messages came to an address that begins so. */
+/** Number of messages that arrived for addresses with this prefix. */
 const countArrived = (start: string): number =>
   sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith(`<${start}`)).length
 
-t.test('a scheduled email is moved, and goes at its new time', async (t) => {
+t.test('a scheduled email is moved and sent at its new time', async (t) => {
   const id = await schedule(app, hour, ['moved@b.test'])
   const at = iso(app.now() + 3 * hour)
   const answer = await app.rest('PATCH', `/v1/emails/${id}`, { body: { scheduled_for: at } })
@@ -44,7 +44,7 @@ t.test('a scheduled email is moved, and goes at its new time', async (t) => {
   t.match(late.json(), { error: { code: 'conflict', status: 409, details: { id, status: 'delivered' } } })
 })
 
-t.test('moved to the past, it goes now', async (t) => {
+t.test('an email that is moved to the past is sent now', async (t) => {
   const id = await schedule(app, hour, ['now@b.test'])
   const past = iso(app.now() - hour)
   const answer = await app.rest('PATCH', `/v1/emails/${id}`, { body: { scheduled_for: past } })
@@ -54,7 +54,7 @@ t.test('moved to the past, it goes now', async (t) => {
   t.equal(countArrived('now@'), 1)
 })
 
-t.test('a cancelled email is never sent, also over a restart', async (t) => {
+t.test('a cancelled email is never sent, also after a restart', async (t) => {
   const first = await testDaemon(t, { routes: { 'b.test': sink } })
   const id = await schedule(first, hour, ['never@b.test', 'never-2@b.test'])
   const answer = await first.rest('POST', `/v1/emails/${id}/cancel`)
@@ -77,7 +77,7 @@ t.test('a cancelled email is never sent, also over a restart', async (t) => {
 const ROUNDS = 4
 const EMAILS = 40
 
-t.test('at the moment of its release an email is either changed or sent, never both and never neither', async (t) => {
+t.test('at the moment of its release an email is either changed or sent, never both, never neither', async (t) => {
   const counts = { cancelled: 0, moved: 0, sent: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
     const ids = await Promise.all(

@@ -1,21 +1,21 @@
 /**
- * What real mail clients hand in goes out byte for byte, and signed.
+ * Messages of real mail clients are delivered byte for byte, and signed.
  *
- * One daemon, one sink, every client; each writes to a recipient of its own. What arrived is
- * judged once more at the end, by the verifiers of others.
+ * One daemon, one sink, every client; each writes to a recipient of its own. At the end, other verifiers check all
+ * signatures.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../helpers/database.js'
-import { skipWithout } from '../helpers/programs.js'
-import { openSink, type SinkMessage } from '../helpers/scripted-sink.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { startPostfix } from '../helpers/programs/postfix.js'
+import { python, runProgram, skipWithoutModule, skipWithoutSasl } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink, type SinkMessage } from '../helpers/smtp/scripted-sink.js'
 import { buildLetter, findDifference, stripOurFields } from './support/peer-messages.js'
-import { startPostfix } from './support/postfix.js'
 import { createReadyInstallation, type ProgramResult, serve } from './support/program.js'
-import { python, runProgram, skipWithoutModule, skipWithoutSasl } from './support/run-program.js'
 
 const sink = await openSink()
 t.teardown(() => sink.close())
@@ -40,7 +40,7 @@ async function waitForArrival(recipient: string): Promise<SinkMessage> {
   return found() as SinkMessage
 }
 
-/** Waits for it, and compares all of it below our own two fields. */
+/** Waits for the message, and compares everything below our own two fields. */
 async function expectArrival(t: Test, recipient: string, expected: Buffer, protocol = 'ESMTPSA'): Promise<void> {
   const { raw } = await waitForArrival(recipient)
   const received = stripOurFields(raw)
@@ -66,7 +66,7 @@ t.test('swaks', { skip: swaksSkip }, async (t) => {
   }
   for (const [to, options] of Object.entries(ways)) {
     const message = buildLetter({ to })
-    // It puts a line end of its own before the final dot.
+    // swaks adds a line end before the final dot.
     const said = await swaks(to, put(to, message.subarray(0, -2)), ...options)
     t.equal(said.status, 0)
     t.match(said.stdout, /250 2\.0\.0 Ok: queued as /)
@@ -85,7 +85,7 @@ t.test('swaks is refused with a wrong password, and refuses an unknown certifica
   t.notMatch(unknown.stdout, /AUTH PLAIN [^L]/, 'no password left the client')
 })
 
-t.test('Bcc is taken out; Date and Message-ID are added where they are missing', { skip: swaksSkip }, async (t) => {
+t.test('Bcc is removed; missing Date and Message-ID are added', { skip: swaksSkip }, async (t) => {
   const data = put('bare', `From: ${sender}\r\nBcc: bare@sink.test,\r\n other@sink.test\r\nSubject: bare\r\n\r\n.text`)
   await swaks('bare@sink.test', data, '--port', `${daemon.port}`, '--tls', '--auth', 'PLAIN')
   const { rest } = stripOurFields((await waitForArrival('bare@sink.test')).raw)
@@ -168,7 +168,7 @@ t.test('msmtp', { skip: skipWithout('msmtp') }, async (t) => {
 
 const root = process.getuid?.() === 0 ? false : 'only root can start Postfix'
 
-t.test('a Postfix of its own relays to it', { skip: root || skipWithout('postfix') }, async (t) => {
+t.test('a Postfix instance relays to it', { skip: root || skipWithout('postfix') }, async (t) => {
   const postfix = await startPostfix(t, { port: daemon.port, key, caFile })
   const relayed = async (t: Test, to: string, protocol: string): Promise<void> => {
     const message = buildLetter({ to })
@@ -222,12 +222,12 @@ t.test("nodemailer's pool, with attachments", async (t) => {
   for (const mail of mails) await expectArrival(t, mail.to, await new MailComposer(mail).compile().build())
 })
 
-/** As a program on this machine hands it to sendmail. */
+/** As a program on this machine gives it to sendmail. */
 function withLineFeeds(message: Buffer): Buffer {
   return Buffer.from(message.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')
 }
 
-t.test('the log of the daemon has no complaint', async (t) => {
+t.test('the daemon logged no error', async (t) => {
   t.strictSame(
     daemon.log.filter(({ level, msg }) => Number(level) >= 40 && msg !== 'a login failed'),
     [],
@@ -235,7 +235,7 @@ t.test('the log of the daemon has no complaint', async (t) => {
 })
 
 t.test(
-  'python3-dkim verifies all that arrived',
+  'python3-dkim verifies all messages',
   { skip: skipWithoutModule([python, '-c', 'import dkim'], 'python3-dkim') },
   async (t) => {
     const questions = sink.messages.map(({ raw }) =>
@@ -250,7 +250,7 @@ t.test(
   },
 )
 
-t.test('OpenDKIM verifies all that arrived', { skip: skipWithout('opendkim') }, async (t) => {
+t.test('OpenDKIM verifies all messages', { skip: skipWithout('opendkim') }, async (t) => {
   const files = sink.messages.map(({ raw }, at) => put(`${at}.eml`, raw))
   const keys = put('keys', `dkim1._domainkey.sender.test ${installed.dkimRecord}\n`)
   const conf = put('opendkim.conf', `Mode v\nSyslog no\nTestPublicKeys ${keys}\n`)

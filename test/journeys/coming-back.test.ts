@@ -1,9 +1,11 @@
-/** What comes back for mail that we sent: from our own delivery, through a real listener, to what is known of the email. */
+/**
+ * Bounces and complaints about sent mail: from our own delivery, through a real listener, to the record of the email.
+ */
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/deliver-inbound.js'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 async function freePort(): Promise<number> {
@@ -41,7 +43,7 @@ async function bothWays(t: Test): Promise<{ app: TestDaemon; sink: Awaited<Retur
   return { app, sink }
 }
 
-/** An email that went out to `to`, and the return path that it had. */
+/** An email that was sent to `to`, and its return path. */
 async function sendEmail(
   app: TestDaemon,
   sink: Awaited<ReturnType<typeof openSink>>,
@@ -135,7 +137,7 @@ async function report(t: Test, app: TestDaemon, to: string, raw: string, from = 
 
 const { app, sink } = await bothWays(t)
 
-t.test('what our own delivery brings to a domain of ours arrives with SPF, DKIM and DMARC pass', async (t) => {
+t.test('mail that our delivery sends to one of our domains arrives with SPF, DKIM and DMARC pass', async (t) => {
   const id = await app.submitAccepted({ to: ['you@home.test'] })
   t.match(await app.waitUntilSettled(id), { status: 'delivered', recipients: [{ attempts: [{ tls: /^TLSv1/ }] }] })
   const [row] = app.rows<{ id: string }>('select id from inbound_emails')
@@ -152,7 +154,7 @@ t.test('what our own delivery brings to a domain of ours arrives with SPF, DKIM 
   t.same(app.errors, [])
 })
 
-t.test('a bounce that arrives later settles the recipient, suppresses the address and tells the app', async (t) => {
+t.test('a later bounce settles the recipient, suppresses the address and notifies the app', async (t) => {
   const recipient = 'gone@b.test'
   const { id, path } = await sendEmail(app, sink, recipient)
   await report(t, app, path, dsn({ path, status: '5.1.1', recipient }))
@@ -172,7 +174,7 @@ t.test('a bounce that arrives later settles the recipient, suppresses the addres
   t.same(app.errors, [])
 })
 
-t.test('the app that submitted by SMTP gets a notification of its own', async (t) => {
+t.test('an app that submitted by SMTP gets a notification of its own', async (t) => {
   const { path } = await sendEmail(app, sink)
   await report(t, app, path, dsn({ path, status: '5.7.1', diagnostic: 'smtp; 550 5.7.1 not wanted' }))
   const [notice] = app.rows<{ to_emails: string; raw: Buffer }>(
@@ -183,7 +185,7 @@ t.test('the app that submitted by SMTP gets a notification of its own', async (t
   t.match(notice?.raw.toString(), /Final-Recipient: rfc822; ?bob@b\.test[\s\S]*not wanted/)
 })
 
-t.test('a forged bounce, one about somebody else and an automatic answer change nothing', async (t) => {
+t.test('a forged bounce, one about another recipient and an automatic answer change nothing', async (t) => {
   const { id, path } = await sendEmail(app, sink)
   const before = [app.findStory(id), events(app, id)]
   const forged = path.replace(/\+./, (start) => (start === '+a' ? '+b' : '+a'))
@@ -203,7 +205,7 @@ t.test('a forged bounce, one about somebody else and an automatic answer change 
   t.same(app.rows(`select * from suppressions where email = 'bob@b.test'`), [])
 })
 
-t.test('a complaint at fbl is found by our reference, suppresses, and shows on the email', async (t) => {
+t.test('a complaint at fbl is matched by our reference, suppresses, and shows on the email', async (t) => {
   const { id, raw } = await sendEmail(app, sink, 'angry@b.test')
   await report(t, app, 'fbl@mail.service.test', complaint(raw), 'abuse@b.test')
   t.match(app.findStory(id), { status: 'complained' })

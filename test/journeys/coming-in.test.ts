@@ -1,17 +1,17 @@
-/** Mail from other servers, from the end of its DATA to what the API shows of it. */
+/** Inbound mail, from the end of its DATA to its record in the API. */
 import t, { type Test } from 'tap'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
+import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { rsaKey, signMessage } from '../helpers/mail/sign-message.js'
 import {
   deliverInbound,
   idOfReply,
   inboundText,
   openMxSession,
   waitUntilProcessed,
-} from '../helpers/deliver-inbound.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
-import { rsaKey, signMessage } from '../helpers/sign-message.js'
-import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/test-daemon.js'
+} from '../helpers/smtp/deliver-inbound.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const pair = rsaKey()
@@ -57,7 +57,7 @@ async function receiver(t: Test): Promise<TestDaemon> {
 
 const app = await receiver(t)
 
-t.test('a message is authenticated, filed, scored and announced, and can be read', async (t) => {
+t.test('a message is authenticated, stored, scored and announced, and can be read', async (t) => {
   const raw = signMessage(inboundText({ to: 'Info <info+tag@home.test>', subject: 'first' }), pair, {
     domain: 'b.test',
   })
@@ -118,7 +118,7 @@ t.test('a message is authenticated, filed, scored and announced, and can be read
   t.same(app.errors, [])
 })
 
-t.test('one message to two workspaces makes two records that share nothing', async (t) => {
+t.test('one message to two workspaces makes two independent records', async (t) => {
   const to = ['x@home.test', 'y@home.test', 'z@another.test']
   idOfReply(await deliverInbound(t, app, { to, raw: inboundText({ from: 'ann@plain.test' }) }))
   const own = await waitUntil('the first', async () => {
@@ -149,7 +149,7 @@ t.test('one message to two workspaces makes two records that share nothing', asy
   t.match(await waitUntilProcessed(app, others.id, app.otherKey), { status: 'processed' }, "the other's stays")
 })
 
-t.test('a failed DMARC does what its domain asks, as far as the setting goes', async (t) => {
+t.test('a failed DMARC is treated as its domain asks, within the setting', async (t) => {
   const strict = { from: 'x@strict.test', to: ['a@home.test'], raw: inboundText({ from: 'x@strict.test' }) }
   t.match(await deliverInbound(t, app, strict), /^550 5\.7\.1 .*strict\.test.*reject/)
   t.same(app.rows(`select id from inbound_emails where envelope_from = 'x@strict.test'`), [])
@@ -160,7 +160,7 @@ t.test('a failed DMARC does what its domain asks, as far as the setting goes', a
   t.match(await deliverInbound(t, app, { to: ['a@home.test'], raw: two }), /^550 5\.7\.1 .*From/)
 })
 
-t.test('a fault of DNS refuses nobody', async (t) => {
+t.test('a DNS failure refuses no message', async (t) => {
   const mail = { from: 'x@broken.test', to: ['a@home.test'], raw: inboundText({ from: 'x@broken.test' }) }
   const email = await waitUntilProcessed(app, idOfReply(await deliverInbound(t, app, mail)))
   t.match(email, {
@@ -170,7 +170,7 @@ t.test('a fault of DNS refuses nobody', async (t) => {
   })
 })
 
-t.test('by the setting a message that DMARC would refuse is taken, as spam or as it is', async (t) => {
+t.test('the setting can make a message that DMARC would refuse spam, or accept it unchanged', async (t) => {
   for (const [dmarc, status] of [
     ['quarantine', 'spam'],
     ['report', /clean|suspicious/],
@@ -183,7 +183,7 @@ t.test('by the setting a message that DMARC would refuse is taken, as spam or as
   }
 })
 
-t.test('no message of a stranger goes anywhere but to our own', async (t) => {
+t.test('inbound mail is accepted for our own domains only', async (t) => {
   const client = await openMxSession(t, app)
   await client.sendCommand('EHLO mx.b.test')
   await client.sendCommand('MAIL FROM:<ann@b.test>')
@@ -195,7 +195,7 @@ t.test('no message of a stranger goes anywhere but to our own', async (t) => {
   }
 })
 
-t.test("the postmaster is the operator's workspace, a forged return path is nobody", async (t) => {
+t.test("postmaster belongs to the operator's workspace, a forged return path does not exist", async (t) => {
   const id = idOfReply(
     await deliverInbound(t, app, {
       to: ['postmaster', 'abuse@mail.service.test'],
@@ -210,7 +210,7 @@ t.test("the postmaster is the operator's workspace, a forged return path is nobo
   t.same(app.rows(`select id from inbound_emails where envelope_from = ''`), [])
 })
 
-t.test('what was acknowledged and not looked at is looked at by the next start', async (t) => {
+t.test('an acknowledged but unprocessed message is processed at the next start', async (t) => {
   const app = await testDaemon(t, { zone })
   await app.stop()
   const id = uuidv7(app.now())
@@ -238,7 +238,7 @@ async function usage(app: TestDaemon, key = app.key): Promise<{ bytes_held: numb
   }>().inbound
 }
 
-t.test('mail to the people behind the service waits for an operator, and is no archive', async (t) => {
+t.test("mail to the service's own addresses waits for the operator, and is not archived", async (t) => {
   const app = await testDaemon(t, { zone, settings: { limits: { operator_inbound_bytes: '3MB' } } })
   const systems = ['postmaster', 'abuse@mail.service.test', 'dmarc@mail.service.test', 'tlsrpt@mail.service.test']
   const mail = (octets: number, to = ['postmaster']) =>
@@ -264,7 +264,7 @@ t.test('mail to the people behind the service waits for an operator, and is no a
   t.same(app.errors, [])
 })
 
-t.test('how much mail a workspace holds is bounded, at RCPT and by the commit', async (t) => {
+t.test('the inbound mail of a workspace is bounded, at RCPT and by the commit', async (t) => {
   const limits = { plans: { small: { inbound_bytes: 20_000 } } }
   const app = await testDaemon(t, { zone, settings: { limits } })
   const bounded = app.otherWorkspaceId

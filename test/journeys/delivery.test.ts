@@ -1,15 +1,14 @@
-/** From the submission to the sink: what arrives, what is recorded, what is told. */
+/** From the submission to the sink: what arrives, what is stored, what is reported. */
 import { createSecretKey } from 'node:crypto'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t from 'tap'
-import { recipientOfReference } from '../../src/mail/reference-field.js'
-import { recipientOfReturnPath } from '../../src/mail/return-path.js'
-import { temporaryFolder } from '../helpers/database.js'
-import { openSink } from '../helpers/scripted-sink.js'
-import { copySeed } from '../helpers/seed-data.js'
-import { dial } from '../helpers/smtp-dialogue.js'
-import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { withoutReference } from '../helpers/without-reference.js'
+import { recipientOfReference, recipientOfReturnPath } from '../../src/mail/recipient-token.js'
+import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { copySeed } from '../helpers/database/seed-data.js'
+import { withoutReference } from '../helpers/mail/without-reference.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 
 interface EventRow {
   readonly type: string
@@ -51,7 +50,7 @@ const sentMessage = [
 
 const tags = { campaign: 'spring', tag: 'welcome', a: '1', b: '2' }
 
-t.test('a submitted message arrives with our fields on top and every other byte as it was', async (t) => {
+t.test('a submitted message arrives with our fields on top and every other byte unchanged', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
@@ -105,7 +104,7 @@ t.test('a submitted message arrives with our fields on top and every other byte 
     t.equal(`${stored[0]?.field}${stored[0]?.raw.toString('latin1')}`, first, 'and they are kept')
   })
 
-  await t.test('the signature verifies against the record that is stored', async (t) => {
+  await t.test('the signature verifies with the stored record', async (t) => {
     const [record] = app.rows<{ public_record: string; selector: string }>(
       `select public_record, selector from dkim_keys where domain = 'a.test' and signing = 1`,
     )
@@ -119,7 +118,7 @@ t.test('a submitted message arrives with our fields on top and every other byte 
     }
   })
 
-  await t.test('each recipient has a transaction and a return path of its own', async (t) => {
+  await t.test('each recipient has its own transaction and return path', async (t) => {
     const [secret] = app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
     const key = createSecretKey(secret?.value ?? '', 'base64')
     t.equal(sink.messages.length, 3)
@@ -249,7 +248,7 @@ t.test('a trusted network submits without a key, for its workspace', async (t) =
   )
 })
 
-t.test('a start that fails leaves nothing open', async (t) => {
+t.test('a failed start leaves nothing open', async (t) => {
   const app = await testDaemon(t)
   const busy = `127.0.0.1:${app.daemon.submission[0]?.port}`
   const folder = temporaryFolder(t)

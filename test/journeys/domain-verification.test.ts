@@ -1,18 +1,18 @@
 /**
- * A customer's domain from nothing to verified, over real DNS: Knot is the root and the customer's server,
- * Unbound the resolver of everybody, and our zone is found behind its delegation. Then mail, and again after a
- * rotation of the keys, which the customer does nothing for: DKIM, SPF and DMARC pass at another daemon, and
- * DKIM at python3-dkim too.
+ * A customer's domain from registration to verification over real DNS: Knot is the root and the customer's server,
+ * Unbound the resolver, and our zone is found through its delegation. Then mail, and again after a rotation of the
+ * keys, for which the customer does nothing: DKIM, SPF and DMARC pass at another daemon, and DKIM at python3-dkim
+ * too.
  *
- * Delegations know port 53 alone, so each server has an address of its own on loopback, drawn from the process id.
+ * Delegations know port 53 alone, so each server has its own loopback address, derived from the process id.
  */
 import t, { type Test } from 'tap'
-import { skipWithout } from '../helpers/programs.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { type Knot, startKnot } from '../helpers/programs/knot.js'
+import { python, runProgram, skipWithoutModule } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { startUnbound, type Unbound } from '../helpers/programs/unbound.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { type Knot, startKnot } from './support/knot.js'
-import { python, runProgram, skipWithoutModule } from './support/run-program.js'
-import { startUnbound, type Unbound } from './support/unbound.js'
 
 const skip =
   skipWithout('knotd') ||
@@ -71,7 +71,7 @@ interface Received {
   readonly dmarc_result: string
 }
 
-/** What arrived, as the receiving daemon shows it, with its bytes. */
+/** The inbound record at the receiving daemon, with its bytes. */
 async function sendAndReceive(
   service: TestDaemon,
   home: TestDaemon,
@@ -89,7 +89,7 @@ async function sendAndReceive(
   return { ...received, raw: (await home.rest('GET', `/v1/inbound/${id}/raw`)).text }
 }
 
-t.test('a domain from nothing to verified, then mail, then other keys, then mail', { skip }, async (t) => {
+t.test('a domain is verified, sends mail, rotates its keys, and sends mail again', { skip }, async (t) => {
   const { knot, unbound, home, service } = await openWorld(t)
   const passes = async (subject: string, selector: string): Promise<void> => {
     const received = await sendAndReceive(service, home, subject)
@@ -122,7 +122,7 @@ t.test('a domain from nothing to verified, then mail, then other keys, then mail
 
   const rotated = await service.cli('domain', 'rotate', 'customer.test', '--workspace', service.workspaceId)
   t.equal(rotated.status, 0, rotated.out + rotated.err)
-  // The daemon hears of it before its next commit: that of the email.
+  // The daemon notices it before its next commit: that of the email.
   await passes('with the other key', 'dkim2')
   t.same(service.errors, [])
 })

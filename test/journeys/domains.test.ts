@@ -1,16 +1,16 @@
 /**
- * A sending domain from nothing to verified, broken, mended and given up, and its keys on their
- * way, against a DNS server that is truly asked.
+ * A sending domain from registration to verification, broken, repaired and lost, and the rotation of its keys,
+ * against a real DNS server.
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t, { type Test } from 'tap'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { setServiceState } from '../../src/storage/service-state.js'
-import { schemaCheck } from '../helpers/answer-schemas.js'
-import { type MutableZone, mutableZone } from '../helpers/mutable-zone.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { openSink, type ScriptedSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
+import { type MutableZone, mutableZone } from '../helpers/dns/mutable-zone.js'
+import { schemaCheck } from '../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
+import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const HOUR = 3_600_000
@@ -71,7 +71,7 @@ async function add(app: TestDaemon, domain: string, key = app.key): Promise<Doma
   return answer.json<Domain>()
 }
 
-/** What the customer publishes, and what the service zone does. */
+/** What the customer publishes, and what the service zone holds. */
 function publish(zone: MutableZone, domain: Domain, purposes = ['mail_cname', 'dkim1', 'dkim2']): void {
   for (const { name, value, purpose } of domain.dns_records) {
     if (purposes.includes(purpose)) zone.set(name, { CNAME: value })
@@ -80,7 +80,7 @@ function publish(zone: MutableZone, domain: Domain, purposes = ['mail_cname', 'd
   }
 }
 
-/** The daemon looks at what is due, as it would within a minute. */
+/** Makes the daemon check domains that are due, as it would within a minute. */
 const nudge = (app: TestDaemon): Promise<void> =>
   withOwnDatabase(app, (database) => database.commit([setServiceState({ key: 'nudge', value: String(app.now()) })]))
 
@@ -104,7 +104,7 @@ const news = (app: TestDaemon, id: string): readonly string[] =>
     .filter(({ data }) => (JSON.parse(data) as { domain_id: string }).domain_id === id)
     .map(({ type }) => type)
 
-/** Sends one message and takes its signatures apart with what DNS has now. */
+/** Sends one message and verifies its signatures with the present DNS. */
 async function signature({ app, zone, sink }: World, from: string): Promise<{ selector: string; result: string }> {
   const before = sink.messages.length
   await app.waitUntilSettled(await app.submitAccepted({ from }))
@@ -122,7 +122,7 @@ async function signature({ app, zone, sink }: World, from: string): Promise<{ se
   return { selector: only?.selector ?? '', result: only?.status.result ?? '' }
 }
 
-t.test('from nothing to verified: each answer names what is wrong and what was found', async (t) => {
+t.test('from registration to verification, each answer names what is wrong and what was found', async (t) => {
   const { app, zone, sink } = await world(t)
   const check = schemaCheck(app.daemon.routes)
   const domain = await add(app, 'c.test')
@@ -197,7 +197,7 @@ t.test('from nothing to verified: each answer names what is wrong and what was f
   t.same(app.errors, [])
 })
 
-t.test('a domain that breaks has three days, heals, and is given up', async (t) => {
+t.test('a broken domain has three days of grace, recovers, and is lost', async (t) => {
   const { app, zone, sink } = await world(t)
   const domain = await add(app, 'c.test')
   const { id } = domain
@@ -262,7 +262,7 @@ t.test('a domain that breaks has three days, heals, and is given up', async (t) 
   t.same(app.errors, [])
 })
 
-t.test('signatures move to the other key and back, each seen in DNS before it signs', async (t) => {
+t.test('signing moves to the other key and back, each after it is seen in DNS', async (t) => {
   const all = await world(t)
   const { app, zone } = all
   const domain = await add(app, 'c.test')
@@ -286,7 +286,7 @@ t.test('signatures move to the other key and back, each seen in DNS before it si
   t.match(replaced.dkim_keys, [{ signing: false }, { signing: true, txt: domain.dkim_keys[1]?.txt }])
   const place = domain.dns_records[1]
   if (place === undefined) throw new Error('no record')
-  // By hand, and not brought up to date yet.
+  // Changed by hand; the zone is not up to date yet.
   zone.set(place.name, { TXT: [domain.dkim_keys[0]?.txt ?? ''] })
   const waiting = await waitForDomain(app, id, 2 * DAY, ({ dns_records: [, dkim1] }) => dkim1?.status === 'pending')
   t.match(
@@ -310,7 +310,7 @@ t.test('signatures move to the other key and back, each seen in DNS before it si
   t.same(app.errors, [])
 })
 
-t.test('of two workspaces that prove a name at the same moment one has it', async (t) => {
+t.test('if two workspaces prove a name at the same moment, one gets it', async (t) => {
   const { app, zone } = await world(t)
   const [mine, theirs] = await Promise.all([add(app, 'c.test'), add(app, 'c.test', app.otherKey)])
   publish(zone, mine)
@@ -319,7 +319,7 @@ t.test('of two workspaces that prove a name at the same moment one has it', asyn
     { code: 'dkim_verification_failed' },
     'a label is of one alone',
   )
-  // Behind our CNAMEs stand their keys: both are proved.
+  // Their keys are behind our CNAMEs: both are proved.
   for (const [at, { value }] of mine.dns_records.slice(1).entries())
     zone.set(value, { TXT: [theirs.dkim_keys[at]?.txt ?? ''] })
   const answers = await Promise.all([verify(app, mine.id), verify(app, theirs.id, app.otherKey)])
@@ -329,7 +329,7 @@ t.test('of two workspaces that prove a name at the same moment one has it', asyn
   t.same(app.errors, [])
 })
 
-t.test('the command line asks DNS too, and the daemon hears of it', async (t) => {
+t.test('the command line checks DNS too, and the daemon notices', async (t) => {
   const all = await world(t)
   const { app, zone } = all
   const cli = (...words: string[]) => app.cli('domain', ...words, '--workspace', app.workspaceId)

@@ -1,8 +1,8 @@
 /**
- * What was acknowledged is there: after kills, stops, backups and a disk that takes nothing.
+ * Acknowledged work is never lost: kills, stops, backups and a disk that takes no writes.
  *
- * Each test has a daemon of its own on a copy of one prepared data folder. They run beside each
- * other, because one of them waits for as long as a stopping daemon lets a message be finished.
+ * Each test has a daemon of its own on a copy of one prepared data folder. They run concurrently, because one of them
+ * waits as long as a stopping daemon lets a message be finished.
  */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +11,11 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
-import { temporaryFolder } from '../helpers/database.js'
-import { fileForm } from '../helpers/file-form.js'
-import { skipWithout } from '../helpers/programs.js'
-import { openSink, type ScriptedSink, type SinkScript } from '../helpers/scripted-sink.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { fileForm } from '../helpers/http/multipart.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { systemCalls, underStrace } from '../helpers/programs/strace.js'
+import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import {
   configure,
   createInstallation,
@@ -26,7 +27,6 @@ import {
   runInProcess,
   serve,
 } from './support/program.js'
-import { systemCalls, underStrace } from './support/strace.js'
 import { beginMessage, emailIdOf, openSession, submit } from './support/submit.js'
 
 t.jobs = 3
@@ -67,11 +67,11 @@ async function queueOf(at: Installation): Promise<readonly Listed[]> {
   return (await runForJson(at, 'queue', 'list'))['data'] as readonly Listed[]
 }
 
-/** For one test each: tap writes into it. */
+/** A folder for one test: tap writes into it. */
 const beside = (skip: false | string = false): { buffered: true; skip: false | string } => ({ buffered: true, skip })
 
 t.test(
-  'SIGTERM during an attempt that hangs: it is given back uncounted, and made at the next start',
+  'SIGTERM during a hanging attempt: the entry is released uncounted, and attempted at the next start',
   beside(),
   async (t) => {
     let hanging = true
@@ -114,7 +114,7 @@ t.test(
   },
 )
 
-t.test('SIGTERM amid a DATA: the message is finished and holds, or its client hears 421', beside(), async (t) => {
+t.test('SIGTERM during DATA: the message is finished and stored, or its client gets 421', beside(), async (t) => {
   const { sink, at } = await bench(t)
   const daemon = await serve(t, at)
   const [finishing, stuck, idle] = await Promise.all([1, 2, 3].map(() => openSession(daemon.port)))
@@ -138,7 +138,7 @@ t.test('SIGTERM amid a DATA: the message is finished and holds, or its client he
   t.equal(countDelivered(sink, 'stuck@sink.test'), 0)
 })
 
-t.test('SIGKILL right after the 202, and again and again: an import takes in every row, once', beside(), async (t) => {
+t.test('SIGKILL right after the 202, repeatedly: an import stores every row, once', beside(), async (t) => {
   const { at } = await bench(t)
   const agent = new Agent({
     connect: { ca: readFileSync(join(at.dataDir, 'tls', 'cert.pem')), servername: 'localhost' },
@@ -206,7 +206,7 @@ t.test('SIGKILL right after the 250: every acknowledged message is delivered', b
 const strace = spawnSync('strace', ['-f', '--seccomp-bpf', '-e', 'trace=write', 'true']).status === 0
 const traced = beside(strace ? false : 'strace is not here, or may not trace')
 
-t.test('the log of the database is synced after DATA has come, and before the 250 leaves', traced, async (t) => {
+t.test('the write-ahead log is synced after DATA has arrived and before the 250 is sent', traced, async (t) => {
   const { sink, at } = await bench(t)
   const trace = join(at.folder, 'trace')
   const daemon = await serve(t, at, { under: underStrace(trace) })
@@ -241,7 +241,7 @@ t.test('the log of the database is synced after DATA has come, and before the 25
 
 const limited = beside(skipWithout('prlimit'))
 
-t.test('while no file takes a byte, submissions are put off and outcomes are kept', limited, async (t) => {
+t.test('while the disk takes no writes, submissions are deferred and outcomes are kept', limited, async (t) => {
   let take: (answer: string) => void = () => undefined
   const answer = new Promise<string>((resolve) => {
     take = resolve
@@ -266,7 +266,7 @@ t.test('while no file takes a byte, submissions are put off and outcomes are kep
   t.strictSame(await queueOf(at), [])
 })
 
-t.test('a backup made amid submissions holds all that was acknowledged before it began', beside(), async (t) => {
+t.test('a backup made during submissions holds everything acknowledged before it began', beside(), async (t) => {
   const { sink, at } = await bench(t)
   const daemon = await serve(t, at)
   const later = `X-Service-Scheduled-For: ${new Date(Date.now() + 86_400_000).toISOString()}\r\n`
@@ -303,7 +303,7 @@ t.test('a backup made amid submissions holds all that was acknowledged before it
   t.ok(there.size >= before.length && there.size <= ids.length, `${before.length} <= ${there.size} <= ${ids.length}`)
 })
 
-t.test('what does not speak SMTP, and a second daemon, leave the first one at work', beside(), async (t) => {
+t.test('clients that do not speak SMTP, and a second daemon, do not disturb the first one', beside(), async (t) => {
   const { sink, at } = await bench(t)
   const daemon = await serve(t, at, { patience: { door: 300, delivery: 5_000 } })
   const second = await runCommand(at, 'serve')
@@ -314,7 +314,7 @@ t.test('what does not speak SMTP, and a second daemon, leave the first one at wo
   )
   t.match(await answerTo(daemon.port, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'), /^220 .*\r\n421 4\.7\.0 /)
   t.notMatch(await answerTo(daemon.tlsPort, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'), /SMTP/)
-  // A handshake that never goes on, one that is broken off, silence, and noise in the place of a handshake.
+  // A handshake that stalls, one that is aborted, silence, and noise in the place of a handshake.
   const [hello, reset, silent, silentTls] = await Promise.all(
     [daemon.tlsPort, daemon.tlsPort, daemon.port, daemon.tlsPort].map((port) => openSocket(t, port)),
   )
@@ -344,7 +344,7 @@ async function openSocket(t: Test, port: number): Promise<Socket> {
   return socket
 }
 
-/** All that comes until the other side closes. */
+/** Everything received until the other side closes. */
 async function answerTo(port: number, said: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let text = ''

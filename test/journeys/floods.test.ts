@@ -1,15 +1,15 @@
 /**
- * Floods of connections from a few networks that fill a listener, while an honest client wants a place.
+ * Floods of connections from a few networks that fill a listener, while an honest client connects.
  *
- * One daemon whose limits are a fifth of those that it is shipped with, so that the floods are quick.
- * Each attacker's network is another /24 of loopback.
+ * One daemon whose limits are a fifth of the defaults, so that the floods are quick. Each attacker's network is
+ * another /24 of loopback.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/deliver-inbound.js'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { testDaemon } from '../helpers/test-daemon.js'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const MAX = 200
@@ -28,7 +28,7 @@ const mxPort = app.daemon.mx[0]?.port ?? 0
 const [api] = app.daemon.api
 const apiPort = api !== undefined && api.kind !== 'unix' ? api.port : 0
 
-/** As many as the listener takes, from so many networks. */
+/** As many connections as the listener takes, from so many networks. */
 function crowd(port: number, networks: number): Promise<readonly Dialogue[]> {
   return Promise.all(Array.from({ length: MAX }, (_, at) => dial(port, { localAddress: network(at, networks) })))
 }
@@ -49,7 +49,7 @@ async function submits(t: Test, what: string): Promise<void> {
   for (let times = 0; times < 3; times++) t.match(await app.submit({}), /^250 2\.0\.0 /, what)
 }
 
-t.test('five addresses that say nothing, or NOOP for ever, keep nobody from submitting', async (t) => {
+t.test('five addresses that are silent, or send NOOP endlessly, do not block submissions', async (t) => {
   const flood = await crowd(submissionPort(false), 5)
   await Promise.all(flood.map((client) => client.readReply()))
   await submits(t, 'at once')
@@ -58,7 +58,7 @@ t.test('five addresses that say nothing, or NOOP for ever, keep nobody from subm
   for (const client of flood) client.reset()
 })
 
-t.test('TLS handshakes that never end keep nobody from submitting', async (t) => {
+t.test('unfinished TLS handshakes do not block submissions', async (t) => {
   const flood = await silentSockets(submissionPort(true), 5)
   for (const socket of flood) socket.write(Buffer.from([22, 3, 1, 2, 0, 1]))
   for (let times = 0; times < 3; times++) {
@@ -69,7 +69,7 @@ t.test('TLS handshakes that never end keep nobody from submitting', async (t) =>
   for (const socket of flood) socket.destroy()
 })
 
-t.test('twenty addresses whose messages come in drop by drop keep no mail out', async (t) => {
+t.test('twenty addresses that send messages very slowly do not block inbound mail', async (t) => {
   const flood = await crowd(mxPort, 20)
   await Promise.all(flood.map((client) => client.readReply()))
   for (const line of ['EHLO slow.test', 'MAIL FROM:<a@slow.test>', 'RCPT TO:<info@home.test>', 'DATA']) {
@@ -94,7 +94,7 @@ t.test('twenty addresses whose messages come in drop by drop keep no mail out', 
   t.pass('none of them stays')
 })
 
-t.test('connections to the API without a request, and with half a handshake, keep no request out', async (t) => {
+t.test('connections to the API without a request or with half a handshake block no request', async (t) => {
   const flood = await silentSockets(apiPort, 5)
   const asks = async (): Promise<number> =>
     (await app.rest('GET', '/v1/domains', { headers: { connection: 'close' } })).status
@@ -104,4 +104,4 @@ t.test('connections to the API without a request, and with half a handshake, kee
   for (const socket of flood) socket.destroy()
 })
 
-t.test('afterwards nothing was reported', async (t) => t.same(app.errors, []))
+t.test('no error was logged', async (t) => t.same(app.errors, []))

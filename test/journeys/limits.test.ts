@@ -1,7 +1,7 @@
-/** Limits of a workspace as its applications meet them: over SMTP, from the command line, at the REST door. */
+/** Limits of a workspace as its applications meet them: over SMTP, from the command line, over REST. */
 import t from 'tap'
-import { openSink } from '../helpers/scripted-sink.js'
-import { submitMessage, testDaemon } from '../helpers/test-daemon.js'
+import { submitMessage, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const MINUTE = 60_000
@@ -15,7 +15,7 @@ const settings = {
   },
 }
 
-t.test('a plan of the command line counts at once: too many messages in a minute are told 451 4.7.1', async (t) => {
+t.test('a plan set on the command line applies at once: too many messages in a minute get 451 4.7.1', async (t) => {
   const app = await testDaemon(t, { settings })
   await app.cli('workspace', 'set-plan', app.workspaceId, 'slow')
   const client = await app.openSession()
@@ -56,7 +56,7 @@ t.test('a plan of the command line counts at once: too many messages in a minute
   t.equal(plan(), 'unlimited')
 })
 
-t.test('a quota that is used up is told 452 4.7.1 at every door, until there is room', async (t) => {
+t.test('a used up quota gets 452 4.7.1 or its REST code, until there is room', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { settings, routes: { 'b.test': sink } })
@@ -123,7 +123,7 @@ t.test('a quota that is used up is told 452 4.7.1 at every door, until there is 
   t.same(app.errors, [])
 })
 
-t.test('the requests of a day outlive a restart', async (t) => {
+t.test('the daily count of requests survives a restart', async (t) => {
   const plans = { daily: { requests_per_day: 2 } }
   const app = await testDaemon(t, { settings: { limits: { plans } } })
   await app.cli('workspace', 'set-plan', app.workspaceId, 'daily')

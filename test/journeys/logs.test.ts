@@ -1,9 +1,9 @@
-/** What an operator reads in the log: who was refused what and why, who asked, who brought and sent mail. */
+/** The log lines of an operator: refusals with their reason, requests, mail received and sent. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { deliverInbound, idOfReply, inboundText } from '../helpers/deliver-inbound.js'
-import { dial } from '../helpers/smtp-dialogue.js'
-import { authPlain, messageText, testDaemon } from '../helpers/test-daemon.js'
+import { authPlain, messageText, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { deliverInbound, idOfReply, inboundText } from '../helpers/smtp/deliver-inbound.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 interface Line {
@@ -21,7 +21,7 @@ if (added.status !== 0) throw new Error(added.err)
 const prefix = app.key.slice(0, 11)
 const wrongKey = `ph_wrongkey${'x'.repeat(35)}`
 
-/** The lines with that message that `act` brings, once there is one that fits. */
+/** The lines with that message that `act` causes, once one of them fits. */
 async function lines(msg: string, act: () => Promise<unknown>, fits: Partial<Line> = {}): Promise<readonly Line[]> {
   const before = app.lines.length
   await act()
@@ -45,7 +45,7 @@ async function wrongLogin(localAddress: string, key: string): Promise<string> {
   return reply
 }
 
-t.test('a submission that is taken and each that is refused has its line', async (t) => {
+t.test('an accepted submission and each refused one has its line', async (t) => {
   const taken = await lines('a submission was accepted', () => app.submitAccepted({ to: ['a@b.test', 'c@b.test'] }))
   const about = { client: '127.0.0.1', helo: 'app.test', workspace: app.workspaceId, key: prefix, from: 'app@a.test' }
   t.match(taken, [{ ...about, level: INFO, to: ['a@b.test', 'c@b.test'], recipients: 2, bytes: Number, email: String }])
@@ -72,7 +72,7 @@ t.test('a submission that is taken and each that is refused has its line', async
   t.match(before, [{ reason: 'authentication-required', helo: `${'x'.repeat(97)}...` }])
 })
 
-t.test('a login that fails has its line at every door, with no more of the key than lists show', async (t) => {
+t.test('a failed login has its line at every listener, with no more of the key than lists show', async (t) => {
   const overSmtp = await lines('a login failed', () => wrongLogin('127.0.0.2', wrongKey))
   t.match(overSmtp, [{ level: WARN, client: '127.0.0.2', listener: 'submission', key: 'ph_wrongkey' }])
   const password = await lines('a login failed', () => wrongLogin('127.0.0.2', 'my bank password'))
@@ -106,7 +106,7 @@ t.test('each request has a line with the id that its client knows', async (t) =>
   t.match(probes, [{ level: 20, path: '/healthz', status: 200 }], 'probes are for debugging')
 })
 
-t.test('mail that is brought has sender and recipients in its line, taken or refused', async (t) => {
+t.test('inbound mail has sender and recipients in its line, accepted or refused', async (t) => {
   const about = { client: '127.0.0.1', helo: 'mx.b.test', from: 'ann@b.test' }
   const mail = { to: ['info@home.test'], raw: inboundText() }
   const taken = await lines('a message was taken in', async () => idOfReply(await deliverInbound(t, app, mail)))
@@ -123,7 +123,7 @@ t.test('mail that is brought has sender and recipients in its line, taken or ref
   ])
 })
 
-t.test('a client that repeats itself does not fill the log, and others are still told of', async (t) => {
+t.test('a client that repeats itself does not fill the log, and others are still logged', async (t) => {
   const login = (): Promise<unknown> => wrongLogin('127.0.0.3', wrongKey)
   const found = await lines('request', async () => {
     for (let times = 0; times < 40; times++) await app.rest('GET', '/v1/nowhere', { key: null })
@@ -132,11 +132,11 @@ t.test('a client that repeats itself does not fill the log, and others are still
   t.equal((await lines('a login failed', login)).length, 1)
 })
 
-t.test('the rule for fail2ban in the documentation matches these lines, and only those', (t) => {
+t.test('the documented fail2ban rule matches these lines, and only those', (t) => {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
   const rule = /^failregex = (.*)$/m.exec(page)?.[1] ?? ''
   const pattern = new RegExp(rule.replace('<ADDR>', '(?<client>[0-9a-f.:]+)'))
-  // fail2ban takes the date out before it looks.
+  // fail2ban removes the date before it matches.
   const bare = app.lines.map((line) => line.trimEnd().replace(/"time":"[^"]*",/, ''))
   const matched = bare.flatMap((line) => pattern.exec(line)?.groups?.['client'] ?? [])
   const failed = bare.map((line) => JSON.parse(line) as Line).filter(({ msg }) => msg === 'a login failed')
@@ -157,7 +157,7 @@ t.test('the rule for fail2ban in the documentation matches these lines, and only
   t.end()
 })
 
-t.test('afterwards nothing was reported, and messages are in no line', async (t) => {
+t.test('no error was logged, and messages are in no line', async (t) => {
   t.same(app.errors, [])
   t.notOk(app.lines.some((line) => line.includes(messageText({}).split('\r\n').at(-2) ?? '')))
 })

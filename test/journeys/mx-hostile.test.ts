@@ -1,14 +1,14 @@
 /**
- * Sessions at the MX listener that no honest client has, while an honest one brings its mail.
+ * Hostile sessions at the MX listener, while an honest client delivers its mail.
  *
- * One daemon with the limits that it is shipped with. The attackers come from networks of
- * 127.0.0.0/8, so that the limits of one address and of one network do not stop them.
+ * One daemon with the default limits. The attackers come from networks of 127.0.0.0/8, so that the limits of one
+ * address and of one network do not stop them.
  */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/deliver-inbound.js'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { testDaemon } from '../helpers/test-daemon.js'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const MAX = 1000
@@ -19,9 +19,9 @@ const added = await app.cli('domain', 'add', 'home.test', '--inbound', '--force'
 if (added.status !== 0) throw new Error(added.err)
 const port = app.daemon.mx[0]?.port ?? 0
 
-/** Attackers that are connected; fifty to an address. */
+/** Connected attackers; fifty to an address. */
 async function crowd(count: number): Promise<readonly Dialogue[]> {
-  // What they did in the last test is out of the minute by which their pace is measured.
+  // The connections of the last test have left the minute over which their rate is measured.
   app.advance(60_000)
   return Promise.all(
     Array.from({ length: count }, (_, at) => dial(port, { localAddress: `127.1.${1 + Math.floor(at / 50)}.1` })),
@@ -36,7 +36,7 @@ function allEnd(clients: readonly Dialogue[]): void {
   for (const client of clients) client.reset()
 }
 
-/** An honest client's message is taken and looked at. */
+/** Delivers a message as an honest client and waits until it is processed. */
 async function expectService(t: Test): Promise<void> {
   const reply = await deliverInbound(t, app, {
     from: 'ann@plain.test',
@@ -59,7 +59,7 @@ await waitUntil('the door knows the domain', async () => {
   return replies.at(-1)?.startsWith('250')
 })
 
-t.test('a thousand connections that say nothing', async (t) => {
+t.test('a thousand silent connections', async (t) => {
   const idle = await crowd(MAX)
   await Promise.all(idle.map((client) => client.readReply()))
   app.advance(15_000)
@@ -67,19 +67,19 @@ t.test('a thousand connections that say nothing', async (t) => {
   allEnd(idle)
 })
 
-t.test('a thousand handshakes of TLS that never end', async (t) => {
+t.test('a thousand unfinished TLS handshakes', async (t) => {
   const half = await crowd(MAX)
   await Promise.all(half.map((client) => client.readReply()))
   await allSay(half, 'EHLO half.test')
   await allSay(half, 'STARTTLS')
-  // The head of a record of 512 octets, and the first of them.
+  // The header of a record of 512 octets, and the first of them.
   await Promise.all(half.map((client) => client.send(Buffer.from([22, 3, 1, 2, 0, 1]))))
   app.advance(15_000)
   await expectService(t)
   allEnd(half)
 })
 
-t.test('messages that come in drop by drop', async (t) => {
+t.test('messages that arrive very slowly', async (t) => {
   const slow = await crowd(500)
   await Promise.all(slow.map((client) => client.readReply()))
   await allSay(slow, 'EHLO slow.test')
@@ -100,7 +100,7 @@ t.test('messages that come in drop by drop', async (t) => {
   allEnd(slow)
 })
 
-t.test('garbage without end, in one go', async (t) => {
+t.test('endless garbage in one go', async (t) => {
   const garbage = Buffer.concat(
     Array.from({ length: 2_000 }, () => Buffer.concat([randomBytes(500), Buffer.from('\r\n')])),
   )
@@ -108,14 +108,14 @@ t.test('garbage without end, in one go', async (t) => {
   const sent = Promise.allSettled(loud.map((client) => client.send(garbage)))
   await expectService(t)
   await sent
-  // Greeted or not, each is sent away for its faults.
+  // Whether it was greeted or not, each is closed for its faults.
   await Promise.all(loud.map((client) => client.waitForClose()))
 })
 
 t.test('lines of 10 MB, as a command and in a message', async (t) => {
   const line = Buffer.alloc(10 * MB, 'x')
   const commands = await crowd(5)
-  const messages = await crowd(4) // which have memory at once
+  const messages = await crowd(4) // which get memory at once
   await Promise.all([...commands, ...messages].map((client) => client.readReply()))
   await allSay(messages, 'EHLO long.test')
   await allSay(messages, 'MAIL FROM:<a@long.test>')
@@ -129,7 +129,7 @@ t.test('lines of 10 MB, as a command and in a message', async (t) => {
   allEnd([...commands, ...messages])
 })
 
-t.test('headers of a megabyte in short lines, and one that is endless', async (t) => {
+t.test('headers of a megabyte in short lines, and an endless one', async (t) => {
   const to = ['info@home.test']
   const lines = (count: number): string => `X-Lines: a\r\n${' a\r\n'.repeat(count)}`
   const brought = Array.from({ length: 5 }, () =>
@@ -140,7 +140,7 @@ t.test('headers of a megabyte in short lines, and one that is endless', async (t
   t.match(await deliverInbound(t, app, { to, raw: `${lines(600_000)}${inboundText()}` }), /^550 5\.6\.0 /)
 })
 
-t.test('afterwards every place is free again, and nothing was reported', async (t) => {
+t.test('afterwards every slot is free again, and no error was logged', async (t) => {
   const all = await waitUntil('a thousand are greeted', async () => {
     const clients = await crowd(MAX)
     const greetings = await Promise.all(clients.map((client) => client.readReply()))

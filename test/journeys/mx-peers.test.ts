@@ -1,21 +1,21 @@
 /**
- * Other people's servers bring mail: Postfix and Exim over STARTTLS, Knot answers for DNS,
- * python3-dkim has signed and sealed. Each check is seen in each of its words.
+ * Other servers deliver mail: Postfix and Exim over STARTTLS, Knot answers for DNS, python3-dkim has signed and
+ * sealed. Each check is seen with each of its results.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
-import { temporaryFolder } from '../helpers/database.js'
-import { skipWithout } from '../helpers/programs.js'
-import { restClient } from '../helpers/rest-client.js'
-import { rsaKey } from '../helpers/sign-message.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { restClient } from '../helpers/http/rest-client.js'
+import { rsaKey } from '../helpers/mail/sign-message.js'
+import { eximToMx, skipWithoutExim } from '../helpers/programs/exim.js'
+import { startKnot } from '../helpers/programs/knot.js'
+import { startPostfixToMx } from '../helpers/programs/postfix.js'
+import { python, runProgram, skipWithoutModule } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { eximToMx, skipWithoutExim } from './support/exim.js'
-import { startKnot } from './support/knot.js'
-import { startPostfixToMx } from './support/postfix.js'
 import { configure, createInstallation, type Daemon, runForJson, serve } from './support/program.js'
-import { python, runProgram, skipWithoutModule } from './support/run-program.js'
 
 const skip =
   skipWithout('knotd') ||
@@ -61,7 +61,7 @@ function letterFrom(name: string, domain: string): string {
   return [...header, '', 'How do you do?', ''].join('\r\n')
 }
 
-/** By domain, with the line ends that sendmail wants; those of none.test and strict.test are unsigned. */
+/** Messages by domain, with the line ends that sendmail needs; those of none.test and strict.test are unsigned. */
 async function letters(t: Test, name: string): Promise<ReadonlyMap<string, string>> {
   const file = join(temporaryFolder(t), 'key.pem')
   writeFileSync(file, key.privateKey.export({ type: 'pkcs1', format: 'pem' }))
@@ -81,7 +81,7 @@ async function letters(t: Test, name: string): Promise<ReadonlyMap<string, strin
 interface Receiver {
   readonly daemon: Daemon
   readonly caFile: string
-  /** What came from this author, once it was looked at; and its header, unfolded. */
+  /** The processed mail of this author; and its header, unfolded. */
   readonly received: (from: string) => Promise<{ readonly email: Email; readonly header: string }>
 }
 
@@ -118,7 +118,7 @@ async function receiver(t: Test): Promise<Receiver> {
   }
 }
 
-/** What the daemon must have found of the mail of each domain. */
+/** The expected results for the mail of each domain. */
 const expected = {
   'pass.test': { spf: 'pass', dkim: ['pass'], dmarc: 'pass', arc: 'pass' },
   'fail.test': { spf: 'fail', dkim: ['fail'], dmarc: 'fail', arc: 'fail' },
@@ -126,7 +126,7 @@ const expected = {
   'broken.test': { spf: 'temperror', dkim: ['temperror'], dmarc: 'temperror', arc: 'temperror' },
 } as const
 
-/** Hands a message to a peer, which brings it to us. */
+/** Gives a message to a peer, which delivers it to us. */
 interface Peer {
   readonly name: string
   readonly address: string
@@ -156,7 +156,7 @@ async function checkPeer(t: Test, { received }: Receiver, peer: Peer): Promise<v
   await peer.hand(`${peer.name}@strict.test`, signed.get('strict.test') ?? '')
 }
 
-t.test('what others bring over STARTTLS', { skip }, async (t) => {
+t.test('other servers deliver mail over STARTTLS', { skip }, async (t) => {
   const mx = await receiver(t)
 
   await t.test('Postfix', { skip: skipWithout('postfix') }, async (t) => {

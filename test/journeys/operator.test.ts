@@ -1,4 +1,4 @@
-/** What an operator does to a running daemon, and reads in its log: reloads, a disk that fills up. */
+/** An operator and a running daemon: reloads, and a disk that fills up, as the log shows them. */
 import { execFileSync } from 'node:child_process'
 import { renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,8 +6,8 @@ import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
 import { createSelfSigned } from '../helpers/certificates.js'
-import { temporaryFolder } from '../helpers/database.js'
-import { dial } from '../helpers/smtp-dialogue.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 import { configure, createInstallation, type LogLine, runInProcess, serve } from './support/program.js'
 
 const error = 50
@@ -23,7 +23,7 @@ function servedName(port: number): Promise<string> {
   })
 }
 
-t.test('SIGHUP loads the certificate and the log level again; sessions go on', async (t) => {
+t.test('SIGHUP reloads the certificate and the log level; sessions continue', async (t) => {
   const where = createInstallation(t, 1)
   const [certFile, keyFile] = [join(where.folder, 'cert.pem'), join(where.folder, 'key.pem')]
   const install = async (name: string): Promise<void> => {
@@ -79,7 +79,7 @@ t.test('SIGHUP loads the certificate and the log level again; sessions go on', a
   t.equal(await daemon.ended, 0)
 })
 
-/** A file system of its own, a little over the gigabyte that must be free. Null: it cannot be had here. */
+/** A file system of its own, a little over the gigabyte that must be free. Null: it is not available here. */
 function smallDisk(t: Test): string | null {
   const path = temporaryFolder(t)
   try {
@@ -94,7 +94,7 @@ function smallDisk(t: Test): string | null {
 const disk = smallDisk(t)
 const unmountable = disk === null && 'needs the right to mount a tmpfs'
 
-t.test('a disk that fills up is told: in the log, by /readyz and by check', { skip: unmountable }, async (t) => {
+t.test('a disk that fills up is reported: in the log, by /readyz and by check', { skip: unmountable }, async (t) => {
   const where = { ...createInstallation(t, 1), dataDir: join(String(disk), 'data') }
   configure(where, 1)
   const daemon = await serve(t, where)

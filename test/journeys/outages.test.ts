@@ -1,15 +1,15 @@
 /**
- * Hosts that are down and come back: an attempt is what reached the network. What is skipped for
- * an outage that is remembered waits until that ends, and no attempt is counted.
+ * Hosts that go down and come back. Only a connection that was tried counts as an attempt: entries that wait for a
+ * remembered outage wait until it ends, uncounted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openSink, type SinkAnswer } from '../helpers/scripted-sink.js'
-import { submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink, type SinkAnswer } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const second = 1_000
-/** More than two looks at the queue. */
+/** More than two sweeps of the queue. */
 const SOME_LOOKS = 1_200
 
 interface Row {
@@ -30,7 +30,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-t.test('a host that was down for a second, with mail that soon expires', async (t) => {
+t.test('mail that soon expires, for a host that was down for a second', async (t) => {
   const port = await closedPort()
   const resetting = await openSink({ script: { banner: 'reset' } })
   const backup = await openSink()
@@ -50,7 +50,7 @@ t.test('a host that was down for a second, with mail that soon expires', async (
     settings: { outbound: { retry_schedule: ['1s'], expire_after: '15s', port: backup.port } },
   })
 
-  await t.test('it gets its true last attempt at its deadline, and nothing is counted before', async (t) => {
+  await t.test('it gets a real last attempt at its deadline, and none is counted before', async (t) => {
     const id = await app.submitAccepted({ to: ['x@b.test'] })
     await app.waitUntilAttempted(id)
     const sink = await openSink({ port })
@@ -99,7 +99,7 @@ t.test('a host that was down for a second, with mail that soon expires', async (
     t.equal(recipients[0]?.attempts.length, resetting.connections, 'each attempt in the record was one on the wire')
   })
 
-  await t.test('where one of two hosts is down, the other is called at once', async (t) => {
+  await t.test('if one of two hosts is down, the other is tried at once', async (t) => {
     for (const name of ['one', 'two']) {
       const id = await app.submitAccepted({ to: [`${name}@two.test`] })
       const { status, recipients } = await app.waitUntilSettled(id)
@@ -111,7 +111,7 @@ t.test('a host that was down for a second, with mail that soon expires', async (
   t.same(app.errors, [])
 })
 
-t.test('many that wait for one host: one finds out that it is back, then the rest goes', async (t) => {
+t.test('one of many entries that wait for a host finds out that it is back, then the rest goes', async (t) => {
   const answers: ((answer: SinkAnswer) => void)[] = []
   const greeting = (): Promise<SinkAnswer> => new Promise((resolve) => answers.push(resolve))
   const sink = await openSink({
@@ -170,7 +170,7 @@ t.test('many that wait for one host: one finds out that it is back, then the res
   t.same(app.errors, [])
 })
 
-t.test('what the operator retries is tried, whatever is remembered', async (t) => {
+t.test('a retry by the operator is attempted, whatever outage is remembered', async (t) => {
   const port = await closedPort()
   const app = await testDaemon(t, { routes: { 'b.test': { port } } })
   const id = await app.submitAccepted({ to: ['x@b.test'] })

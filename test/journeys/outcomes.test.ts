@@ -1,9 +1,9 @@
-/** What a recipient's server may do to us, and what becomes of the recipient, the queue, the sender. */
+/** Replies and failures of a recipient's server, and their effect on the recipient, the queue and the sender. */
 import t, { type Test } from 'tap'
 import type { Timeouts } from '../../src/delivery/smtp/timeouts.js'
 import { createSelfSigned } from '../helpers/certificates.js'
-import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/scripted-sink.js'
-import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const minute = 60_000
@@ -27,7 +27,7 @@ function eventsOf(app: TestDaemon, id: string): { type: string; data: Record<str
 const listSuppressed = (app: TestDaemon): unknown[] =>
   app.rows('select email, reason, source_email_id, metadata from suppressions')
 
-/** Reports that were made for the app's sender. */
+/** Reports to the app's sender. */
 const reports = (app: TestDaemon): string[] =>
   app
     .rows<{ raw: Buffer }>(
@@ -39,7 +39,7 @@ type Temporary = readonly (readonly [answer: SinkAnswer, reason: RegExp, respons
 
 const stages: readonly SinkStage[] = ['banner', 'ehlo', 'mail', 'rcpt', 'data', 'message']
 
-/** Every answer at every stage, each at a host of its own. */
+/** Every reply at every stage, each at a host of its own. */
 async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts>): Promise<void> {
   const cases = stages.flatMap((stage) => answers.map((answer) => ({ stage, answer })))
   const sinks = await Promise.all(
@@ -81,7 +81,7 @@ async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts
   t.same(app.errors, [])
 }
 
-t.test('what is temporary is tried again after the first step of the schedule', (t) =>
+t.test('a temporary failure is retried after the first step of the schedule', (t) =>
   deferrals(
     t,
     [
@@ -94,12 +94,12 @@ t.test('what is temporary is tried again after the first step of the schedule', 
   ),
 )
 
-t.test('a server that falls silent is left after a while', (t) => {
+t.test('a server that falls silent is given up after its timeout', (t) => {
   const brief = { banner: 200, ehlo: 200, mail: 200, rcpt: 200, data: 200, message: 200 }
   return deferrals(t, [['hang', /^timeout$/, /^mx\.s\d+\.test \[127\.0\.0\.1\]:\d+: no answer/]], brief)
 })
 
-t.test('what is permanent bounces at once', async (t) => {
+t.test('a permanent failure bounces at once', async (t) => {
   const cases: readonly (readonly [script: SinkOptions, reason: string, fault: boolean])[] = [
     [{ script: { rcpt: '550 5.1.1 no such user' } }, 'bad-mailbox', true],
     [{ script: { rcpt: '550 5.2.1 mailbox disabled' } }, 'mailbox-disabled', true],
@@ -150,7 +150,7 @@ t.test('what is permanent bounces at once', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('a session that is refused for good is no bounce', async (t) => {
+t.test('a permanent refusal of the session is no bounce', async (t) => {
   const sink = await openSink({ script: { banner: '554 5.7.1 not you' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
@@ -172,7 +172,7 @@ t.test('broken TLS falls back to plain text', async (t) => {
   ])
 })
 
-t.test('DNS decides for good only by authoritative answers', async (t) => {
+t.test('only an authoritative DNS answer is permanent', async (t) => {
   const plain = await openSink({ extensions: ['PIPELINING', '8BITMIME'] })
   t.teardown(() => plain.close())
   const app = await testDaemon(t, {
@@ -210,7 +210,7 @@ function fail(): never {
 
 const settings = { outbound: { retry_schedule: ['1h'], expire_after: '3h', delay_notice_after: '90m' } }
 
-t.test('an entry is given up when it is too old', async (t) => {
+t.test('an entry expires when it is too old', async (t) => {
   const busy = await openSink({ script: { rcpt: '450 4.2.0 come later' } })
   const gone = await openSink()
   const once = await openSink({ script: { rcpt: '450 4.2.0 come later' } })
@@ -258,7 +258,7 @@ t.test('an entry is given up when it is too old', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('the sender hears what it asked to hear', async (t) => {
+t.test('the sender gets the notifications that it asked for', async (t) => {
   const sink = await openSink({
     script: { rcpt: ({ line }) => (line.includes('<bad') ? '550 5.1.1 no such user' : '250 2.1.5 ok') },
     extensions: ['PIPELINING'],
@@ -307,7 +307,7 @@ t.test('the sender hears what it asked to hear', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('a report that bounces is reported to nobody', async (t) => {
+t.test('a report that bounces causes no further report', async (t) => {
   const sink = await openSink({ script: { rcpt: '550 5.1.1 no such user' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } })

@@ -1,4 +1,7 @@
-/** What people get by mail, from the request to their mail server; and the end of a workspace across a crash. */
+/**
+ * Mail to the users of the service, from the request to their mail server; and the deletion of a workspace across a
+ * crash.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
@@ -8,9 +11,9 @@ import { Agent, request } from 'undici'
 import { recordEvent } from '../../src/events/event-log.js'
 import { databaseFile, openDatabase } from '../../src/storage/open.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { openSink, type ScriptedSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import { createReadyInstallation, runForJson, serve } from './support/program.js'
 
@@ -34,7 +37,7 @@ async function dkimOf(app: TestDaemon, raw: Buffer): Promise<unknown> {
   return results.map(({ signingDomain, status }) => [signingDomain, status.result])
 }
 
-t.test('an invitation arrives as signed mail of the service, whose link lets in', async (t) => {
+t.test('an invitation arrives as signed mail of the service, and its link works', async (t) => {
   const { app, sink } = await withSink(t)
   await app.rest('PATCH', `/v1/workspaces/${app.workspaceId}`, { body: { name: 'Zürich <b>Bcc: x@evil.test</b>' } })
   await invite(app, 'nina@b.test')
@@ -71,7 +74,7 @@ t.test('an invitation arrives as signed mail of the service, whose link lets in'
   t.same(app.errors, [])
 })
 
-t.test('an address that bounced mail of the service gets no more of it, until the operator lets it', async (t) => {
+t.test('an address that bounced mail of the service gets no more of it until the operator allows it', async (t) => {
   const sink = await openSink({ script: { rcpt: () => '550 5.1.1 no such user' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } })
@@ -89,7 +92,7 @@ t.test('an address that bounced mail of the service gets no more of it, until th
   const again = await app.rest('POST', '/v1/members', { body })
   t.match(again.json(), { error: { code: 'all_recipients_suppressed', details: { suppressed: ['gone@b.test'] } } })
 
-  // Of any kind: a warning too is not written.
+  // Mail of any kind: a warning is not written either.
   const event = { workspaceId: app.workspaceId, emailId: null, recipient: null, at: 1 }
   const mails = (): number => app.rows('select 1 from emails').length
   const { commit } = app.daemon.database
@@ -112,7 +115,7 @@ t.test('an address that bounced mail of the service gets no more of it, until th
   t.same(app.errors, [])
 })
 
-t.test('each event is told once, over restarts; what was cancelled before is not', async (t) => {
+t.test('each event is mailed once, across restarts; what was cancelled before is not mailed', async (t) => {
   const { app, sink } = await withSink(t)
   await invite(app, 'one@b.test')
   await sink.waitUntil(() => sink.messages.length === 1)
@@ -120,7 +123,7 @@ t.test('each event is told once, over restarts; what was cancelled before is not
   const again = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
   const { commit } = again.daemon.database
   const nobody = { workspaceId: again.workspaceId, type: 'invitation.created', emailId: null, recipient: null } as const
-  // An invitation that is gone by now, one that cannot be read, and then one that waits.
+  // An invitation that is gone, one that cannot be read, and then a pending one.
   await commit([
     recordEvent({ ...nobody, at: 1, data: { invitation_id: 'gone' } }),
     { sql: `update events set data = 'no JSON' where seq = (select max(seq) from events)`, parameters: [] },
@@ -148,7 +151,7 @@ t.test('each event is told once, over restarts; what was cancelled before is not
   t.same([...app.errors, ...third.errors], [])
 })
 
-t.test('owner and admins hear of a domain whose records are gone, and members do not', async (t) => {
+t.test('owner and admins are told of a domain whose records are gone, members are not', async (t) => {
   const { app, sink } = await withSink(t)
   const { commit } = app.daemon.database
   const add = (id: string, role: string): object => ({ id, role })
@@ -191,7 +194,7 @@ t.test('owner and admins hear of a domain whose records are gone, and members do
   t.same(app.errors, [])
 })
 
-t.test('mail that waits in a workspace that is deleted is not sent, and others are', async (t) => {
+t.test('queued mail of a deleted workspace is not sent, and that of others is', async (t) => {
   let open = false
   const sink = await openSink({ script: { rcpt: () => (open ? '250 2.1.5 ok' : '450 4.2.0 later') } })
   t.teardown(() => sink.close())
@@ -210,7 +213,7 @@ t.test('mail that waits in a workspace that is deleted is not sent, and others a
   t.same(app.errors, [])
 })
 
-t.test('an attempt that outlives its workspace ends in peace, and what it wrote is erased too', async (t) => {
+t.test('an attempt that outlives its workspace ends without error, and its writes are erased too', async (t) => {
   let answer: (reply: string) => void = () => undefined
   const message = new Promise<string>((resolve) => {
     answer = resolve
@@ -231,7 +234,7 @@ t.test('an attempt that outlives its workspace ends in peace, and what it wrote 
   t.same([...app.errors, ...later.errors], [])
 })
 
-/** Tables that have rows of it; that it was deleted stays in the log of the service. */
+/** Tables that have rows of the workspace; the log of the service keeps that it was deleted. */
 function tablesWith(read: Read, workspaceId: string): string[] {
   const tables = read<{ name: string }>(`select name from sqlite_schema where type = 'table'`, [])
   return tables.flatMap(({ name }) => {
@@ -243,7 +246,7 @@ function tablesWith(read: Read, workspaceId: string): string[] {
   })
 }
 
-t.test('a daemon that is killed while it erases a workspace ends the erasure when it comes back', async (t) => {
+t.test('a daemon that is killed while it erases a workspace finishes the erasure at the next start', async (t) => {
   const at = await createReadyInstallation(t, 1, '127.0.0.0/8')
   const other = await runForJson(at, 'workspace', 'create', 'Other', '--email', 'owner@other.test')
   await runForJson(at, 'workspace', 'set-operator', String(other['workspace_id']))

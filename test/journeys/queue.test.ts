@@ -1,15 +1,15 @@
-/** The queue in the operator's hands, and what a second process may do. */
+/** Operations on the queue by the operator, and by a second process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
-/** The true program in a process of its own. */
+/** The real program in a process of its own. */
 async function program(app: TestDaemon, ...argv: readonly string[]): Promise<CommandResult> {
   const child = spawn(process.execPath, [main, ...argv, '--config', app.configFile], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -90,7 +90,7 @@ t.test('the operator works on the queue while the daemon runs', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('what is retried while it waits its turn in memory is not lost', async (t) => {
+t.test('an entry that is retried while it waits in memory is not lost', async (t) => {
   const sink = await openSink({ script: { rcpt: ({ line }) => (line.includes('<first') ? 'hang' : '250 2.1.5 ok') } })
   t.teardown(() => sink.close())
   const settings = { outbound: { max_connections_per_host: 1, max_connections: 1 } }
@@ -114,7 +114,7 @@ t.test('what is retried while it waits its turn in memory is not lost', async (t
   t.same(app.errors, [])
 })
 
-t.test('deleting a domain fails the mail that waits to be sent from it', async (t) => {
+t.test('deleting a domain fails its queued mail', async (t) => {
   let answer: ((reply: string) => void) | undefined
   const script = {
     rcpt: ({ line }: { readonly line: string }) => (line.includes('<wire') ? '250 2.1.5 ok' : '450 4.2.0 later'),

@@ -21,8 +21,8 @@ import { configure } from '../../src/sandbox/configuration.js'
 import { publishedKeyFinder, verifyDkimSignature } from '../../src/sandbox/dkim-verdict.js'
 import { sandboxPaths } from '../../src/sandbox/paths.js'
 import { openDatabase } from '../../src/storage/open.js'
-import { plainNode } from '../helpers/plain-node.js'
-import { skipWithout } from '../helpers/programs.js'
+import { plainNode } from '../helpers/programs/plain-node.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 import { readExamples, withPorts } from './support/examples.js'
 
 const program = fileURLToPath(new URL('../../src/sandbox/main.js', import.meta.url))
@@ -37,7 +37,7 @@ interface Sandbox {
   /** Everything on standard output so far. */
   readonly said: () => string
   readonly complained: () => string
-  /** Resolves to the first line that matches, past ones included; rejects when the process ends before. */
+  /** Resolves to the first line that matches, earlier ones included; rejects when the process ends before. */
   readonly line: (pattern: RegExp) => Promise<string>
   /** Resolves to the exit status, or the signal that killed it. */
   readonly end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>
@@ -101,7 +101,7 @@ const keptKey = (): string => readFileSync(join(data, 'quickstart-key'), 'utf8')
 const listArrivals = (): string[] => readdirSync(join(data, 'sink')).toSorted()
 const readArrival = (name: string | undefined): Buffer => readFileSync(join(data, 'sink', name ?? ''))
 
-t.test('a first run sends a message through each door, and its lines work as printed', async (t) => {
+t.test('a first run sends a message over SMTP and REST, and its lines work as printed', async (t) => {
   const first = sandbox('--data', data, '--port-base', String(base))
   t.match(await first.line(/^arrived/), /to you@example\.test {2}"It works" {2}DKIM pass \(example\.test\)/)
   await first.line(/^Serving/)
@@ -146,7 +146,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
     await t.rejects(shell('bash', ['-c', line.replace(/--cacert '[^']*'/, '')]), { code: 60 }, 'it does verify')
   })
 
-  await t.test('the lines for mail that comes in', { skip: skipWithout('swaks') }, async (t) => {
+  await t.test('the lines for inbound mail', { skip: skipWithout('swaks') }, async (t) => {
     const [bring = ''] = first.said().match(/^ {2}swaks .*friend@.*$/m) ?? []
     t.match(bring, `127.0.0.1:${base + 26}`)
     await shell('bash', ['-c', bring])
@@ -187,7 +187,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
     }
   })
 
-  await t.test('what keeps another from starting is one line', async (t) => {
+  await t.test('a start that is impossible is explained in one line', async (t) => {
     const busy = sandbox('--data', join(root, 'other'), '--port-base', String(base))
     t.equal(await busy.end(), 1)
     t.match(busy.complained(), new RegExp(`^quickstart: port ${base + 587} on 127\\.0\\.0\\.1 is in use: [^\n]*\n$`))
@@ -202,7 +202,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
   t.equal(first.complained(), '')
 })
 
-t.test('a second run uses what is there, the key above all', async (t) => {
+t.test('a second run uses the existing data, the key above all', async (t) => {
   const key = keptKey()
   const second = sandbox('--data', data)
   await second.line(/^Serving/)
@@ -212,7 +212,7 @@ t.test('a second run uses what is there, the key above all', async (t) => {
   t.equal(await second.end('SIGTERM'), 0)
 })
 
-t.test('the verdict on what arrived can be bad', async (t) => {
+t.test('the verdict on a received message can be negative', async (t) => {
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(database.close)
   const published = publishedKeyFinder(database.read)
@@ -238,7 +238,7 @@ t.test('a configuration from before REST gets the usual port, which must be free
   t.strictSame([api.port, startTls.port], [8443, base + 587])
   t.equal(readFileSync(file, 'utf8'), text, 'it is left as it is')
 
-  // Where another program has it already, that one is in the way as well.
+  // If another program uses it already, that port is named as well.
   const other = await listenOn(8443)
   t.teardown(() => other?.close())
   const busy = sandbox('--data', older)
@@ -251,7 +251,7 @@ t.test('a configuration from before REST gets the usual port, which must be free
   t.match(without.complained(), /^quickstart: [^\n]*: api\.listen needs an address with TLS here[^\n]*\n$/)
 })
 
-t.test('a wrong option is a matter of usage', async (t) => {
+t.test('a wrong option is a usage error', async (t) => {
   const wrong = sandbox('--data', data, '--port-base', '70000')
   t.equal(await wrong.end(), 2)
   t.match(wrong.complained(), /^quickstart: --port-base: found "70000", allowed: [^\n]*\n$/)

@@ -1,4 +1,4 @@
-/** What is refused at the door, with which words, and that nothing of it is kept. */
+/** Refusals of the submission listener with their texts, and that nothing of a refused message is stored. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -6,13 +6,13 @@ import t from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression } from '../../src/suppressions/suppressions.js'
-import { openSink } from '../helpers/scripted-sink.js'
-import { dial } from '../helpers/smtp-dialogue.js'
-import { authPlain, messageText, type Submission, submitMessage, testDaemon } from '../helpers/test-daemon.js'
+import { authPlain, messageText, type Submission, submitMessage, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { dial } from '../helpers/smtp/smtp-dialogue.js'
 
 const hour = 3_600_000
 
-t.test('at the door', async (t) => {
+t.test('refused submissions', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
@@ -66,7 +66,7 @@ t.test('at the door', async (t) => {
       [
         'a field twice',
         field('X-Service-Priority: low', 'X-Service-Priority: high'),
-        /^550 5\.6\.0 X-Service-Priority: is there twice/,
+        /^550 5\.6\.0 X-Service-Priority: occurs twice/,
       ],
     ]
     const client = await app.openSession()
@@ -74,7 +74,7 @@ t.test('at the door', async (t) => {
     t.equal(emails(), 0)
   })
 
-  await t.test('what only looks like an instruction is left alone, and a strange one is passed over', async (t) => {
+  await t.test('fields that only resemble an instruction are kept, and unknown instructions are ignored', async (t) => {
     const strange = ['X-Service-Colour: red', 'X-PM-Tag:', `X-Mailgun-Tag: ${'b'.repeat(300)}`]
     const fields = ['Constructor: x', '__proto__: y', 'X-Services: z', ...strange]
     const id = await app.submitAccepted({ fields })
@@ -91,7 +91,7 @@ t.test('at the door', async (t) => {
     t.match(await app.submit({ from: '', raw: messageText({}) }), /^250/, 'the null sender may send')
   })
 
-  await t.test('one recipient too many is told so, and the others are taken', async (t) => {
+  await t.test('one recipient too many is refused, and the others are accepted', async (t) => {
     const client = await app.openSession()
     await client.sendCommand('MAIL FROM:<app@a.test>')
     for (let n = 0; n < 100; n += 1) t.match(await client.sendCommand(`RCPT TO:<r${n}@b.test>`), /^250/)
@@ -102,7 +102,7 @@ t.test('at the door', async (t) => {
     t.equal((await app.waitUntilSettled(id)).recipients.length, 100)
   })
 
-  await t.test('suppressed recipients are recorded; when all are, the message is refused', async (t) => {
+  await t.test('suppressed recipients are recorded; if all are, the message is refused', async (t) => {
     const suppressed = parseAddress('Gone@b.test')
     const reason = 'manual'
     await commit([
@@ -143,7 +143,7 @@ t.test('at the door', async (t) => {
     )
   })
 
-  await t.test('the message is kept with the priority, tags and tracking that it asks for', async (t) => {
+  await t.test('the message is stored with the priority, tags and tracking that it asks for', async (t) => {
     const fields = ['X-Service-Priority: HIGH', 'X-Service-Tag:  a = b=c ', 'X-Service-Track-Clicks: False']
     const story = app.findStory(await app.submitAccepted({ fields: [...fields, 'X-PM-TrackOpens: true'] }))
     t.match(story, { priority: 'high', tags: [{ name: 'a', value: 'b=c' }], tracking: { open: true, click: false } })
@@ -196,7 +196,7 @@ t.test('at the door', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('the same key is the same email for a day', async (t) => {
+t.test('the same idempotency key means the same email for a day', async (t) => {
   const app = await testDaemon(t)
   const keyed = (key: string, line = 'same'): Submission => ({
     raw: messageText({ fields: [`X-Service-Idempotency-Key: ${key}`, `X-Line: ${line}`] }),
@@ -255,7 +255,7 @@ t.test('a revoked key ends its sessions, whichever process revokes it', async (t
 
 const hasIpv6 = Object.values(networkInterfaces()).some((list = []) => list.some(({ family }) => family === 'IPv6'))
 
-t.test('doors on IPv6 leave their ports of IPv4 alone', { skip: !hasIpv6 && 'no IPv6 here' }, async (t) => {
+t.test('listeners on IPv6 leave their ports of IPv4 alone', { skip: !hasIpv6 && 'no IPv6 here' }, async (t) => {
   const listen = ['[::]:0']
   const settings = { api: { listen }, submission: { listen, listen_tls: listen }, inbound: { listen } }
   const { daemon } = await testDaemon(t, { settings })

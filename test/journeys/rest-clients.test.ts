@@ -1,8 +1,8 @@
 /**
- * What HTTP clients of others hand in over REST arrives whole, and signed.
+ * Requests of common HTTP clients arrive completely, and the messages are signed.
  *
- * One daemon, one sink; each request has a recipient of its own. Both shapes of a request carry
- * the same email, so that what arrives can be held against the same words.
+ * One daemon, one sink; each request has a recipient of its own. Both shapes of a request carry the same email, so
+ * that what arrives can be compared with the same text.
  */
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -10,13 +10,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Attachment, simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../helpers/database.js'
-import { plainNode } from '../helpers/plain-node.js'
-import { skipWithout } from '../helpers/programs.js'
-import { openSink, type SinkMessage } from '../helpers/scripted-sink.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { plainNode } from '../helpers/programs/plain-node.js'
+import { python, runProgram, skipWithoutModule } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink, type SinkMessage } from '../helpers/smtp/scripted-sink.js'
 import { stripOurFields } from './support/peer-messages.js'
 import { createReadyInstallation, serve, waitForExit } from './support/program.js'
-import { python, runProgram, skipWithoutModule } from './support/run-program.js'
 
 const sink = await openSink()
 t.teardown(() => sink.close())
@@ -46,7 +46,7 @@ const files = {
   ],
 }
 
-/** By the name of its form. */
+/** The body of a request, by the name of its shape. */
 const forms: Readonly<Record<string, (to: string) => object>> = {
   plain: (to) => ({ from: 'Grüße <app@sender.test>', to, subject, text, html, ...files }),
   nested: (to) => ({
@@ -67,7 +67,7 @@ interface Answer {
 
 interface Client {
   readonly skip: false | string
-  /** How it says that it does not trust the certificate. */
+  /** How the client reports that it does not trust the certificate. */
   readonly distrust: string | number
   /** `ca` null: it trusts what the machine trusts. */
   readonly post: (body: object, more?: { headers?: Record<string, string>; ca?: null; key?: string }) => Promise<Answer>
@@ -188,7 +188,7 @@ for (const [name, { skip, distrust, post }] of Object.entries({ curl, fetch: pla
   })
 }
 
-/** What a program of ours printed that was given nothing but an address, a key and a recipient. */
+/** The output of a program that was given an address, a key and a recipient. */
 async function programSays(name: string, recipient: string): Promise<Readonly<Record<string, unknown>>> {
   const file = fileURLToPath(new URL(`./support/${name}.js`, import.meta.url))
   const mine = { BASE_URL: `https://localhost:${daemon.apiPort}`, API_KEY: installed.key, RECIPIENT: recipient }
@@ -225,7 +225,7 @@ t.test('a program written for htmlbody, email_address and file_cache_key works u
   )
 })
 
-t.test('nothing else arrived, and the log of the daemon has no complaint', async (t) => {
+t.test('nothing else arrived, and the daemon logged no error', async (t) => {
   t.notOk(sink.messages.some(({ rcptTo }) => rcptTo[0]?.includes('nobody')))
   t.strictSame(
     daemon.log.filter(({ level, msg }) => Number(level) >= 40 && msg !== 'a login failed'),
@@ -234,7 +234,7 @@ t.test('nothing else arrived, and the log of the daemon has no complaint', async
 })
 
 t.test(
-  'python3-dkim verifies all that arrived',
+  'python3-dkim verifies all messages',
   { skip: skipWithoutModule([python, '-c', 'import dkim'], 'python3-dkim') },
   async (t) => {
     const questions = sink.messages.map(({ raw }) =>

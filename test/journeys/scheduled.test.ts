@@ -1,7 +1,7 @@
-/** Messages that wait for their time, and what the end of the daemon does to them. */
+/** Scheduled messages, also across restarts. */
 import t from 'tap'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const hour = 3_600_000
@@ -47,7 +47,7 @@ t.test('a scheduled message waits for its time, also over a restart', async (t) 
   t.same([...first.errors, ...app.errors], [])
 })
 
-t.test('its age counts from its time', async (t) => {
+t.test('its age counts from its scheduled time', async (t) => {
   const sink = await openSink({ script: { rcpt: '450 4.2.0 later' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, {
@@ -67,7 +67,7 @@ t.test('a time in the past means now', async (t) => {
   t.match(await app.waitUntilSettled(id), { status: 'delivered', scheduled_for: null })
 })
 
-t.test('a scheduled message is retried at once or deleted when the operator says so', async (t) => {
+t.test('the operator retries a scheduled message at once, or deletes it', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
@@ -81,7 +81,7 @@ t.test('a scheduled message is retried at once or deleted when the operator says
   t.match(app.findStory(never), { status: 'failed', recipients: [{ status: 'failed', reason: 'operator' }] })
 })
 
-t.test('stopping releases what hangs, and its attempt does not count', async (t) => {
+t.test('stopping releases a hanging attempt, which does not count', async (t) => {
   const sink = await openSink({ script: { rcpt: 'hang' } })
   t.teardown(() => sink.close())
   const first = await testDaemon(t, { routes: { 'b.test': sink } })
@@ -103,7 +103,7 @@ t.test('stopping releases what hangs, and its attempt does not count', async (t)
   t.same([...first.errors, ...app.errors], [])
 })
 
-t.test('what a crash cut off goes again', async (t) => {
+t.test('an attempt that a crash cut off is made again', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const first = await testDaemon(t, { zone: { 'b.test': 'failure' } })

@@ -1,19 +1,19 @@
-/** Mail that comes in is judged by all that the daemon has: rules, what people taught it, and rspamd. */
+/** Inbound mail is scored by everything that the daemon has: rules, the trained classifier, and rspamd. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { SpamContribution } from '../../src/spam/spam-report.js'
-import { temporaryFolder } from '../helpers/database.js'
+import type { SpamContribution } from '../../src/storage/tables/inbound-tables.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { rspamdPeer } from '../helpers/programs/rspamd-peer.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 import {
   deliverInbound,
   idOfReply,
   inboundText,
   openMxSession,
   waitUntilProcessed,
-} from '../helpers/deliver-inbound.js'
-import { skipWithout } from '../helpers/programs.js'
-import { rspamdPeer } from '../helpers/rspamd-peer.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+} from '../helpers/smtp/deliver-inbound.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 interface Judged {
@@ -49,7 +49,7 @@ async function deliverAndScore(t: Test, app: TestDaemon, raw: string): Promise<J
 
 const names = ({ spam_report }: Judged): string => spam_report.map(({ name }) => name).join(' ')
 
-/** Messages of one kind in files, each with a word of its own, that came at `dated`. */
+/** Files with messages of one kind, each with a word of its own, received at `dated`. */
 function writeTraining(t: Test, kind: string, text: string, count: number, dated: Date): string {
   const folder = join(temporaryFolder(t), kind)
   mkdirSync(folder)
@@ -61,7 +61,7 @@ function writeTraining(t: Test, kind: string, text: string, count: number, dated
   return folder
 }
 
-t.test('what was taught from files and by feedback judges the next message', async (t) => {
+t.test('what was learned from files and by feedback scores the next message', async (t) => {
   const app = await receiver(t, {})
   const advert = inboundText({ subject: 'cheap watches and cheap pills' })
   const before = await deliverAndScore(t, app, advert)
@@ -91,22 +91,26 @@ t.test('what was taught from files and by feedback judges the next message', asy
   t.same(app.errors, [])
 })
 
-t.test('rspamd has its say, and while it is gone our own score stands', { skip: skipWithout('rspamd') }, async (t) => {
-  const peer = await rspamdPeer(t)
-  const app = await receiver(t, { rspamd_url: peer.url })
-  const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
-  const plain = await deliverAndScore(
-    t,
-    app,
-    inboundText({ fields: ['MIME-Version: 1.0', 'Content-Type: text/plain'] }),
-  )
-  t.match(names(plain), /\bRSPAMD_\w+.* RSPAMD\b|\bRSPAMD\b.* RSPAMD_\w+/)
-  t.not(plain.spam_status, 'spam')
-  const test = await deliverAndScore(t, app, inboundText().replace('How do you do?', gtube))
-  t.match(test, { spam_status: 'spam' })
-  t.match(names(test), /RSPAMD_GTUBE/)
-  await peer.end()
-  const alone = await deliverAndScore(t, app, inboundText({ subject: 'again' }))
-  t.notMatch(names(alone), /RSPAMD/)
-  t.same(app.errors, [])
-})
+t.test(
+  'rspamd contributes to the score, and while it is down our own score stands',
+  { skip: skipWithout('rspamd') },
+  async (t) => {
+    const peer = await rspamdPeer(t)
+    const app = await receiver(t, { rspamd_url: peer.url })
+    const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
+    const plain = await deliverAndScore(
+      t,
+      app,
+      inboundText({ fields: ['MIME-Version: 1.0', 'Content-Type: text/plain'] }),
+    )
+    t.match(names(plain), /\bRSPAMD_\w+.* RSPAMD\b|\bRSPAMD\b.* RSPAMD_\w+/)
+    t.not(plain.spam_status, 'spam')
+    const test = await deliverAndScore(t, app, inboundText().replace('How do you do?', gtube))
+    t.match(test, { spam_status: 'spam' })
+    t.match(names(test), /RSPAMD_GTUBE/)
+    await peer.end()
+    const alone = await deliverAndScore(t, app, inboundText({ subject: 'again' }))
+    t.notMatch(names(alone), /RSPAMD/)
+    t.same(app.errors, [])
+  },
+)

@@ -1,9 +1,9 @@
-/** Emails in pages: their order, what each page holds, and that no page costs more than it shows. */
+/** Emails in pages: their order, the contents of each page, and that no page costs more than it shows. */
 import t from 'tap'
 import { countEmails, type EmailFilter, listEmails } from '../../src/messages/email-list.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const { database } = await temporaryDatabase(t)
 
@@ -25,7 +25,7 @@ async function many(workspaceId: string, count: number): Promise<void> {
   await database.commit([{ sql, parameters: [count, workspaceId, workspaceId] }])
 }
 
-t.test('newest first, those of one moment by their ids, nothing twice and nothing left out', async (t) => {
+t.test('newest first, emails of one moment by their ids, none twice and none left out', async (t) => {
   const emails = [1000, 3000, 2000, 2000, 2000].map((at) => bulkEmail({ workspaceId: 'mixed', to: 'x@b.test', at }))
   const foreign = bulkEmail({ workspaceId: 'ws_2', to: 'x@b.test', at: 2500 })
   await database.commit([...emails, foreign].flatMap(({ writes }) => writes))
@@ -63,7 +63,7 @@ t.test('a status narrows both the list and its total, as it is now', async (t) =
   t.equal(countEmails(database.read, all('nobody')), 0)
 })
 
-t.test('a place far down the list is the one that counting would find', async (t) => {
+t.test('a cursor far down the list points to the row that counting would find', async (t) => {
   await many('long', 25_000)
   await many('ws_2', 100)
   for (const offset of [9_999, 10_000, 10_001, 20_000, 24_999]) {

@@ -1,4 +1,4 @@
-/** What is heard of a recipient after its last attempt: which state lets it act, and how often. */
+/** News about a recipient after its last attempt: which state lets it act, and how often. */
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { emailById } from '../../src/messages/email.js'
@@ -11,10 +11,10 @@ import {
 import { enqueue } from '../../src/messages/queue/enqueue.js'
 import { recipientOfAnyWorkspace } from '../../src/messages/recipients.js'
 import type { Database } from '../../src/storage/database.js'
-import type { RecipientStatus } from '../../src/storage/tables/tables.js'
+import type { RecipientStatus } from '../../src/storage/tables/email-tables.js'
 import { WriteConflict } from '../../src/storage/writer/write.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const trouble = { reason: 'bad-mailbox', diagnostic: '550 5.1.1 no such user' } as const
 const refused: LateOutcome = { kind: 'refused', ...trouble }
@@ -35,7 +35,7 @@ const statuses: readonly RecipientStatus[] = [
   'cancelled',
 ]
 
-/** Of each kind of news, the states that it acts in and what becomes of them; in all others it says nothing. */
+/** For each kind of news, the states in which it acts and their results; in all others it does nothing. */
 const table: Readonly<Record<LateOutcome['kind'], readonly (readonly [RecipientStatus, RecipientStatus])[]>> = {
   refused: [
     ['sent', 'bounced'],
@@ -136,7 +136,7 @@ async function storeSettled(t: Test, status: RecipientStatus, others: readonly s
 
 const about = { from: 'app@a.test', to: 'bob@b.test', subject: 'bulk', tags: {} }
 
-t.test('a refusal bounces a delivered recipient, once, and says when it was taken over', async (t) => {
+t.test('a refusal bounces a delivered recipient, once, and says when it was accepted', async (t) => {
   const { hear, row, email, events } = await storeSettled(t, 'delivered')
   t.equal(await hear(refused, 5000), 'acts')
   t.same(Object.values(row()), ['bounced', '550 5.1.1 no such user', 'bad-mailbox', 2000, 5000])
@@ -154,7 +154,7 @@ t.test('a refusal bounces a delivered recipient, once, and says when it was take
   t.equal(events().length, 1)
 })
 
-t.test('what was given up keeps its state, shows why, and is told once', async (t) => {
+t.test('an expired recipient keeps its state, shows the reason, and is reported once', async (t) => {
   const { hear, row, email, events } = await storeSettled(t, 'delivered')
   t.same([await hear(givenUp, 5000), await hear(givenUp, 6000)], ['acts', 'repeated'])
   t.same(Object.values(row()), ['delivered', '452 4.2.2 full', 'mailbox-full', 2000, 2000])
@@ -167,7 +167,7 @@ t.test('what was given up keeps its state, shows why, and is told once', async (
   t.equal(events().length, 2)
 })
 
-t.test('a delay is told once, whatever our own attempts had told before', async (t) => {
+t.test('a delay is reported once, also after reports of our own attempts', async (t) => {
   const { database, hear, row, events } = await storeSettled(t, 'sent')
   await database.commit([
     {
@@ -181,7 +181,7 @@ t.test('a delay is told once, whatever our own attempts had told before', async 
   t.match(row(), { status: 'sent', last_response: '250 taken' })
 })
 
-t.test('success makes of sent delivered', async (t) => {
+t.test('success turns sent into delivered', async (t) => {
   const { hear, row, email, events } = await storeSettled(t, 'sent')
   t.same([await hear(delivered, 5000), await hear(delivered, 6000)], ['acts', 'state'])
   t.match(row(), { status: 'delivered', delivered_at: 5000, last_response: '250 taken' })
@@ -189,7 +189,7 @@ t.test('success makes of sent delivered', async (t) => {
   t.match(events(), [{ type: 'email.delivered', ...about, delivered_at: '1970-01-01T00:00:05.000Z' }])
 })
 
-t.test('a complaint is told once of each recipient, and no later bounce is rolled over it', async (t) => {
+t.test('a complaint is reported once for each recipient, and a later bounce does not replace it', async (t) => {
   const { hear, email, events, row } = await storeSettled(t, 'delivered', ['carol@b.test'])
   t.same([await hear(complained, 5000), await hear(complained, 6000)], ['acts', 'repeated'])
   t.equal(await hear(complained, 7000, 'carol@b.test'), 'acts')
@@ -212,14 +212,14 @@ t.test('a complaint is told once of each recipient, and no later bounce is rolle
   )
 })
 
-t.test('who unsubscribes changes nothing of the email', async (t) => {
+t.test('an unsubscription changes nothing of the email', async (t) => {
   const { hear, email, events } = await storeSettled(t, 'delivered')
   t.same([await hear(unsubscribed, 5000), await hear(unsubscribed, 6000)], ['acts', 'repeated'])
   t.match(email(), { status: 'delivered' })
   t.match(events(), [{ type: 'email.unsubscribed', ...about, unsubscribed_at: '1970-01-01T00:00:05.000Z' }])
 })
 
-t.test('one member of an email that bounces leaves it delivered', async (t) => {
+t.test('one member of an alias that bounces leaves it delivered', async (t) => {
   const { hear, email } = await storeSettled(t, 'delivered', ['carol@b.test'])
   await hear(refused, 5000)
   t.match(email(), { status: 'delivered', bounced_at: 5000 })
@@ -240,7 +240,7 @@ t.test('the row of another workspace is never touched', async (t) => {
   const { database, late, events, row } = await storeSettled(t, 'delivered')
   const found = late(refused, 5000)
   await database.commit([{ sql: `update recipients set workspace_id = 'ws_2'`, parameters: [] }])
-  await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'Missed' })
+  await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'WriteConflict' })
   t.match(row(), { status: 'delivered' })
   t.same(events(), [])
 })

@@ -1,4 +1,4 @@
-/** What is forgotten, when, and in how small steps; and that housekeeping gets to it. */
+/** What is removed, when, in how small steps, and that housekeeping gets to it. */
 import { pino } from 'pino'
 import t from 'tap'
 import { operatorActor, recordAuditEntry } from '../../src/accounts/audit-log.js'
@@ -12,9 +12,9 @@ import { createMessagePurge } from '../../src/messages/retention.js'
 import { insertIdempotency, removeExpiredKeys } from '../../src/sending/idempotency.js'
 import type { Database } from '../../src/storage/database.js'
 import { readServiceState } from '../../src/storage/service-state.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { writeConfiguration } from '../helpers/test-daemon.js'
+import { writeConfiguration } from '../helpers/daemon/test-daemon.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const tables = ['emails', 'recipients', 'raw_messages', 'dkim_signatures', 'queue', 'attempts', 'events'] as const
@@ -60,7 +60,7 @@ async function steps(database: Database, limits: Parameters<typeof createMessage
   return count
 }
 
-t.test('bytes go first, records later, and nothing of what is not settled', async (t) => {
+t.test('bytes go first, records later, and nothing of unsettled emails', async (t) => {
   const { database } = await temporaryDatabase(t)
   await email(database, 1000, true)
   const waiting = await email(database, 1000, false)
@@ -92,7 +92,7 @@ t.test('bytes go first, records later, and nothing of what is not settled', asyn
   t.equal(await createMessagePurge(database, { messagesBefore: 3000, eventsBefore: 3000 })(), false)
 })
 
-t.test('records that go take their bytes with them', async (t) => {
+t.test('records take their bytes with them', async (t) => {
   const { database } = await temporaryDatabase(t)
   await email(database, 1000, true)
   await steps(database, { messagesBefore: 0, eventsBefore: 3000 })
@@ -102,7 +102,7 @@ t.test('records that go take their bytes with them', async (t) => {
   )
 })
 
-t.test('a step is small, and thousands of rows go in many', async (t) => {
+t.test('a step is small, and thousands of rows are removed in many', async (t) => {
   const { database } = await temporaryDatabase(t)
   const old = Array.from({ length: 1000 }, (_, n) =>
     recordEvent({ workspaceId: 'ws_1', type: 'email.sent', emailId: null, recipient: null, at: n, data: {} }),
@@ -124,7 +124,7 @@ t.test('a step is small, and thousands of rows go in many', async (t) => {
   t.equal(counts(database)['raw_messages'], 0)
 })
 
-t.test('idempotency keys go in small steps, few at once where their answers are large', async (t) => {
+t.test('idempotency keys are removed in small steps, smaller if their answers are large', async (t) => {
   const { database } = await temporaryDatabase(t)
   const key = (n: number, answer: string | null) =>
     insertIdempotency({ workspace_id: 'ws_1', key: `k${n}`, fingerprint: '', email_id: '', answer, created_at: n })
@@ -138,7 +138,7 @@ t.test('idempotency keys go in small steps, few at once where their answers are 
   t.same([...after, left()], [611, 111, 7, 3, 2, 1])
 })
 
-t.test('housekeeping that is overdue takes place at the start, and says when it was', async (t) => {
+t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const { config } = writeConfiguration(file.slice(0, file.lastIndexOf('/')), {
     settings: { retention: { messages: '1d', events: '2d', audit: '3d' } },

@@ -1,4 +1,4 @@
-/** Changes of a scheduled email: each is whole, and misses whatever was faster. */
+/** Changes of a scheduled email: each is complete, or misses if another one was faster. */
 import t from 'tap'
 import { createKeylessPrincipal } from '../../src/accounts/principal.js'
 import { cancelRoute, rescheduleRoute } from '../../src/api/emails/change.js'
@@ -11,8 +11,8 @@ import { releaseRecipients } from '../../src/messages/recipients.js'
 import { rollUpEmail } from '../../src/messages/roll-up.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../src/messages/scheduled-change.js'
 import type { Write } from '../../src/storage/writer/write.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const { database } = await temporaryDatabase(t)
 const conflict = (status: string): { name: string; kind: string; details: object } => ({
@@ -44,7 +44,7 @@ async function storeScheduled(scheduledFor: number | null = 9000): Promise<Sched
   return { viewer: { workspaceId, ownKey: null }, id: email.id, entries }
 }
 
-/** What the release of an email writes: the lease of its first entry, and all leave `scheduled` with it. */
+/** The writes of a release: the lease of its first entry, and all entries leave `scheduled` with it. */
 function releaseWrites(id: string, entry: QueueEntry | undefined): Write[] {
   if (entry === undefined) throw new Error('no entry')
   return [
@@ -54,7 +54,7 @@ function releaseWrites(id: string, entry: QueueEntry | undefined): Write[] {
   ]
 }
 
-t.test('cancelling ends every recipient that waits, and nothing is left in the queue', async (t) => {
+t.test('cancelling settles every waiting recipient, and nothing is left in the queue', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
   await cancelScheduled(database, viewer, id, 5000)
   t.same(entries(), [])
@@ -77,7 +77,7 @@ t.test('cancelling ends every recipient that waits, and nothing is left in the q
   t.equal(database.read('select 1 from events where email_id = ?', [id]).length, 1, 'no event tells of it')
 })
 
-t.test('moving it moves all of its entries, and its age counts from there', async (t) => {
+t.test('moving an email moves all of its entries, and its age counts from there', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
   await reschedule(database, viewer, id, 20_000)
   const moved = { next_attempt_at: 20_000, enqueued_at: 20_000, attempts: 0 }
@@ -89,7 +89,7 @@ t.test('moving it moves all of its entries, and its age counts from there', asyn
   })
 })
 
-t.test('released now, it is as if it had never been scheduled', async (t) => {
+t.test('an email released now is as if it had never been scheduled', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
   await sendScheduledNow(database, viewer, id, 6000)
   const moved = { next_attempt_at: 6000, enqueued_at: 6000 }
@@ -102,7 +102,7 @@ t.test('released now, it is as if it had never been scheduled', async (t) => {
   await t.rejects(cancelScheduled(database, viewer, id, 6001), conflict('queued'), 'and cannot be called back')
 })
 
-t.test('what never waited, and what is on its way, is left alone', async (t) => {
+t.test('emails that were never scheduled, or are being sent, cannot be changed', async (t) => {
   const never = await storeScheduled(null)
   for (const act of [
     () => cancelScheduled(database, never.viewer, never.id, 5000),
@@ -116,7 +116,7 @@ t.test('what never waited, and what is on its way, is left alone', async (t) => 
   t.equal(gone.entries().length, 2)
 })
 
-t.test('an attempt that began without a release, for a fault of ours, counts as one', async (t) => {
+t.test('an attempt that began without a release, by an internal fault, counts as one', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
   const [lease] = releaseWrites(id, entries()[0])
   if (lease === undefined) throw new Error('no lease')
@@ -124,7 +124,7 @@ t.test('an attempt that began without a release, for a fault of ours, counts as 
   await t.rejects(cancelScheduled(database, viewer, id, 5000), { ...conflict('scheduled'), message: /is being sent/ })
 })
 
-t.test('of a change and the release, asked for at once, one is done and the other misses as a whole', async (t) => {
+t.test('a concurrent change and release: one is done and the other misses completely', async (t) => {
   for (const act of [cancelScheduled, reschedule, sendScheduledNow]) {
     for (const first of ['change', 'release']) {
       const { viewer, id, entries } = await storeScheduled()
@@ -146,7 +146,7 @@ t.test('of a change and the release, asked for at once, one is done and the othe
   }
 })
 
-t.test('two changes at once are done one after the other', async (t) => {
+t.test('two concurrent changes are done one after the other', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
   const both = await Promise.allSettled([
     reschedule(database, viewer, id, 8000),
@@ -157,7 +157,7 @@ t.test('two changes at once are done one after the other', async (t) => {
   t.same(entries(), [])
 })
 
-t.test('what the operator holds can be called back; what was deleted meanwhile stays failed', async (t) => {
+t.test('a held email can be cancelled; one deleted meanwhile stays failed', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
   const [first, second] = [...iterateEntries(database.read, { workspaceId: viewer.workspaceId })]
   if (first === undefined || second === undefined) throw new Error('no entries')
@@ -171,7 +171,7 @@ t.test('what the operator holds can be called back; what was deleted meanwhile s
   })
 })
 
-t.test('an email of others is none', async (t) => {
+t.test('an email of another workspace is not found', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
   for (const other of [
     { ...viewer, workspaceId: 'ws_other' },
@@ -184,7 +184,7 @@ t.test('an email of others is none', async (t) => {
   t.equal(entries().length, 2)
 })
 
-t.test('a change that was made is told, also where no message can be read', async (t) => {
+t.test('a change is reported even if its message cannot be read', async (t) => {
   const mime = new MimeReader()
   await mime.close()
   await t.rejects(

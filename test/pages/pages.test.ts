@@ -1,14 +1,15 @@
-/** Pages for people: what their HTML holds, what a browser may do with it, and what a form is answered. */
+/** Pages for people: their HTML, what a browser may do with it, and answers to forms. */
 import { createHash, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
-import { buildInvitationToken } from '../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../src/accounts/people/invitations.js'
 import { insertUser } from '../../src/accounts/people/users.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 interface Seen {
   readonly tags: readonly string[]
@@ -16,7 +17,7 @@ interface Seen {
   readonly text: string
 }
 
-/** As a parser of HTML reads it. */
+/** As an HTML parser reads it. */
 function parsePage(page: string): Seen {
   const tags: string[] = []
   const attributes: (readonly [string, string])[] = []
@@ -37,7 +38,7 @@ function parsePage(page: string): Seen {
 const attribute = (page: string, name: string, of: string): string | undefined =>
   new RegExp(`<${of}[^>]* ${name}="([^"]*)"`).exec(page)?.[1]
 
-t.test('whatever a value is, it stays text, in content and in attributes', async (t) => {
+t.test('any value stays text, in content and in attributes', async (t) => {
   const anything = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', '/', '=', ' ', 'a', '-', '!') }),
@@ -71,7 +72,7 @@ const page = (
     headers: { ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }), ...headers },
   })
 
-/** It runs nothing, asks nobody, and its one style is the one that its policy names. */
+/** The page runs nothing, loads nothing, and its one style is the one that its policy names. */
 function harmless(t: Test, answer: RestAnswer): void {
   const { tags, attributes } = parsePage(answer.text)
   t.same(
@@ -152,7 +153,7 @@ t.test('the documentation names every endpoint, its fields and its codes', async
   t.match(docs.text, /<input type="checkbox" id="index"><label for="index">/, 'the index folds without a script')
 })
 
-t.test('a browser is led from the address of the service to its pages, a program is told as everywhere', async (t) => {
+t.test('the address of the service leads browsers to its pages, and programs get the usual answer', async (t) => {
   const app = await testDaemon(t)
   const browser = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
   for (const path of ['/', '/?next=https://evil.test/', '/ui', '/ui?next=//evil.test']) {
@@ -235,7 +236,7 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('what is no form of ours is refused, as a page', async (t) => {
+t.test('a foreign form is refused with a page', async (t) => {
   const app = await testDaemon(t)
   const token = await inviteMember(app, 'nina@b.test')
   const form = { token, full_name: 'Nina', password }
@@ -286,11 +287,17 @@ t.test('what is no form of ours is refused, as a page', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('what goes wrong on our side is a page too, and says nothing of it', async (t) => {
+t.test('an internal error is a page too, and hides its cause', async (t) => {
   const app = await testDaemon(t)
   const token = await inviteMember(app, 'nina@b.test')
   await app.daemon.database.commit([
-    insertUser({ id: uuidv7(1), email: 'nina@b.test', full_name: 'Nina', password_hash: 'broken', created_at: 1 }),
+    insertUser({
+      id: uuidv7(1),
+      email: parseAddress('nina@b.test'),
+      full_name: 'Nina',
+      password_hash: 'broken',
+      created_at: 1,
+    }),
   ])
   const answer = await page(app, '/ui/invitation', { token, password })
   t.equal(answer.status, 500)

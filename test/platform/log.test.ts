@@ -1,4 +1,4 @@
-/** Log lines as an operator and the journal of systemd read them. */
+/** Log lines for an operator and for the journal of systemd. */
 import { fstatSync } from 'node:fs'
 import t from 'tap'
 import { createLog, isJournalStream, type LogSettings } from '../../src/platform/log.js'
@@ -14,7 +14,7 @@ function lines(settings: LogSettings, journal: boolean): string[] {
   return written
 }
 
-t.test('for the journal each line begins with its priority', async (t) => {
+t.test('each line for the journal begins with its priority', async (t) => {
   for (const format of ['json', 'pretty'] as const) {
     const written = lines({ level: 'debug', format }, true)
     t.same(
@@ -34,12 +34,12 @@ t.test('for the journal each line begins with its priority', async (t) => {
   })
 })
 
-t.test('elsewhere nothing stands before a line', async (t) => {
+t.test('elsewhere a line has no prefix', async (t) => {
   t.match(JSON.parse(lines({ level: 'info', format: 'json' }, false)[0] ?? ''), { time: /Z$/, msg: 'two' })
   t.match(lines({ level: 'info', format: 'pretty' }, false)[0], /^\d{4}-\S+Z INFO {2}two ms=3\n$/)
 })
 
-t.test('standard output is the journal only when it is the stream that systemd has named', async (t) => {
+t.test('standard output is the journal only if it is the stream that systemd has named', async (t) => {
   const { dev, ino } = fstatSync(1)
   t.ok(isJournalStream(`${dev}:${ino}`))
   for (const named of [undefined, '', `${dev}:${ino + 1}`, `${dev}`]) t.notOk(isJournalStream(named), String(named))

@@ -1,4 +1,4 @@
-/** On which versions of Node.js the program refuses to start. */
+/** The versions of Node.js on which the program refuses to start. */
 import t from 'tap'
 import { checkNodeVersion } from '../../src/platform/node-version.js'
 

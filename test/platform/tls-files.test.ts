@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/platform/clock.js'
 import { createNotifySocket } from '../../src/platform/processes/notify-socket.js'
 import { loadTlsFiles, readTlsFiles } from '../../src/platform/tls-files.js'
-import { skipWithout } from '../helpers/programs.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 
 const run = promisify(execFile)
 const now = Date.UTC(2026, 10, 21)
@@ -46,13 +46,13 @@ t.test('a self-signed pair', async (t) => {
     t.equal(readFileSync(first.caFile, 'utf8'), first.cert)
   })
 
-  t.test('is kept while it is good', async (t) => {
+  t.test('is kept while it is valid', async (t) => {
     t.same(await again({}), first)
     t.same(await again({ now: now + 699 * day }), first)
     t.same(await again({ hostname: 'localhost' }), first)
   })
 
-  t.test('is made anew before it ends, for another host, and when it is broken', async (t) => {
+  t.test('is replaced before it expires, for another host name, and when it is broken', async (t) => {
     const late = await again({ now: now + 701 * day })
     t.not(late.cert, first.cert)
     const renamed = await again({ hostname: 'other.test', now: now + 701 * day })
@@ -71,7 +71,7 @@ t.test('a self-signed pair', async (t) => {
   })
 })
 
-t.test('clients that are given the self-signed certificate verify the server', async (t) => {
+t.test('clients that trust the self-signed certificate verify the server', async (t) => {
   const pair = await loadTlsFiles(null, { folder: scratch(t), hostname: 'mail.test', now: systemClock() })
   const port = await serve(t, pair)
   const trusted = pair.caFile
@@ -109,7 +109,7 @@ t.test('a configured pair', async (t) => {
   const keyOf = (caFile: string) => caFile.replace('cert.pem', 'key.pem')
   const absent = { folder: '/nonexistent/never-made', hostname: 'one.test', now }
 
-  t.test('is served as it is, and no other is made', async (t) => {
+  t.test('is served unchanged, and no other is made', async (t) => {
     t.same(await loadTlsFiles({ certFile: one.caFile, keyFile: keyOf(one.caFile) }, absent), one)
   })
 
@@ -124,7 +124,7 @@ t.test('a configured pair', async (t) => {
   })
 })
 
-t.test('systemd hears of the start and the stop', { skip: skipWithout('systemd-notify') }, async (t) => {
+t.test('systemd is notified of the start and the stop', { skip: skipWithout('systemd-notify') }, async (t) => {
   const path = join(scratch(t), 'notify')
   const receiver = `import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -1,7 +1,8 @@
-/** Mail is taken in for everybody it was taken for at RCPT, or for nobody. */
+/** A message is accepted for all of its recipients, or for none. */
 import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
+import { scanHeader } from '../../src/mail/header-fields.js'
 import { type AcceptInboundDeps, createAcceptInbound } from '../../src/receiving/accept-inbound.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
 import type { Write } from '../../src/storage/writer/write.js'
@@ -25,7 +26,12 @@ const found: Authentication = {
   fromFields: 1,
 }
 
-function recordAcceptance(recipientOf: AcceptInboundDeps['recipientOf']): {
+const text = Buffer.from('From: x@b.test\r\nSubject: x\r\n\r\ntext\r\n')
+
+function recordAcceptance(
+  recipientOf: AcceptInboundDeps['recipientOf'],
+  raw: Buffer = text,
+): {
   readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
   readonly written: Write[]
   readonly filed: string[]
@@ -49,12 +55,19 @@ function recordAcceptance(recipientOf: AcceptInboundDeps['recipientOf']): {
     onStored: (workspaceId) => filed.push(workspaceId),
   })
   const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
-  const raw = Buffer.from('From: x@b.test\r\n\r\ntext\r\n')
-  const same = { envelopeFrom: '', raw, client, tls: null, protocol: 'ESMTP', smtputf8: false } as const
+  const same = {
+    envelopeFrom: '',
+    raw,
+    header: scanHeader(raw),
+    client,
+    tls: null,
+    protocol: 'ESMTP',
+    smtputf8: false,
+  } as const
   return { take: (...recipients) => accept({ ...same, recipients }), written, filed, told }
 }
 
-t.test('two workspaces get a record each, a return path without a token none', async (t) => {
+t.test('each of two workspaces gets a record, a return path without a token gets none', async (t) => {
   const { take, written, filed, told } = recordAcceptance((address) => {
     if (address === forged) return { kind: 'return-path', recipientId: null }
     return mailbox(address === home ? 'home' : 'other')
@@ -69,7 +82,7 @@ t.test('two workspaces get a record each, a return path without a token none', a
   t.equal(written.length, 4)
 })
 
-t.test('a message for somebody who was taken away since the RCPT is not acknowledged', async (t) => {
+t.test('a message whose recipient was removed since RCPT is not acknowledged', async (t) => {
   for (const why of ['unknown', 'blocked', 'relay'] as const) {
     const { take, written } = recordAcceptance((address) =>
       address === home ? mailbox('home') : { kind: 'refused', why },
@@ -78,4 +91,18 @@ t.test('a message for somebody who was taken away since the RCPT is not acknowle
     await t.rejects(take(home, other), { message: /taken away/ })
     t.same(written, [])
   }
+})
+
+t.test('the header of a message is not scanned again, however many copies are made of it', async (t) => {
+  const raw = Buffer.from(text)
+  const { take, written } = recordAcceptance((address) => mailbox(address === home ? 'home' : 'other'), raw)
+  let names = 0
+  // A scan reads the name of each field.
+  raw.toString = (...read) => {
+    names += 1
+    return Buffer.prototype.toString.apply(raw, read)
+  }
+  await take(home, other)
+  t.equal(written.length, 4)
+  t.equal(names, 0)
 })

@@ -1,4 +1,4 @@
-/** Mail on disk is looked at, once, whatever it is and whatever breaks meanwhile. */
+/** Stored mail is processed once, whatever it is and whatever fails meanwhile. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -15,21 +15,21 @@ import {
 } from '../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../src/messages/mime/mime-parts.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
-import { readInboundContent } from '../../src/receiving/inbound-content.js'
+import { contentAnalyzer } from '../../src/receiving/inbound-analyzer.js'
 import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
-import { reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
+import { toJson } from '../../src/storage/tables/columns.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 
-const judge: MailProcessor = (email, raw, outline) => {
-  const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
+const judge: MailProcessor = (email, _raw, summary) => {
+  const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
   const { id, workspace_id } = email
-  const processed = markProcessed({ ...readInboundContent(raw, outline), ...spam, id, workspace_id, at: 2000 })
+  const processed = markProcessed({ ...summary, ...spam, id, workspace_id, at: 2000 })
   const type = 'email.sent'
   const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
   return { writes: [processed, event] }
@@ -50,7 +50,8 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
   const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
   const faults = { commit: false, read: false }
   const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
-  const mime = new MimeReader({ ...defaultMimeLimits, time: 10_000, maxWaiting: 1000, maxWaitingPerWorkspace: 500 })
+  const limits = { ...defaultMimeLimits, time: 10_000, maxWaiting: 1000, maxWaitingPerWorkspace: 500 }
+  const mime = new MimeReader(limits, contentAnalyzer)
   const processor = new InboundProcessor({
     read: (sql, parameters) => {
       if (faults.read) throw full
@@ -63,9 +64,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     clock: () => 2000,
     log,
     mime,
-    reportDigest,
     crashGuard: openCrashGuard(join(dirname(databaseFile), 'in-hand'), log),
-    factsOf: () => null,
     processMail: judge,
     processReport: () => {
       throw new Error('a report')
@@ -91,7 +90,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
 
 const events = ({ read }: Database): number => read<{ n: number }>('select count(*) as n from events', [])[0]?.n ?? -1
 
-t.test('what waited before the start and what comes after it is processed, each once', async (t) => {
+t.test('mail that waited before the start and later mail is processed, each message once', async (t) => {
   const { processor, file, status, database, errors } = await fixture(t)
   const early = Array.from({ length: 250 }, (_, n) => `early-${n}`)
   for (const id of early) await file(id)
@@ -107,7 +106,7 @@ t.test('what waited before the start and what comes after it is processed, each 
   t.same(errors, [])
 })
 
-t.test('a message that cannot be read has failed and keeps its bytes; the others go on', async (t) => {
+t.test('a message that cannot be parsed is filed as failed and keeps its bytes; the others go on', async (t) => {
   const { processor, file, status, database } = await fixture(t)
   const deep = Array.from(
     { length: 2000 },
@@ -121,7 +120,7 @@ t.test('a message that cannot be read has failed and keeps its bytes; the others
   t.equal(events(database), 1)
 })
 
-t.test('while the database takes nothing, mail waits, and is processed when it does again', async (t) => {
+t.test('while the database takes no writes mail waits, and is processed when it does', async (t) => {
   const { processor, file, status, faults, errors, database } = await fixture(t)
   faults.commit = true
   await file('a')
@@ -135,18 +134,18 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   t.equal(events(database), 1)
 })
 
-t.test('a stop waits for no bomb, and what the ended processes give up waits for the next start', async (t) => {
-  const mime = new MimeReader({ ...defaultMimeLimits, time: 60_000 })
+t.test('stopping waits for no bomb, and unfinished messages wait for the next start', async (t) => {
+  const mime = new MimeReader({ ...defaultMimeLimits, time: 60_000 }, contentAnalyzer)
   let begun = false
   const { processor, file, status, errors } = await fixture(t, {
     mime: {
       digest: () => Promise.reject(new Error('a report')),
-      analyze: (party, source, facts) => {
+      analyze: (workspaceId, source, facts) => {
         const noted = (): Buffer | undefined => {
           begun = true
           return source()
         }
-        return mime.analyze(party, noted, facts)
+        return mime.analyze(workspaceId, noted, facts)
       },
     },
   })
@@ -161,10 +160,10 @@ t.test('a stop waits for no bomb, and what the ended processes give up waits for
   t.same(errors, [])
 })
 
-t.test('a bug of ours fails one message, and says so in the log', async (t) => {
-  const buggy: MailProcessor = (email, raw, parts, study) => {
+t.test('an internal error fails one message and is logged', async (t) => {
+  const buggy: MailProcessor = (email, raw, summary, analysis) => {
     if (email.id === 'odd') throw new TypeError('a bug')
-    return judge(email, raw, parts, study)
+    return judge(email, raw, summary, analysis)
   }
   const { processor, file, status, errors } = await fixture(t, { processMail: buggy })
   await file('odd')
@@ -174,14 +173,14 @@ t.test('a bug of ours fails one message, and says so in the log', async (t) => {
   t.match(errors, [/a bug/])
 })
 
-t.test('what is deleted while it is looked at leaves no event', async (t) => {
+t.test('a message that is deleted during processing leaves no event', async (t) => {
   let commit: Database['commit'] | undefined
   const deleted: string[] = []
-  const slow: MailProcessor = async (email, raw, parts, study) => {
+  const slow: MailProcessor = async (email, raw, summary, analysis) => {
     const place = { id: email.id, workspaceId: 'ws_1' }
     await commit?.([removeInbound(place), removeInboundRaw(place)])
     deleted.push(email.id)
-    return judge(email, raw, parts, study)
+    return judge(email, raw, summary, analysis)
   }
   const { processor, file, database, errors, status } = await fixture(t, { processMail: slow })
   commit = database.commit
@@ -192,11 +191,11 @@ t.test('what is deleted while it is looked at leaves no event', async (t) => {
   t.same([status('a'), events(database), errors], [undefined, 0, []])
 })
 
-t.test('a commit that misses while the message still waits is tried again, and holds up nobody', async (t) => {
+t.test('a commit that misses for a waiting message is repeated, and delays no other', async (t) => {
   let judged = 0
-  const missing: MailProcessor = async (email, raw, parts, study) => {
+  const missing: MailProcessor = async (email, raw, summary, analysis) => {
     judged += 1
-    const { writes } = await judge(email, raw, parts, study)
+    const { writes } = await judge(email, raw, summary, analysis)
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
     return { writes: judged === 1 ? [...writes, missing] : writes }
   }
@@ -210,13 +209,13 @@ t.test('a commit that misses while the message still waits is tried again, and h
   t.same([judged, events(database), errors], [3, 2, []])
 })
 
-t.test('what was judged hears of its commit, and of none that missed', async (t) => {
+t.test('observers are told of each committed verdict, and of none that missed', async (t) => {
   const heard: string[] = []
   let judged = 0
-  const told: MailProcessor = async (email, raw, parts, study) => {
+  const told: MailProcessor = async (email, raw, summary, analysis) => {
     judged += 1
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
-    const { writes } = await judge(email, raw, parts, study)
+    const { writes } = await judge(email, raw, summary, analysis)
     return { writes: judged === 1 ? [...writes, missing] : writes, onCommitted: () => heard.push(email.id) }
   }
   const { processor, file, status } = await fixture(t, { processMail: told })
@@ -227,7 +226,7 @@ t.test('what was judged hears of its commit, and of none that missed', async (t)
   t.same([judged, heard], [2, ['a']])
 })
 
-t.test('a report goes to its own judge, digested in a process', async (t) => {
+t.test('a report is digested in a process and goes to the judge of reports', async (t) => {
   const seen: unknown[] = []
   const processReport: ProcessorDeps['processReport'] = ({ id, workspace_id: workspaceId }, digest) => {
     seen.push(digest)
@@ -237,14 +236,14 @@ t.test('a report goes to its own judge, digested in a process', async (t) => {
   await database.commit(storeInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
   processor.start()
   await waitUntil('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
-  t.same([seen, errors], [[{ report: { type: 'other' }, answer: true }], []])
+  t.same([seen, errors], [[{ report: { type: 'other' }, isAutoReply: true }], []])
 })
 
-t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
+t.test('a workspace with much slow mail delays only itself', async (t) => {
   const ends: (() => void)[] = []
-  const slow: MailProcessor = async (email, raw, parts, study) => {
+  const slow: MailProcessor = async (email, raw, summary, analysis) => {
     if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
-    return judge(email, raw, parts, study)
+    return judge(email, raw, summary, analysis)
   }
   const { processor, file, status, database } = await fixture(t, { processMail: slow })
   const many = Array.from({ length: 120 }, (_, n) => `many-${n}`)
@@ -266,7 +265,7 @@ t.test('whoever has much mail waiting that takes long waits for it alone', async
   t.equal(events(database), 123)
 })
 
-t.test('what was in hand at two deaths of the process has failed, unread; what merely was near has not', async (t) => {
+t.test('a message in hand at two deaths of the process is filed as failed, unparsed; others are not', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const program = fileURLToPath(new URL('../fixtures/dying-processor.js', import.meta.url))
   for (const id of ['a', 'bomb', 'c']) await database.commit(storeInbound(inboundMail({ id }), text))
@@ -285,7 +284,7 @@ t.test('what was in hand at two deaths of the process has failed, unread; what m
   t.equal(readFileSync(join(dirname(file), 'in-hand'), 'latin1'), '', 'a clean end leaves nothing')
 })
 
-t.test('what was in hand at two deaths is not read either where the disk takes no write at first', async (t) => {
+t.test('a message in hand at two deaths is not parsed even if the disk takes no write at first', async (t) => {
   const over: string[] = []
   const looked: string[] = []
   const crashGuard = {

@@ -1,10 +1,10 @@
-/** For whom mail is taken in: a table of every kind of address. */
+/** For which recipients mail is accepted: a table of every kind of address. */
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import type { ReceivingDomain } from '../../src/domains/receiving-domain-cache.js'
 import { type DomainName, parseAddress, tryParseAddress } from '../../src/mail/address.js'
-import { createReturnPath } from '../../src/mail/return-path.js'
+import { createReturnPath } from '../../src/mail/recipient-token.js'
 import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
@@ -86,7 +86,7 @@ for (const [address, wanted] of cases) {
   })
 }
 
-t.test('nothing outside our own domains is ever taken', (t) => {
+t.test('no recipient outside our own domains is ever accepted', (t) => {
   const ours = /(^|\.)(in\.test|out\.test|service\.test|zone\.test)$/
   const label = fc.constantFrom('in', 'out', 'test', 'mail', 'zone', 'posthorn', 'mx', 'service', 'evil')
   const local = fc.constantFrom('postmaster', 'abuse', 'bounce+x', 'info', 'unsubscribe+x')

@@ -1,4 +1,7 @@
-/** What is put on top of inbound mail, what is taken out of it, and that no stranger writes header lines of ours. */
+/**
+ * Fields that are put on top of inbound mail and fields that are removed from it; no untrusted text adds header
+ * lines.
+ */
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
@@ -26,7 +29,7 @@ function addTrace(text: string, more: Partial<Trace> = {}): string {
   return Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, ...more })).toString()
 }
 
-t.test('the fields stand on top in their order, and the message below is as it came', async (t) => {
+t.test('the fields are on top in their order, and the message below is unchanged', async (t) => {
   const message = 'Subject: x\r\n\r\nbody\r\n'
   t.equal(
     addTrace(message),
@@ -61,7 +64,7 @@ t.test('a bounce, several recipients, IPv6 and no TLS each have their form', asy
   t.notMatch(text, /for </)
 })
 
-t.test('results that bear our name and came from outside are taken out, those of others stay', async (t) => {
+t.test('foreign results with our name are removed, results of others stay', async (t) => {
   const forged = [
     'mail.test; dkim=pass',
     'MAIL.Test; dkim=pass',
@@ -104,13 +107,13 @@ t.test('our name in Unicode is our name', async (t) => {
   t.notMatch(out, 'pöst')
 })
 
-t.test('the Return-Path of others is replaced', async (t) => {
+t.test('a foreign Return-Path is replaced', async (t) => {
   const out = addTrace('Return-Path: <evil@evil.test>\r\nSubject: x\r\nRETURN-PATH: <y@z.test>\r\n\r\n')
   t.equal(findFields(scanHeader(Buffer.from(out)), 'return-path').length, 1)
   t.notMatch(out, 'evil')
 })
 
-t.test('the service id of results is read through comments and quotes', async (t) => {
+t.test('the service id of results is found through comments and quotes', async (t) => {
   t.equal(serviceIdOf('a.test; none'), 'a.test')
   t.equal(serviceIdOf('(x)(y) a.test'), 'a.test')
   t.equal(serviceIdOf('" a.test "; none'), 'a.test')
@@ -143,7 +146,7 @@ const hostile = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-t.test('whatever strangers call themselves, no line is theirs and nothing below is changed', async () => {
+t.test('no untrusted name adds a line or changes what is below', async () => {
   const message = 'Subject: x\r\n\r\nbody\r\n'
   fc.assert(
     fc.property(hostile, hostile, hostile, hostile, (helo, value, cipher, path) => {
@@ -177,7 +180,7 @@ t.test('whatever strangers call themselves, no line is theirs and nothing below 
   )
 })
 
-t.test('any header at all keeps its other fields, and none of it bears our name any more', async () => {
+t.test('any header keeps its other fields, and none of it bears our name any more', async () => {
   const field = fc
     .tuple(
       fc.constantFrom('Authentication-Results', 'Subject', 'Return-Path', 'ARC-Authentication-Results'),

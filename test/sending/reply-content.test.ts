@@ -1,14 +1,16 @@
-/** Whom an answer goes to, what it is called, and how it joins its thread. */
+/** The recipient of a reply, its subject, and its place in the thread. */
 import t from 'tap'
+import { parseAddress } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { buildReplyContent } from '../../src/sending/reply-content.js'
+import { toJson } from '../../src/storage/tables/columns.js'
 
 const email: Parameters<typeof buildReplyContent>[0] = {
-  envelope_to: '["info@a.test","sales@a.test"]',
+  envelope_to: toJson(['info@a.test', 'sales@a.test'].map(parseAddress)),
   from_email: 'bob@b.test',
   from_name: 'Bob',
   message_id: '<9@b.test>',
-  reference_ids: '["<1@b.test>","<2@b.test>"]',
+  reference_ids: toJson(['<1@b.test>', '<2@b.test>']),
   subject: 'Hello',
 }
 const body = { html: null, text: 'x', attachments: [] }
@@ -41,14 +43,14 @@ t.test('its subject has one Re:', async (t) => {
   t.equal(subject('x'.repeat(998)).length, 998)
 })
 
-t.test('its thread ends with its parent, and fits a header field however long it is', async (t) => {
+t.test('its references end with its parent, and fit a header field at any length of the thread', async (t) => {
   t.equal(field({}, 'In-Reply-To'), '<9@b.test>')
   t.equal(field({}, 'References'), '<1@b.test> <2@b.test> <9@b.test>')
-  t.equal(field({ reference_ids: '["<9@b.test>"]' }, 'References'), '<9@b.test>')
+  t.equal(field({ reference_ids: toJson(['<9@b.test>']) }, 'References'), '<9@b.test>')
   t.equal(field({ message_id: null }, 'References'), undefined, 'a mail without an id begins no thread')
   t.equal(field({ message_id: '<ü@b.test>' }, 'References'), undefined)
   const long = Array.from({ length: 50 }, (_, n) => `<${String(n).padStart(400, 'x')}@b.test>`)
-  const value = field({ reference_ids: JSON.stringify(long) }, 'References') ?? ''
+  const value = field({ reference_ids: toJson(long) }, 'References') ?? ''
   t.ok(value.length <= 8_192)
   t.ok(value.startsWith(`${long[0]} `) && value.endsWith(`${long.at(-1)} <9@b.test>`))
 })

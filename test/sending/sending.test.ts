@@ -1,37 +1,22 @@
-/** Reading what an app asks of us, and making its message ready: pure, by tables. */
-
+/** Small modules of sending: release times, sender policy, fingerprints, custom fields, quoted-printable. */
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { encode } from 'nodemailer/lib/qp'
 import t from 'tap'
 import { createKeylessPrincipal } from '../../src/accounts/principal.js'
+import type { SendingDomain } from '../../src/domains/sending-domains.js'
 import { parseAddress } from '../../src/mail/address.js'
-import { scanHeader } from '../../src/mail/header-fields.js'
-import { Refusal } from '../../src/mail/refusal.js'
+import { toQuotedPrintable } from '../../src/sending/compose-plain.js'
+import { findCustomFieldFault } from '../../src/sending/custom-fields.js'
 import { fingerprintOf } from '../../src/sending/idempotency.js'
-import { prepareMessage, summarizeMessage } from '../../src/sending/prepare-message.js'
 import { parseReleaseTime, parseTimestamp } from '../../src/sending/schedule.js'
-import { checkSender } from '../../src/sending/sender-policy.js'
-import { type HeaderOptions, isServiceField, readServiceFields } from '../../src/sending/service-headers.js'
-import type { MessageSummary } from '../../src/sending/submitted-message.js'
+import { checkEnvelopeSender, checkSender } from '../../src/sending/sender-policy.js'
 
 const now = Date.UTC(2026, 10, 21)
+
 const day = 86_400_000
 
-const none: HeaderOptions = {
-  trackOpens: null,
-  trackClicks: null,
-  tags: [],
-  priority: 'normal',
-  scheduledFor: null,
-  idempotencyKey: null,
-}
-
-const read = (...fields: readonly (readonly [name: string, value: string])[]): HeaderOptions =>
-  readServiceFields(
-    fields.map(([name, value]) => ({ name, value })),
-    now,
-  )
-
-t.test('moments are read strictly', async (t) => {
+t.test('times are parsed strictly', async (t) => {
   const at = Date.UTC(2026, 11, 1, 9, 0)
   const good: readonly (readonly [string, number])[] = [
     ['2026-12-01T09:00:00Z', at],
@@ -55,7 +40,7 @@ t.test('moments are read strictly', async (t) => {
   for (const text of [...bad, ...impossible, `${now}`]) t.equal(parseTimestamp(text), null, text)
 })
 
-t.test('a release lies at most thirty days ahead; the past is now', async (t) => {
+t.test('a release lies at most thirty days ahead; a time in the past means now', async (t) => {
   t.equal(parseReleaseTime('2026-11-21T00:00:00Z', now), null)
   t.equal(parseReleaseTime('2020-01-01T00:00:00Z', now), null)
   t.equal(parseReleaseTime('2026-11-21T00:00:00.001Z', now), now + 1)
@@ -66,169 +51,63 @@ t.test('a release lies at most thirty days ahead; the past is now', async (t) =>
   })
 })
 
-t.test('our fields and their dialects', async (t) => {
-  t.same(read(), none)
-  t.same(
-    read(
-      ['x-service-track-opens', 'True'],
-      ['x-service-track-clicks', 'FALSE'],
-      ['x-service-tag', 'a=b=c'],
-      ['x-service-tag', ' a = d '],
-      ['x-service-priority', 'Low'],
-      ['x-service-scheduled-for', '2026-12-01T09:00:00Z'],
-      ['x-service-idempotency-key', 'k'],
-    ),
-    {
-      trackOpens: true,
-      trackClicks: false,
-      tags: [
-        { name: 'a', value: 'b=c' },
-        { name: 'a', value: 'd' },
-      ],
-      priority: 'low',
-      scheduledFor: Date.UTC(2026, 11, 1, 9),
-      idempotencyKey: 'k',
-    },
-  )
-  t.same(read(['x-pm-tag', 'welcome'], ['x-pm-trackopens', 'true']), {
-    ...none,
-    trackOpens: true,
-    tags: [{ name: 'tag', value: 'welcome' }],
-  })
-  t.same(read(['x-mailgun-tag', 'a'], ['x-mailgun-tag', 'b'], ['x-mailgun-track-clicks', 'htmlonly']).trackClicks, true)
-  t.same(read(['x-mailgun-track-opens', 'no']).trackOpens, false)
-  t.same(read(['x-ses-message-tags', 'a=1, b = 2=3 ,c,=d,e=']).tags, [
-    { name: 'a', value: '1' },
-    { name: 'b', value: '2=3' },
-  ])
-  t.same(read(['x-pm-trackopens', 'true'], ['x-service-track-opens', 'false']).trackOpens, false, 'ours wins')
-  const many = Array.from({ length: 25 }, (_, n) => ['x-mailgun-tag', `t${n}`] as const)
-  t.equal(read(...many).tags.length, 20, 'a dialect refuses nothing')
-})
-
-t.test('no field and no value makes it fail otherwise than by a refusal', async (t) => {
-  const names = [
-    'x-service-tag',
-    'x-service-',
-    'x-pm-tag',
-    'x-ses-message-tags',
-    '__proto__',
-    'constructor',
-    'x-service-priority',
-  ]
-  fc.assert(
-    fc.property(fc.array(fc.tuple(fc.constantFrom(...names), fc.string({ unit: 'binary' }))), (drawn) => {
-      try {
-        read(...drawn)
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error
-      }
-    }),
-  )
-  t.same(['subject', 'constructor', '__proto__', 'x-services', 'x-pm-tagged'].filter(isServiceField), [])
-  t.same(
-    ['x-service-anything', 'x-pm-tag', 'x-ses-message-tags'].filter((name) => !isServiceField(name)),
-    [],
-  )
-})
-
-const origin = { hostname: 'mail.test', protocol: 'ESMTPSA', emailId: 'id-1', now }
-const date = 'Sat, 21 Nov 2026 00:00:00 +0000'
-const received = `Received: by mail.test with ESMTPSA id id-1;\r\n\t${date}\r\n`
-
-function prepareLines(...lines: readonly string[]): { text: string; messageId: string } {
-  const raw = Buffer.from(lines.join('\r\n'))
-  const { raw: made, messageId } = prepareMessage(raw, scanHeader(raw), origin)
-  return { text: made.toString(), messageId }
-}
-
-t.test('what is missing is added, what is ours is taken out', async (t) => {
-  t.same(prepareLines('From: a@a.test', '', 'text', ''), {
-    text: `${received}From: a@a.test\r\nDate: ${date}\r\nMessage-ID: <id-1@mail.test>\r\n\r\ntext\r\n`,
-    messageId: '<id-1@mail.test>',
-  })
-  const whole = ['From: a@a.test', 'Date: never', 'Message-ID: <x@y>', '', 'text', '']
-  t.same(prepareLines(...whole), { text: received + whole.join('\r\n'), messageId: '<x@y>' })
-  const steering = ['bCC: x', 'Resent-Bcc: y', 'return-PATH: <z>', 'X-Service-Tag: a=b', 'x-PM-tag: c,', ' folded']
-  t.equal(prepareLines(...steering, ...whole).text, received + whole.join('\r\n'))
-  t.equal(
-    prepareLines('Message-ID: ', 'From: a@a.test', 'Date: d', '', '').messageId,
-    '<id-1@mail.test>',
-    'an empty id is none',
-  )
-  t.notMatch(prepareLines('Message-ID: ', 'From: a@a.test', 'Date: d', '', '').text, /Message-ID: \r/)
-  t.equal(prepareLines('From: a@a.test').text.endsWith('Message-ID: <id-1@mail.test>\r\n'), true, 'without a body too')
-})
-
-t.test('whatever comes, everything that is not ours stays byte for byte', async (t) => {
-  const line = fc.string({ unit: fc.constantFrom('a', 'B', ':', ' ', '\t', '.', 'ü', '-') })
-  fc.assert(
-    fc.property(fc.array(line, { maxLength: 8 }), fc.array(line), (head, body) => {
-      const raw = Buffer.from(['From: a@a.test', 'Date: d', 'Message-ID: <x@y>', ...head, '', ...body, ''].join('\r\n'))
-      const header = scanHeader(raw)
-      const made = prepareMessage(raw, header, origin).raw.toString()
-      const separated = header.bodyStart > header.end || header.end === raw.length
-      const [before, after] = [raw.subarray(0, header.end), raw.subarray(header.end)]
-      const expected = `${received}${before.toString()}${separated ? '' : '\r\n'}${after.toString()}`
-      if (made !== expected) throw new Error(made)
-    }),
-  )
-  t.pass('as asserted')
-})
-
-t.test('a summary shows what lists show', async (t) => {
-  const raw = Buffer.from(
-    'From: =?utf-8?q?J=C3=BC?= <j@a.test>, k@a.test\r\nTo: x@b.test, broken, Group: y@b.test;\r\nReply-To: r@a.test\r\n\r\n',
-  )
-  const { from, to, cc, replyTo, subject } = summarizeMessage(raw, scanHeader(raw))
-  t.same(from, [
-    { address: 'j@a.test', name: 'Jü' },
-    { address: 'k@a.test', name: '' },
-  ])
-  t.same(
-    to.map(({ address }) => address),
-    ['x@b.test', null, 'y@b.test'],
-  )
-  t.same([cc.length, replyTo[0]?.address, subject], [0, 'r@a.test', ''])
-})
-
-t.test(
-  'From has a limit, and the refusal names it; of longer lists of recipients the first 8 KB are noted',
-  async (t) => {
-    const list = (size: number): string => `${'a@b.test,'.repeat(900)}${'c@d.test'.padStart(size - 8100)}`
-    const summary = (field: string, size: number): MessageSummary => {
-      const raw = Buffer.from(`${field === 'From' ? '' : 'From: a@b.test\r\n'}${field}: ${list(size)}\r\n\r\n`)
-      return summarizeMessage(raw, scanHeader(raw))
-    }
-    t.equal(summary('From', 8192).from.length, 901)
-    t.throws(() => summary('From', 8193), {
-      kind: 'malformed-message',
-      message: 'From: 8193 characters of addresses, at most 8192 are allowed',
-      details: { field: 'from' },
-    })
-    t.equal(summary('To', 8192).to.length, 901)
-    t.equal(summary('To', 8193).to.length, 900, 'whole entries')
-    t.equal(summary('To', 1_000_000).to.length, 900)
-    t.equal(summary('Cc', 8193).cc.length, 900)
-    t.equal(summary('Reply-To', 8193).replyTo.length, 900)
-  },
-)
-
-t.test('a key may name senders in its own verified domains alone', async (t) => {
-  const verified = (workspace: string, domain: string): boolean => workspace === 'ws_1' && domain === 'a.test'
+t.test('a key may use senders in its own verified domains only', async (t) => {
+  const domain = { domain: 'a.test' } as SendingDomain
+  const verified = (workspace: string, name: string): SendingDomain | undefined =>
+    workspace === 'ws_1' && name === 'a.test' ? domain : undefined
   const principal = createKeylessPrincipal('ws_1')
-  const check = (from: string, more: object = {}): void =>
+  const check = (from: string, more: object = {}): SendingDomain =>
     checkSender({ ...principal, ...more }, parseAddress(from), 'From', verified)
-  t.doesNotThrow(() => check('x@a.test'))
+  t.equal(check('x@a.test'), domain)
   t.doesNotThrow(() => check('x@A.TEST'))
   t.throws(() => check('x@sub.a.test'), { name: 'Refusal', kind: 'sender-not-verified' })
   t.throws(() => check('x@a.test', { workspaceId: 'ws_2' }), { name: 'Refusal', kind: 'sender-not-verified' })
   t.throws(() => check('x@a.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'forbidden' })
   t.throws(() => check('x@b.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'sender-not-verified' })
+  t.doesNotThrow(() => checkEnvelopeSender(principal, '', () => undefined), 'the null reverse-path needs no domain')
 })
 
-t.test('a fingerprint tells apart what only looks alike when joined', async (t) => {
+t.test('a fingerprint distinguishes values that are equal when joined', async (t) => {
   t.equal(fingerprintOf(['a', 'bc']), fingerprintOf(['a', Buffer.from('bc')]))
   t.not(fingerprintOf(['a', 'bc']), fingerprintOf(['ab', 'c']))
   t.not(fingerprintOf(['a', 'b', 'c']), fingerprintOf(['a', 'b1:c']))
+})
+
+t.test('reserved and malformed fields are refused', async (t) => {
+  const good: readonly (readonly [string, string])[] = [
+    ['X-Campaign', 'spring'],
+    ['List-Unsubscribe', '<https://a.test/u>'],
+    ['Message-ID', '<a@b.test>'],
+    ['In-Reply-To', '<a@b.test>'],
+    ['References', '<a@b.test> <c@d.test>'],
+    ['X-Empty', ''],
+    ['X-Long', 'ä'.repeat(4000)],
+    ['X-Pieces', `${'x'.repeat(800)} ${'y'.repeat(800)}`],
+  ]
+  for (const [name, value] of good) t.equal(findCustomFieldFault(name, value), null, name)
+  const ours = 'From To CC bcc Resent-Bcc Reply-To Subject Date Sender DKIM-Signature Return-Path Received MIME-Version'
+  const steering = 'Content-Type content-x X-Service-Tag x-pm-tag X-Mailgun-Tag'
+  for (const name of `${ours} ${steering}`.split(' '))
+    t.match(findCustomFieldFault(name, 'x'), /cannot be set here/, name)
+  for (const name of ['', 'X Y', 'X:', 'X-Ä', 'X\r\nY', 'x'.repeat(77)])
+    t.match(findCustomFieldFault(name, 'x'), /name/, name)
+  for (const value of ['a\r\nBcc: x', 'a\nb', 'a\0', '\udc00']) t.match(findCustomFieldFault('X-A', value), /one line/)
+  t.match(findCustomFieldFault('X-A', 'ä'.repeat(4097)), /8192 octets/)
+  t.match(findCustomFieldFault('X-A', 'x'.repeat(901)), /folded/)
+  t.match(findCustomFieldFault('X-A', `x${' '.repeat(901)}y`), /folded/)
+  for (const value of ['x', '<a>', '<a@b> <c@d>', '<ä@b.test>', '']) {
+    t.match(findCustomFieldFault('Message-ID', value), /one message id/, value)
+  }
+  for (const value of ['x', '<a@b.test>,<c@d.test>', '']) {
+    t.match(findCustomFieldFault('References', value), /message ids/, value)
+  }
+})
+
+t.test('plain ASCII is encoded as nodemailer encodes it', (t) => {
+  const unit = fc.constantFrom('a', '=', ' ', '\t', '\r\n', '\n', '~', 'ü', '. ')
+  const property = fc.property(fc.string({ unit, maxLength: 40 }), (text) => {
+    assert.equal(toQuotedPrintable(text), encode(text))
+  })
+  fc.assert(property, { numRuns: 2000, seed: 12 })
+  t.end()
 })

@@ -1,11 +1,11 @@
 /**
- * Sessions that no honest client has, each with the replies that it must get.
+ * Sessions of broken and hostile clients, each with the replies that it must get.
  *
- * A step is what is sent, then the beginnings of the replies to it, in order. After each
- * session the listener must greet a new client, hold no memory, and have no connection left.
+ * A step is what is sent, and the beginnings of the replies to it, in order. After each session the
+ * listener must greet a new client, hold no message memory, and have no connection left.
  */
 import t from 'tap'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import {
   authPlain,
   base64,
@@ -21,7 +21,7 @@ type Step = readonly [send: string | Buffer, ...replies: readonly string[]]
 interface Session {
   readonly name: string
   /** `strict`: needs TLS and a key. `tls`: needs a key. `trusting`: needs neither. `hurried`: neither, but soon. */
-  readonly door: 'strict' | 'trusting' | 'tls' | 'hurried'
+  readonly listener: 'strict' | 'trusting' | 'tls' | 'hurried'
   readonly steps: readonly Step[]
   /** How it ends; default: the client closes. */
   readonly end?: 'closed by server' | 'reset'
@@ -34,8 +34,8 @@ const data: Step = ['DATA\r\n', '354']
 const noop: Step = ['NOOP\r\n', '250 2.0.0']
 const closed = ['closed'] as const
 
-function session(door: Session['door'], name: string, ...steps: readonly Step[]): Session {
-  return { name, door, steps }
+function session(listener: Session['listener'], name: string, ...steps: readonly Step[]): Session {
+  return { name, listener, steps }
 }
 
 /** After EHLO, one line and its reply; the session goes on. */
@@ -332,10 +332,12 @@ const time: readonly Session[] = [
   },
 ]
 
-/** What each door is made of. */
-async function doors(t: Parameters<typeof runSubmission>[0]): Promise<Record<Session['door'], RunningSubmission>> {
+/** The settings of each listener. */
+async function openListeners(
+  t: Parameters<typeof runSubmission>[0],
+): Promise<Record<Session['listener'], RunningSubmission>> {
   const trusted = { trusted: () => printer }
-  // So many sessions with wrong keys come from one address that the ban is out of the way here.
+  // Many sessions with wrong keys come from one address, so bans are disabled here.
   const authFailures = { failures: 1000, window: 1000, ban: 1000, maxClients: 10 }
   const strict = await runSubmission(t, { authFailures })
   return {
@@ -361,12 +363,12 @@ async function play(t: Parameters<typeof runSubmission>[0], client: Dialogue, { 
   else client.end()
 }
 
-t.test('hostile sessions get their documented replies, and the listener lives on', async (t) => {
-  const at = await doors(t)
+t.test('hostile sessions get their documented replies, and the listener goes on', async (t) => {
+  const listeners = await openListeners(t)
   for (const hostile of [...order, ...keys, ...commands, ...senders, ...recipients, ...messages, ...time]) {
-    await t.test(`${hostile.door}: ${hostile.name}`, async (t) => {
-      const { port, listener, taken } = at[hostile.door]
-      const tls = hostile.door === 'tls'
+    await t.test(`${hostile.listener}: ${hostile.name}`, async (t) => {
+      const { port, listener, taken } = listeners[hostile.listener]
+      const tls = hostile.listener === 'tls'
       const before = taken.length
       const client = await dial(port(tls), { tls })
       t.match(await client.readReply(), /^220 mail\.test ESMTP/)
@@ -376,15 +378,15 @@ t.test('hostile sessions get their documented replies, and the listener lives on
       client.end()
 
       const next = await dial(port(tls), { tls })
-      t.match(await next.readReply(), /^220 /, 'the listener lives on')
+      t.match(await next.readReply(), /^220 /, 'the listener goes on')
       next.end()
       await waitUntil(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
     })
   }
-  for (const { errors } of Object.values(at)) t.same(errors, [], 'nothing was a bug')
+  for (const { errors } of Object.values(listeners)) t.same(errors, [], 'nothing was a bug')
 })
 
-t.test('commands sent behind STARTTLS in plaintext are not heard inside TLS', async (t) => {
+t.test('commands sent behind STARTTLS in plaintext are not executed inside TLS', async (t) => {
   const { open } = await runSubmission(t, {}, { trusted: () => printer })
   const client = await open()
   await client.sendCommand('EHLO c')

@@ -1,10 +1,10 @@
-/** A real MX listener on loopback for tests: a few recipients, messages kept in a list, waits that are only noted. */
+/** A real MX listener on loopback for tests: a few recipients, a list of accepted messages, waits that take no time. */
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
-import { type MxListener, startMxListener } from '../../src/smtp/mx.js'
-import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx-deps.js'
-import type { RecipientRefusal } from '../../src/smtp/mx-refusals.js'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx/mx-deps.js'
+import { type MxListener, startMxListener } from '../../src/smtp/mx/mx-listener.js'
+import type { RecipientRefusal } from '../../src/smtp/mx/mx-refusals.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { sharedCertificate } from './submission-listener.js'
 
 export interface RunningMx {
@@ -12,7 +12,7 @@ export interface RunningMx {
   readonly taken: readonly ReceivedMessage[]
   /** What was logged as an error. */
   readonly errors: readonly unknown[]
-  /** The waits that were asked for, in milliseconds; none of them takes any time. */
+  /** The requested waits in milliseconds; none takes any time. */
   readonly waits: readonly number[]
   readonly port: number
   /** Moves the listener's clock. */
@@ -26,11 +26,11 @@ const refusalsByName: Readonly<Record<string, RecipientRefusal>> = {
   'blocked@home.test': 'recipient-blocked',
 }
 
-/** Each domain below home.test is another party. */
+/** Each domain below home.test is a workspace of its own. */
 function recipient(address: string): AcceptedRecipient | RecipientRefusal {
   if (!/@(?:.*\.)?(?:home|mail)\.test$/.test(address)) return 'relay-denied'
-  const party = address.slice(address.lastIndexOf('@') + 1)
-  return refusalsByName[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { party })
+  const workspaceId = address.slice(address.lastIndexOf('@') + 1)
+  return refusalsByName[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { workspaceId })
 }
 
 export async function runMx(

@@ -1,4 +1,4 @@
-/** A real submission listener on loopback for tests: two keys, one sending domain, messages kept in a list. */
+/** A real submission listener on loopback for tests: two keys, one sending domain, a list of accepted messages. */
 import { generate } from 'selfsigned'
 import type { Test } from 'tap'
 import { createKeylessPrincipal, type Principal } from '../../src/accounts/principal.js'
@@ -6,13 +6,14 @@ import { domainOf } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { TlsPair } from '../../src/platform/tls-files.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
-import { type SubmissionListener, startSubmissionListener } from '../../src/smtp/submission.js'
+
 import {
   defaultSubmissionLimits,
   type SubmissionDeps,
   type SubmissionSettings,
-} from '../../src/smtp/submission-deps.js'
-import { type DialOptions, type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+} from '../../src/smtp/submission/submission-deps.js'
+import { type SubmissionListener, startSubmissionListener } from '../../src/smtp/submission/submission-listener.js'
+import { type DialOptions, type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 
 export const app: Principal = { ...createKeylessPrincipal('ws_1'), keyId: 'key_app' }
 export const other: Principal = { ...createKeylessPrincipal('ws_2'), keyId: 'key_other' }
@@ -37,16 +38,16 @@ export interface RunningSubmission {
   port(tls: boolean): number
 }
 
-let pair: Promise<TlsPair> | undefined
+let certificate: Promise<TlsPair> | undefined
 
 export function sharedCertificate(): Promise<TlsPair> {
-  pair ??= createSelfSigned()
-  return pair
+  certificate ??= createSelfSigned()
+  return certificate
 }
 
 export async function createSelfSigned(): Promise<TlsPair> {
-  const made = await generate([{ name: 'commonName', value: 'mail.test' }], { algorithm: 'sha256' })
-  return { key: made.private, cert: made.cert }
+  const pair = await generate([{ name: 'commonName', value: 'mail.test' }], { algorithm: 'sha256' })
+  return { key: pair.private, cert: pair.cert }
 }
 
 export async function runSubmission(

@@ -1,4 +1,4 @@
-/** Block lists: which names are asked for, and which answers count. */
+/** Block lists: which names are queried, and which answers count. */
 import t from 'tap'
 import type { LookupResult } from '../../src/platform/dns/resolver.js'
 import { findListings, reverseAddress, totalWeight } from '../../src/spam/dnsbl.js'
@@ -19,7 +19,7 @@ function zone(records: Readonly<Record<string, LookupResult<string>>>) {
   }
 }
 
-t.test('addresses are asked for backwards, IPv6 by its nibbles, and private ones not at all', async (t) => {
+t.test('addresses are queried reversed, IPv6 by its nibbles, and private ones not at all', async (t) => {
   t.equal(reverseAddress('198.51.100.7'), null, 'a documentation network is not public')
   t.equal(reverseAddress('8.8.4.1'), '1.4.8.8')
   t.equal(reverseAddress('::ffff:8.8.4.1'), '1.4.8.8')
@@ -29,7 +29,7 @@ t.test('addresses are asked for backwards, IPv6 by its nibbles, and private ones
   }
 })
 
-t.test('a listing names its zone, weight and answer; what is outside 127.0.0.0/8 is none', async (t) => {
+t.test('a listing names its zone, weight and answer; an answer outside 127.0.0.0/8 is none', async (t) => {
   const { addresses: resolveAddresses, asked } = zone({
     '1.4.8.8.bl.test': { kind: 'records', records: ['203.0.113.9', '127.0.0.4', '127.0.0.2'] },
     '1.4.8.8.other.test': { kind: 'records', records: ['93.184.216.34', '::7f00:2'] },
@@ -40,7 +40,7 @@ t.test('a listing names its zone, weight and answer; what is outside 127.0.0.0/8
   t.equal(totalWeight([...found, { zone: 'x.test', weight: 1.5, answer: '127.0.0.2' }]), 4.5)
 })
 
-t.test('a list that fails, throws or never answers does not take the others with it', async (t) => {
+t.test('a list that fails, throws or never answers does not affect the others', async (t) => {
   const answers: Readonly<Record<string, () => Promise<LookupResult<string>>>> = {
     '1.4.8.8.late.test': () => new Promise(() => undefined),
     '1.4.8.8.broken.test': () => Promise.reject(new Error('broken')),
@@ -55,7 +55,7 @@ t.test('a list that fails, throws or never answers does not take the others with
   t.same(found, [{ zone: 'good.test', weight: 1, answer: '127.0.0.2' }])
 })
 
-t.test('without lists, or for an address that is not public, nothing is asked', async (t) => {
+t.test('without lists, or for an address that is not public, nothing is queried', async (t) => {
   const { addresses: resolveAddresses, asked } = zone({})
   t.same(await findListings('8.8.4.1', { lists: [], resolveAddresses, timeLimit: 1000 }), [])
   t.same(await findListings('127.0.0.1', { lists, resolveAddresses, timeLimit: 1000 }), [])

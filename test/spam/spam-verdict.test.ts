@@ -1,20 +1,23 @@
-/** The joined verdict: what is made of a record, its bytes, what was learned, and what rspamd says. */
+/** The joined verdict: from a record, its bytes, the classifier, and rspamd. */
 import t, { type Test } from 'tap'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
-import { type Arrival, type InboundEmail, inboundById, storeInbound } from '../../src/messages/inbound/inbound-email.js'
+import { parseAddress } from '../../src/mail/address.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
+import { type InboundEmail, inboundById, storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import type { MimeParts } from '../../src/messages/mime/mime-parts-protocol.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { learnMessage } from '../../src/spam/bayes/learn.js'
-import type { BayesVerdict } from '../../src/spam/bayes/records.js'
 import { analyzeContent, analyzeMessage } from '../../src/spam/content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
 import { buildInboundSpamMessage, spamContextOf } from '../../src/spam/received-spam-message.js'
 import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
-import { type SpamContribution, type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
+import { type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
 import { judgeSpam, type SpamVerdict } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import type { Arrival, BayesVerdict, SpamContribution } from '../../src/storage/tables/inbound-tables.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { parsedMessage } from '../helpers/parsed-message.js'
 
 const now = Date.UTC(2026, 0, 5, 12)
 const nothingSeen: Arrival = { earlyTalker: false, listings: [], spamReason: null }
@@ -58,8 +61,8 @@ function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimePa
 const brought = {
   client_address: '192.0.2.1',
   helo: 'mx.b.test',
-  envelope_from: 'bob@b.test',
-  authentication: '{}',
+  envelope_from: parseAddress('bob@b.test'),
+  authentication: toJson({}),
   received_at: now,
 }
 
@@ -74,7 +77,7 @@ interface Judging {
     rspamd?: CheckWithRspamd,
     thresholds?: SpamThresholds,
   ) => Promise<SpamVerdict & { readonly lines: readonly SpamContribution[] }>
-  /** `dated`: when the mail came that is learned at `now`. */
+  /** `dated`: when the learned mail was received. */
   readonly learn: (verdict: BayesVerdict, text: string, count?: number, dated?: number) => Promise<void>
 }
 
@@ -89,7 +92,7 @@ async function createJudge(t: Test): Promise<Judging> {
       const id = uuidv7(now + made)
       const more = {
         arrival: { ...nothingSeen, ...arrival },
-        authentication: authentication === null ? '{}' : JSON.stringify(authentication),
+        authentication: authentication ?? {},
         received_at: now,
       }
       await database.commit(storeInbound(inboundMail({ id, ...more }), Buffer.from('x')))
@@ -100,12 +103,12 @@ async function createJudge(t: Test): Promise<Judging> {
     judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
       const { raw, parts } = messageOf(text)
       const judge = judgeSpam({ read: database.read, thresholds, rspamd: rspamd ?? null })
-      const verdict = await judge(email, raw, analyzeContent(raw, parts, spamContextOf(email)))
+      const verdict = await judge(email, raw, analyzeContent(parsedMessage(raw, parts), spamContextOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
     learn: async (verdict, text, count = 200, dated = now) => {
       const { raw, parts } = messageOf(text)
-      const message = { ...buildInboundSpamMessage(brought, raw, parts), fields: [], receivedAt: dated }
+      const message = { ...buildInboundSpamMessage(brought, parsedMessage(raw, parts)), fields: [], receivedAt: dated }
       const lessons = Array.from({ length: count }, () => {
         taught += 1
         const fingerprint = `${verdict} ${text} ${taught}`
@@ -116,22 +119,22 @@ async function createJudge(t: Test): Promise<Judging> {
   }
 }
 
-/** Of a classifier that knows recent mail. */
+/** The contribution of a classifier that knows recent mail. */
 const opinion = (probability: number | null): ClassifierOpinion | null =>
   probability === null ? null : { probability, recent: { spam: 200, ham: 200 } }
 
 const names = (lines: readonly SpamContribution[]): readonly string[] => lines.map(({ name }) => name)
 
-t.test('the record tells who brought it and what its authentication gave', async (t) => {
+t.test('the facts name the client and the results of authentication', async (t) => {
   const { email } = await createJudge(t)
   const { raw, parts } = messageOf('hello')
-  t.match(buildInboundSpamMessage(await email(), raw, parts), {
+  t.match(buildInboundSpamMessage(await email(), parsedMessage(raw, parts)), {
     origin: { envelopeFrom: 'bob@b.test', clientAddress: '192.0.2.1', helo: 'mx.b.test', reverseName: 'mx.b.test' },
     authentication: { spf: 'softfail', dkim: 'pass', dmarc: 'pass', iprev: 'pass' },
     receivedAt: now,
     subject: 'our meeting',
   })
-  const unknown = buildInboundSpamMessage(await email({}, null), raw, parts)
+  const unknown = buildInboundSpamMessage(await email({}, null), parsedMessage(raw, parts))
   t.equal(unknown.authentication, null)
   t.equal(unknown.origin?.reverseName, null)
 })
@@ -145,7 +148,7 @@ t.test('an ordinary letter is clean, and its report adds up to its score in hund
   t.ok(lines.every(({ description }) => description !== ''))
 })
 
-t.test('block lists and speaking early weigh what they are said to', async (t) => {
+t.test('block lists and early talking weigh as configured', async (t) => {
   const { email, judged } = await createJudge(t)
   const listings = [
     { zone: 'bl.b-list.test', weight: 3.5, answer: '127.0.0.4' },
@@ -159,7 +162,7 @@ t.test('block lists and speaking early weigh what they are said to', async (t) =
   t.equal(spam_score, plain + 350 + 19 + 250)
 })
 
-t.test('what came as spam is spam whatever its score, by a line that says why', async (t) => {
+t.test('a message that was accepted as spam is spam at any score, with a line that says why', async (t) => {
   const { email, judged } = await createJudge(t)
   const { spam_status, spam_score, lines } = await judged(await email({ spamReason: 'dmarc-quarantine' }), 'hello')
   t.equal(spam_status, 'spam')
@@ -180,7 +183,7 @@ t.test('what came as spam is spam whatever its score, by a line that says why', 
   t.match(other.lines[0], { name: 'SOME_NEW_REASON', description: /taken as spam when it came/ })
 })
 
-t.test('the classifier speaks for its own workspace, and what the rules found too counts once', async (t) => {
+t.test('the classifier counts for its own workspace, and findings shared with the rules count once', async (t) => {
   const { email, judged, learn, database } = await createJudge(t)
   const advert = 'Click here to be removed! 100% free, no obligation, act now, limited offer! Order viagra today!!!'
   const before = await judged(await email({}, unvouched), advert)
@@ -204,14 +207,14 @@ t.test('the classifier speaks for its own workspace, and what the rules found to
   t.ok(database)
 })
 
-t.test('rules on content call nothing spam that a classifier which has learned does not take for spam', async (t) => {
+t.test('rules on content alone make nothing spam if a trained classifier does not agree', async (t) => {
   const advert = [
     'Click here to be removed from our mailing list! 100% free, no obligation, act now, limited offer!',
     'Order viagra today, make money fast, work from home, double your income, refinance your mortgage,',
     'satisfaction guaranteed, risk free, this is not spam, http://192.0.2.1/remove http://192.0.2.1/order',
   ].join('\r\n')
   const { raw, parts } = messageOf(advert)
-  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, raw, parts))
+  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(raw, parts)))
   const thresholds = { suspicious: 4, spam: 8 }
   const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
     sumScores(collectOwnContributions(rules, opinion(probability), { ...nothingSeen, ...arrival }, of))
@@ -227,7 +230,7 @@ t.test('rules on content call nothing spam that a classifier which has learned d
   const doubts = collectOwnContributions(rules, opinion(0.5), nothingSeen, thresholds).at(-1)
   t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
   const test = messageOf(gtube)
-  const said = analyzeMessage(buildInboundSpamMessage(brought, test.raw, test.parts)).rules
+  const said = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(test.raw, test.parts))).rules
   t.ok(
     sumScores(collectOwnContributions(said, opinion(0.001), nothingSeen, thresholds)) > 900,
     'the line to test filters with is no content',
@@ -238,7 +241,7 @@ const day = 86_400_000
 const advert = 'order your viagra from us, a miracle of a price'
 const letter = 'minutes of the board for monday are attached'
 
-t.test('a classifier that knows little of recent mail moves a score by two points at most', async (t) => {
+t.test('a classifier that knows little recent mail moves a score by two points at most', async (t) => {
   const { email, judged, learn } = await createJudge(t)
   const points = async (text: string): Promise<Readonly<Record<string, number>>> => {
     const { lines } = await judged(await email({}, unvouched), text)
@@ -261,7 +264,7 @@ t.test('a classifier that knows little of recent mail moves a score by two point
   t.same(await points(letter), { BAYES_HAM_CERTAIN: -3 })
 })
 
-t.test('against a pass of DMARC the classifier flags nothing by itself', async (t) => {
+t.test('against a pass of DMARC the classifier alone flags nothing', async (t) => {
   const { email, judged, learn } = await createJudge(t)
   await learn('spam', advert)
   await learn('ham', letter)
@@ -276,7 +279,7 @@ t.test('against a pass of DMARC the classifier flags nothing by itself', async (
   t.equal((await judged(await email({ listings }), advert)).spam_status, 'suspicious', 'it is not alone')
 })
 
-t.test('who a message pretends to be is evidence beside its words, and the classifier has no say in it', async (t) => {
+t.test('impersonation is evidence beside the words, and the classifier has no say in it', async (t) => {
   const thresholds = { suspicious: 4, spam: 8 }
   const rules = [
     { name: 'AUTHOR_POSES_AS_BRAND', score: 2.5, description: '' },
@@ -301,7 +304,7 @@ t.test('who a message pretends to be is evidence beside its words, and the class
   t.equal(total({ probability: 1, recent: { spam: 200, ham: 200 } }), 10.5)
 })
 
-t.test('rspamd is asked what the record knows, and its verdict is one among the others', async (t) => {
+t.test('rspamd gets the facts of the record, and its verdict is one among the others', async (t) => {
   const { email, judged } = await createJudge(t)
   const asked: RspamdRequest[] = []
   const says: CheckWithRspamd = async (question) => {
@@ -334,12 +337,16 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
     const bytes = Buffer.from(raw)
     const record = await email()
     const parts = { html: null, text: null, headers: [], attachments: [] }
-    const { spam_score, spam_report } = await judge(record, bytes, analyzeContent(bytes, parts, spamContextOf(record)))
+    const { spam_score, spam_report } = await judge(
+      record,
+      bytes,
+      analyzeContent(parsedMessage(bytes, parts), spamContextOf(record)),
+    )
     t.equal(spam_score, Math.round(sumScores(JSON.parse(spam_report) as SpamContribution[]) * 100))
   }
 })
 
-t.test('content that nobody could look at is said to be unscored, and what else is known counts', async (t) => {
+t.test('content that could not be parsed is reported as unscored, and the other facts count', async (t) => {
   const { database, email } = await createJudge(t)
   const judge = judgeSpam({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
   const { spam_report, spam_score } = await judge(await email({ earlyTalker: true }), Buffer.from('x'), null)

@@ -1,12 +1,10 @@
 /**
- * How SQLite runs every statement of the program: nothing walks through a table that grows, and
- * nothing sorts one.
+ * How SQLite runs every statement of the program: none walks through a table that grows, and none sorts one.
  *
- * The statements are read from the program itself. Those that are compiled at load are caught while
- * every module is loaded; those that are put together for one use, while a daemon answers every list
- * with every combination of its filters and the command line lists the queue; those that are written
- * out in `storage/` come from what they are given to read and commit. Each is explained on an empty
- * database, as production plans it: without statistics.
+ * The statements are read from the program itself. Those compiled at load are caught while every module is loaded;
+ * those built for one use, while a daemon answers every list with every combination of its filters and the command
+ * line lists the queue; those written out in `storage/` come from what is passed to read and commit. Each is
+ * explained on an empty database, as production plans it: without statistics.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,9 +13,9 @@ import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
 import t from 'tap'
 import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { boundFault, recordReads } from './bounded-reads.js'
-import { type AllowedPlan, allowedPlans, smallTables } from './query-plans.js'
+import { boundFault, recordReads } from '../helpers/database/bounded-reads.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { type AllowedPlan, allowedPlans, smallTables } from '../helpers/database/query-plans.js'
 
 const compiled = new Set<string>()
 const used = new Set<AllowedPlan>()
@@ -28,7 +26,7 @@ SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery 
   return query
 }
 
-/** These do their work when they are loaded, in a thread or a process of their own. */
+/** These start their work when they are loaded, in a thread or a process of their own. */
 const programs = /(?:-worker|-thread|main)\.ts$/
 
 async function loadEverything(): Promise<void> {
@@ -38,7 +36,7 @@ async function loadEverything(): Promise<void> {
   }
 }
 
-/** Some value that the filter takes; `numbers`: those to try, the first that it takes counts. */
+/** A value that the filter accepts; `numbers`: those to try, the first accepted one counts. */
 function valueFor(name: string, schema: z.ZodType, workspaceId: string, numbers: readonly string[]): string | null {
   const { anyOf, ...plain } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as {
     readonly enum?: readonly string[]
@@ -62,7 +60,7 @@ function* queriesOf({ query }: Route, workspaceId: string): Generator<string> {
   const filters = query instanceof z.ZodObject ? Object.entries(query.shape as Record<string, z.ZodType>) : []
   for (let set = 0; set < 2 ** filters.length; set += 1) {
     const chosen = filters.filter((_, at) => (set & (2 ** at)) !== 0)
-    // The first rows, and a place that is deeper than one step.
+    // The first rows, and a cursor that is deeper than one step.
     for (const numbers of [['1'], ['10000000', '100000', '100', '1']]) {
       const pairs = chosen.map(([name, schema]): [string, string] => [
         name,
@@ -78,7 +76,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
   const ofMigrations = new Set(compiled)
   await loadEverything()
   const atLoad = compiled.size
-  const { testDaemon } = await import('../helpers/test-daemon.js')
+  const { testDaemon } = await import('../helpers/daemon/test-daemon.js')
   const app = await testDaemon(t)
   const db = new SQLite(file, { readonly: true })
   t.teardown(() => db.close())
@@ -135,7 +133,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
   )
 })
 
-/** One row of it, or some hundred, there may be. */
+/** Tables of one row, or of some hundred. */
 const few = /^SEARCH (?:cached_file_totals|inbound_totals|blocked_addresses|bayes_counts) /
 
 function walksAll(db: SQLite.Database, sql: string): boolean {
@@ -144,7 +142,7 @@ function walksAll(db: SQLite.Database, sql: string): boolean {
   return /\(workspace_id=\?\)$/.test(outer) && !few.test(outer)
 }
 
-/** Each with the whole statement, so that it is found in the code. */
+/** Each with the complete statement, so that it is found in the code. */
 function faultsOf(db: SQLite.Database, sql: string): readonly string[] {
   if (!/^\s*(?:select|insert|update|delete|with|replace)\b/i.test(sql)) return []
   const plan = db.prepare<unknown[], { readonly detail: string }>(`explain query plan ${sql}`)
@@ -165,7 +163,7 @@ function isWalk(detail: string, sql: string): boolean {
   return !tablesOf([detail], sql).every((table) => smallTables.has(table))
 }
 
-/** By their own names. */
+/** Tables by their own names, without aliases. */
 function tablesOf(details: readonly string[], sql: string): readonly string[] {
   const names = details.flatMap((detail) => /^(?:SCAN|SEARCH) (\w+)/.exec(detail)?.[1] ?? [])
   return names.map((name) => new RegExp(`"(\\w+)" as "${name}"`).exec(sql)?.[1] ?? name)

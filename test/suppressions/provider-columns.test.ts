@@ -1,11 +1,11 @@
-/** The files of other providers: whose they are, and what their words mean. */
+/** Files of other providers: how they are recognized, and what their columns mean. */
 import t from 'tap'
 import type { CsvRow } from '../../src/platform/csv/rows.js'
 import { parseProviderColumns, parseProviderLine } from '../../src/suppressions/provider-columns.js'
 
 const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(',') })
 
-t.test('a provider is known by its columns', async (t) => {
+t.test('a provider is recognized by its columns', async (t) => {
   for (const [names, provider] of [
     ['EmailAddress,SuppressionReason,Origin,CreatedAt', 'postmark'],
     ['Email Address,Suppression Reason', 'postmark'],
@@ -29,7 +29,7 @@ t.test('a provider is known by its columns', async (t) => {
     t.equal(parseProviderColumns(row(names)), null, names)
 })
 
-t.test('what a line of it says', async (t) => {
+t.test('the meaning of a line', async (t) => {
   const table: readonly (readonly [string, string, object])[] = [
     ['EmailAddress,SuppressionReason,Origin', 'a@b.test,HardBounce,Recipient', { reason: 'hard_bounce' }],
     ['EmailAddress,SuppressionReason,Origin', 'a@b.test,SpamComplaint,Recipient', { reason: 'spam_complaint' }],

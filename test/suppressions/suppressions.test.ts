@@ -1,9 +1,9 @@
-/** The suppression list and the event log: small records with firm habits. */
+/** The suppression list and the event log. */
 import t from 'tap'
 import { eventsOfEmail, oldestEvent, recordEvent, removeOldEvents } from '../../src/events/event-log.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression, isSuppressed } from '../../src/suppressions/suppressions.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 t.test('an address is suppressed in its workspace, however it is written; the first reason stays', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -25,7 +25,7 @@ t.test('an address is suppressed in its workspace, however it is written; the fi
   t.equal(isSuppressed(read, 'ws_1', parseAddress('bob+x@b.test')), false)
 })
 
-t.test('events keep their order and their numbers are never used again', async (t) => {
+t.test('events keep their order and their numbers are never reused', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const event = { workspaceId: 'ws_1', emailId: 'e1', recipient: null, data: { text: 'Grüße "x"' } }

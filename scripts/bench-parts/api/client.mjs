@@ -1,10 +1,10 @@
-// Asks over kept HTTPS connections: PORT CA-FILE CONNECTIONS; the key in BENCH_API_KEY; on standard
+// Sends requests over kept HTTPS connections: PORT CA-FILE CONNECTIONS; the key in BENCH_API_KEY; on standard
 // input `{ status, requests: [{ method, path, body }] }` as JSON. Prints the milliseconds of each
 // request, and the seconds of all.
 //
-// As lean as can be, because it shares the machine with what it measures: bare TLS sockets, requests
-// that were put together before the clock starts, and of each answer no more is read than where it
-// ends. Any other status ends it with status 1.
+// Minimal, because it shares the machine with the measured daemon: bare TLS sockets, requests
+// built before the clock starts, and each answer is read only as far as needed to find its
+// end. Any other status ends it with status 1.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -35,7 +35,7 @@ function textOf({ method, path, body }) {
   return Buffer.from([...head, ...ofBody, '', text].join('\r\n'))
 }
 
-/** The certificate is checked against the file, its names are not: it bears the server's hostname. */
+/** The certificate is checked against the file, but not its names: it has the server's host name. */
 async function open() {
   const socket = connect({ host: '127.0.0.1', port: Number(port), ca, checkServerIdentity: () => undefined })
   socket.setNoDelay(true)
@@ -43,7 +43,7 @@ async function open() {
   return socket
 }
 
-/** One request after the other, until all are asked; resolves with the last answer. */
+/** Sends one request after the other; resolves with the last answer. */
 function askAll(socket) {
   return new Promise((resolve) => {
     let held = []

@@ -1,9 +1,9 @@
-// What the size of the store costs a client of the REST API.
+// The effect of the size of the store on a client of the REST API.
 //
-// There is no peer that has the same resources, so the yardstick is Posthorn itself over a store that
-// is next to empty, started from the same program and asked in turns with the full one: a ratio of 1
-// says that a million rows cost nothing. Rates are over kept connections; pages are asked one at a
-// time, so that their milliseconds are those of the work and not of a line that waits.
+// There is no peer with the same resources, so the reference is Posthorn itself over a store that
+// is nearly empty, from the same program, measured in turns with the full one: a ratio of 1
+// means that a million rows cost nothing. Rates are over kept connections; pages are requested one at a
+// time, so that their milliseconds contain no waiting.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
@@ -17,7 +17,7 @@ import { healthQuestions, inboundQuestions, pageQuestions, rateQuestions } from 
 import { FULL, fill, SMALL } from './store.mjs'
 
 const client = fileURLToPath(new URL('client.mjs', import.meta.url))
-/** What a page may take, in milliseconds. */
+/** Milliseconds that a page may take. */
 const MARK = 20
 const LIMIT_SECONDS = 600
 
@@ -92,8 +92,8 @@ async function pages({ server, known }, counts) {
 }
 
 /**
- * How long others wait while the inbound list is walked over: four clients ask for one list again
- * and again, and one asks for /healthz, which is answered from memory.
+ * The latency of other requests during walks over the inbound list: four clients request one list again
+ * and again, and one requests /healthz, which is answered from memory.
  */
 async function waits({ server }, counts) {
   console.log(

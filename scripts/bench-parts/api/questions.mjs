@@ -1,8 +1,8 @@
-// What is asked: of the full store and of the small one alike, each with ids of its own.
+// The requests: the same for the full store and the small one, each with ids of its own.
 import { randomInt } from 'node:crypto'
 
 const PAGES = 200
-/** Beyond what anybody pages through by hand; each of them walks over what comes before it. */
+/** Offsets beyond manual paging; each of them walks over the rows before it. */
 const DEEP_PAGES = 20
 const DEEP = 100_000
 
@@ -16,7 +16,7 @@ const email = () => ({
   text: 'Some words of a message that an application sends. '.repeat(20),
 })
 
-/** `requests` makes a new list at each call: what is posted once cannot be posted again. */
+/** `requests` makes a new list at each call, because a request with POST cannot be repeated. */
 export function rateQuestions({ contacts }, count) {
   const reading = (title, path) => ({ title, status: 200, requests: (known) => times(count, () => get(path(known))) })
   const posting = (title, path, body) => ({
@@ -47,7 +47,7 @@ export function rateQuestions({ contacts }, count) {
 
 const offsets = (count) => [0, 100, 1000, 10_000, DEEP, 1_000_000].filter((offset) => offset < count)
 
-/** Lists of mail that came in, by filters with many rows, few, and none; each is asked a few times. */
+/** Lists of inbound mail, by filters with many rows, few, and none; each is requested a few times. */
 export function inboundQuestions({ inbound }) {
   const asked = [
     'limit=100',

@@ -1,10 +1,10 @@
-// A database as years of use leave it, made in few commits before the daemon starts: emails that
+// A database as after years of use, made in few commits before the daemon starts: emails that
 // are delivered, bounced or failed, with their recipients, contacts in ten audiences, suppressions,
-// and mail that came in.
+// and inbound mail.
 import SQLite from 'better-sqlite3'
 
 export const FULL = { emails: 1_000_000, contacts: 1_000_000, suppressions: 200_000, inbound: 200_000 }
-/** What the same program answers from when there is next to nothing. */
+/** The nearly empty store. */
 export const SMALL = { emails: 1000, contacts: 1000, suppressions: 1000, inbound: 1000 }
 const AUDIENCES = 10
 /** Rows of one commit. */
@@ -23,10 +23,10 @@ export function idAt(at, n) {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6)}000000`
 }
 
-/** Resolves to ids that are there, for requests that name one. */
+/** Resolves to existing ids, for requests that name one. */
 export function fill(file, workspaceId, counts) {
   const db = new SQLite(file)
-  // The daemon starts with a whole database, or the run has failed: nothing here has to be durable.
+  // If the machine crashes, the run has failed: nothing here has to be durable.
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -200000')
   const now = Date.now()
@@ -47,7 +47,7 @@ function inserted(db, table, row) {
   return db.prepare(`insert into ${table} (${names.join(', ')}) values (${names.map((name) => `@${name}`).join(', ')})`)
 }
 
-/** Runs `one` for each number, in commits of many; every thousandth of what it returns is kept. */
+/** Runs `one` for each number, in large commits; returns every thousandth result. */
 function inPortions(db, count, one) {
   const kept = []
   const portion = db.transaction((from, to) => {

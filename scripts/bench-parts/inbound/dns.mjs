@@ -1,7 +1,7 @@
-// Knot on loopback as the resolver of both sides: it knows the letters' domains, and that all others are not there.
+// Knot on loopback as the resolver of both sides: it knows the messages' domains and answers NXDOMAIN for others.
 //
-// It stands for a resolver on the same machine whose cache is warm. On port 53, because glibc
-// asks at no other; at an address of loopback that nobody else has.
+// It represents a resolver on the same machine with a warm cache. On port 53, because glibc
+// uses no other; at an unused address of loopback.
 import { spawn } from 'node:child_process'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'

@@ -1,7 +1,7 @@
-// `scripts/bench inbound`: strangers' mail, authenticated and scored, beside Postfix with milters.
+// `scripts/bench inbound`: inbound mail, authenticated and scored, beside Postfix with milters.
 //
-// Both sides get the same two hundred signed letters over as many sessions and ask the same DNS
-// server. A run ends when the last message lies where it can be read, authenticated and scored.
+// Both sides get the same two hundred signed messages over as many sessions and ask the same DNS
+// server. A run ends when the last message can be read, authenticated and scored.
 import { compare } from '../compare.mjs'
 import { dnsMissing, startDns } from './dns.mjs'
 import { measureInbound, writeLetters } from './measure.mjs'

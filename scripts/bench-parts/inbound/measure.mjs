@@ -1,4 +1,4 @@
-// How many strangers' messages a second are taken, looked at and filed.
+// How many inbound messages a second are accepted, processed and filed.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { RECIPIENT } from './messages.mjs'
 
 const program = fileURLToPath(new URL('source.mjs', import.meta.url))
 
-/** What is handed in: a file for the client. */
+/** The messages to send: a file for the client. */
 export function writeLetters(folder, letters) {
   const file = join(folder, 'letters.json')
   writeFileSync(file, JSON.stringify({ recipient: RECIPIENT, letters }))

@@ -1,4 +1,4 @@
-// Whether memory stays where it is: what the daemon holds while a hundred thousand messages come in.
+// Whether memory grows: what the daemon holds while a hundred thousand messages arrive.
 import { residentMegabytes } from '../processes.mjs'
 import { filed, handIn } from './measure.mjs'
 import { inboundPosthorn } from './posthorn.mjs'

@@ -1,6 +1,6 @@
-// Letters of strangers, about 4 KB each, with a DKIM signature (RSA-2048) of one of twenty domains.
+// Messages of external senders, about 4 KB each, with a DKIM signature (RSA-2048) of one of twenty domains.
 //
-// The words are made, not taken from anybody's mail: syllables by dice with a fixed seed, so that
+// The words are generated, not taken from real mail: random syllables with a fixed seed, so that
 // each run has the same texts. Half are plain text, half have an HTML part with links as well.
 import { generateKeyPairSync } from 'node:crypto'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
@@ -11,7 +11,7 @@ const SYLLABLES = 'ba be bo da den dor el fa gri ho in ka la len mi mor ne no or
   ' ',
 )
 
-/** Signed letters, and the DNS records that make SPF, DKIM and DMARC pass. */
+/** Signed messages, and the DNS records that make SPF, DKIM and DMARC pass. */
 export async function signedLetters(count, size = 4096) {
   const senders = Array.from({ length: SENDERS }, (_, at) => sender(`s${at}.test`))
   const letters = []
@@ -22,7 +22,7 @@ export async function signedLetters(count, size = 4096) {
   return { letters, records: senders.flatMap(published) }
 }
 
-/** Unsigned, one a file: what a classifier is trained with. */
+/** Unsigned messages, one in each file, to train the classifier. */
 export function trainingLetters(count, seed, size = 4096) {
   return Array.from({ length: count }, (_, at) => letter(`t${at % SENDERS}.test`, seed + at, size))
 }
@@ -58,7 +58,7 @@ async function signed(text, { domain, privateKey }) {
 }
 
 function letter(domain, seed, size) {
-  const roll = dice(seed + 1)
+  const roll = random(seed + 1)
   const subject = words(roll, 6)
   const header = [
     `From: "${words(roll, 2)}" <news@${domain}>`,
@@ -105,7 +105,7 @@ function words(roll, count) {
 }
 
 /** A linear congruence: enough for texts. */
-function dice(seed) {
+function random(seed) {
   let state = seed * 2_654_435_761
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0

@@ -1,4 +1,4 @@
-// Postfix as it takes mail from strangers: milters look at each message, virtual(8) writes it into a Maildir.
+// Postfix as an MX: milters check each message, virtual(8) writes it into a Maildir.
 //
 // `postfixWithMilters` has OpenDKIM, OpenDMARC (with its own SPF) and rspamd, one after the other;
 // `postfixWithRspamd` has rspamd alone, which checks SPF, DKIM, DMARC and ARC itself. A message is
@@ -35,7 +35,7 @@ export const postfixWithRspamd = {
   start: (options) => start({ ...options, milters: [startRspamd] }),
 }
 
-/** Why there can be no comparison; null: all is there. */
+/** Why no comparison is possible; null: nothing is missing. */
 export function inboundPeersMissing() {
   const opendmarc = existsSync(OPENDMARC) ? null : 'opendmarc is not installed (--install-peers)'
   return peersMissing() ?? opendmarc ?? rspamdMissing() ?? dnsMissing()
@@ -69,14 +69,14 @@ async function start({ folder, dns, milters }) {
   }
 }
 
-/** A program begun by these words asks `dns`: it sees a resolv.conf of its own. */
+/** A program started with this prefix uses `dns`: it sees a resolv.conf of its own. */
 function resolvingAt(home, dns) {
   const file = join(home, 'resolv.conf')
   writeFileSync(file, `nameserver ${dns}\n`)
   return ['unshare', '-m', 'sh', '-c', `mount --bind ${file} /etc/resolv.conf && exec "$0" "$@"`]
 }
 
-/** A comparison in which the other side skips its work says nothing. */
+/** Makes sure that the other side does all of its work. */
 function verify(box, milters) {
   const [first] = readdirSync(box)
   const text = readFileSync(join(box, first), 'latin1')

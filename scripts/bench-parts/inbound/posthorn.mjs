@@ -1,4 +1,4 @@
-// Posthorn as it takes mail from strangers: the real daemon, authentication and all of the spam score on.
+// Posthorn as an MX: the real daemon, with authentication and the complete spam score.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { freePort, listening } from '../processes.mjs'
 import { RECIPIENT, trainingLetters } from './messages.mjs'
 
 const program = resolve('dist/src/main.js')
-/** Of each kind: the classifier speaks from fifty on. */
+/** Messages of each kind: the classifier gives points from fifty on. */
 const TRAINING = 100
 
 export const inboundPosthorn = { name: 'Posthorn', start }
@@ -44,7 +44,7 @@ async function start({ folder, dns }) {
   }
 }
 
-/** The paces are for one address of a stranger; here all clients have the same. */
+/** The rate limits are for one client address; here all clients share one. */
 async function settings({ data, port, dns }) {
   return `[service]
 hostname = "mail.home.test"
@@ -77,7 +77,7 @@ function train(run, folder) {
   }
 }
 
-/** A comparison in which one side skips its work says nothing. */
+/** Makes sure that this side does all of its work. */
 function verify(database) {
   const found = database
     .prepare('SELECT spf_result, dkim_result, dmarc_result, status, spam_report FROM inbound_emails')

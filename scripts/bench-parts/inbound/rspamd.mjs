@@ -1,7 +1,7 @@
 // rspamd as a milter on a Unix socket, with Debian's configuration less what needs the network or redis.
 //
 // It scans with its rules, SPF, DKIM, DMARC and ARC. Without redis it has no Bayes, no greylisting
-// and no reputation: what it does not do costs it nothing.
+// and no reputation: what it omits costs nothing.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,9 +9,9 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 
 const PROGRAM = '/usr/bin/rspamd'
-/** Three minutes; where it has no hyperscan nothing is compiled, and it has long been ready. */
+/** Three minutes; without hyperscan nothing is compiled, and it is ready at once. */
 const MOST_LOOKS = 3600
-/** Each of them asks other people's servers. */
+/** Modules that query external servers. */
 const networked = ['rbl', 'surbl', 'asn', 'fuzzy_check', 'phishing', 'dkim_signing', 'mx_check', 'rspamd_update']
 
 export const rspamdMissing = () => (existsSync(PROGRAM) ? null : 'rspamd is not installed (--install-peers)')
@@ -20,7 +20,7 @@ export async function startRspamd(folder, dns) {
   const home = join(folder, 'rspamd')
   const config = join(home, 'etc')
   const socket = join(home, 'milter')
-  // Of all rounds: its regular expressions take seconds to compile.
+  // Started once for all rounds: its regular expressions take seconds to compile.
   const compiled = join(folder, '..', 'rspamd-expressions')
   mkdirSync(home)
   mkdirSync(compiled, { recursive: true })
@@ -31,7 +31,7 @@ export async function startRspamd(folder, dns) {
   }
   const put = (name, text) => writeFileSync(join(config, 'override.d', name), text)
   for (const name of networked) put(`${name}.conf`, 'enabled = false;\n')
-  // The client is on loopback, which rspamd would not look at.
+  // The client is on loopback, which rspamd ignores by default.
   put(
     'options.inc',
     `dns { nameserver = ["${dns}:53:1"]; }

@@ -1,8 +1,8 @@
-// Hands letters in over kept sessions, as fast as they are taken: a process of its own.
+// Sends messages over kept sessions as fast as they are accepted, in a process of its own.
 //
 //     node source.mjs LETTERS.json PORT SESSIONS MESSAGES
 //
-// Pipelines as far as RFC 2920 allows: MAIL, RCPT and DATA at once, then the letter.
+// Pipelines as far as RFC 2920 allows: MAIL, RCPT and DATA at once, then the message.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
@@ -39,7 +39,7 @@ async function session() {
   socket.end('QUIT\r\n')
 }
 
-/** Each call gives the last line of the next reply. */
+/** Each call resolves to the last line of the next reply. */
 function readReplies(socket) {
   const found = []
   const waiting = []

@@ -11,8 +11,7 @@
 
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
-import type { Read } from '../../storage/prepared.js'
-import type { Commit } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
 import type { Principal } from '../principal.js'
 import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
 import { authenticateKey, type KeyWithRole } from './key-check.js'
@@ -31,9 +30,7 @@ export interface ApiKeyCache {
   readonly drop: () => void
 }
 
-interface ApiKeyCacheDeps {
-  readonly read: Read
-  readonly commit: Commit
+interface ApiKeyCacheDeps extends Store {
   readonly clock: Clock
 }
 

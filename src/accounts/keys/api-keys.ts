@@ -7,10 +7,11 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../../platform/ids.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
-import { seekOffset } from '../../storage/stepped-walk.js'
+import { type CreationPage, isAfterPlace, slicesByCreation } from '../../storage/paging.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
+import type { Scope } from '../../storage/tables/account-tables.js'
+import { toJson } from '../../storage/tables/columns.js'
 import type { Tables } from '../../storage/tables/tables.js'
-import type { Scope } from '../principal.js'
 
 export type ApiKeyRow = Tables['api_keys']
 
@@ -45,9 +46,9 @@ export function generateKey(wanted: KeyRequest): NewKey {
       name: wanted.name,
       key_hash: hashKey(secret),
       key_prefix: secret.slice(0, PREFIX_LENGTH),
-      scopes: JSON.stringify(wanted.scopes ?? ['full']),
-      allowed_networks: JSON.stringify(wanted.allowedNetworks ?? []),
-      allowed_domains: JSON.stringify(wanted.allowedDomains ?? []),
+      scopes: toJson(wanted.scopes ?? ['full']),
+      allowed_networks: toJson(wanted.allowedNetworks ?? []),
+      allowed_domains: toJson(wanted.allowedDomains ?? []),
       created_at: wanted.now,
       expires_at: wanted.expiresAt ?? null,
       last_used_at: null,
@@ -193,33 +194,9 @@ function selectKeys<Values extends { workspaceId: string }>({ db, slot }: Statem
 
 export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => selectKeys(builder))
 
-type KeyCursor = Pick<ApiKeyRow, 'created_at' | 'id'>
-
-const skipKeys = prepareRead<{ workspaceId: string; skip: number } & KeyCursor>()(({ db, slot }) =>
-  db
-    .selectFrom('api_keys')
-    .select(['created_at', 'id'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('created_at'), slot('id'))))
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(1)
-    .offset(slot('skip')),
+const keysAfter = prepareRead<CreationPage>()((builder) =>
+  selectKeys(builder).where(isAfterPlace(builder)).limit(builder.slot('limit')),
 )
 
-const keysAfter = prepareRead<{ workspaceId: string; limit: number } & KeyCursor>()((builder) =>
-  selectKeys(builder)
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
-    .limit(builder.slot('limit')),
-)
-
-/** Some of them, in the same order. Revoked ones stay, so there may be any number of them. */
-export async function listKeys(
-  read: Read,
-  workspaceId: string,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
-): Promise<ReturnType<typeof keysAfter>> {
-  const skipRows = (place: KeyCursor, skip: number) => skipKeys(read, { workspaceId, ...place, skip })[0]
-  const place = await seekOffset<KeyCursor>({ created_at: -1, id: '' }, offset, skipRows)
-  return place === null ? [] : keysAfter(read, { workspaceId, ...place, limit })
-}
+/** In the same order. Revoked ones stay, so there may be any number of them. */
+export const listKeys = slicesByCreation('api_keys', keysAfter)

@@ -3,8 +3,9 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import { isInSomeNetwork, parseNetwork } from '../../platform/ip-address.js'
-import type { Role } from '../../storage/tables/tables.js'
-import type { Principal, Scope } from '../principal.js'
+import type { Role } from '../../storage/tables/account-tables.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { Principal } from '../principal.js'
 import type { ApiKeyRow } from './api-keys.js'
 
 /** A key with the present role of its member; null: no member any more. */
@@ -16,7 +17,7 @@ export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: str
     throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   }
   if (row.expires_at !== null && row.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
-  const allowedNetworks = JSON.parse(row.allowed_networks) as readonly string[]
+  const allowedNetworks = parseJson(row.allowed_networks)
   const networks = allowedNetworks.flatMap((text) => parseNetwork(text) ?? [])
   if (allowedNetworks.length > 0 && !isInSomeNetwork(networks, remoteAddress)) {
     throw new Refusal('forbidden', 'the key may not be used from this address')
@@ -26,7 +27,7 @@ export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: str
     keyId: row.id,
     userId: row.user_id,
     role: row.role,
-    scopes: JSON.parse(row.scopes) as readonly Scope[],
-    allowedDomains: JSON.parse(row.allowed_domains) as readonly string[],
+    scopes: parseJson(row.scopes),
+    allowedDomains: parseJson(row.allowed_domains),
   }
 }

@@ -1,13 +1,16 @@
 /**
- * What a key that makes a key may give it: at most what it has itself. Pure.
+ * The limits of a key (expiry, networks, domains, scopes), and what they forbid it.
  *
- * Without this a key that is bound to a network, a domain or a date could make itself a
- * free one. Scopes need no rule here: only scope `full` may make keys. What is not asked
- * for is taken over from the key that asks.
+ * A key may make only keys with the same or narrower limits; limits that are not requested are
+ * inherited. A limited key may not invite people or raise a member's role either: the new
+ * administrator could make a key without limits. Only the scope `full` may make keys at all.
  */
 import { Refusal } from '../../mail/refusal.js'
 import { containsNetwork, parseNetwork } from '../../platform/ip-address.js'
-import type { ApiKeyRow } from './api-keys.js'
+import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { Principal } from '../principal.js'
+import { type ApiKeyRow, keyById } from './api-keys.js'
 
 export interface KeyLimits {
   /** Null: never. */
@@ -24,8 +27,8 @@ export type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[L
 export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
   return {
     expiresAt: row.expires_at,
-    allowedNetworks: JSON.parse(row.allowed_networks) as readonly string[],
-    allowedDomains: JSON.parse(row.allowed_domains) as readonly string[],
+    allowedNetworks: parseJson(row.allowed_networks),
+    allowedDomains: parseJson(row.allowed_domains),
   }
 }
 
@@ -66,4 +69,30 @@ function buildTooWideRefusal(field: string, why: string): Refusal {
 function isWithinNetwork(outer: string, inner: string): boolean {
   const [outerNetwork, innerNetwork] = [parseNetwork(outer), parseNetwork(inner)]
   return outerNetwork !== null && innerNetwork !== null && containsNetwork(outerNetwork, innerNetwork)
+}
+
+/** As the fields of the key are called. */
+export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
+
+function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
+  const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)
+  const scopes = parseJson(row.scopes)
+  const found: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
+    ['expires_at', expiresAt !== null],
+    ['allowed_networks', allowedNetworks.length > 0],
+    ['allowed_domains', allowedDomains.length > 0],
+    ['scopes', !scopes.includes('full')],
+  ]
+  return found.filter(([, isBound]) => isBound).map(([bound]) => bound)
+}
+
+/** Throws a Refusal `forbidden` that names the bounds. `act`: what it is wanted for, as `invite`. */
+export function requireUnbound(read: Read, { workspaceId, keyId }: Principal, act: string): void {
+  if (keyId === null) return
+  const [row] = keyById(read, { workspaceId, id: keyId })
+  if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  const bounds = findBounds(row)
+  if (bounds.length === 0) return
+  const message = `not permitted: a key with bounds may not ${act}, and this one has ${bounds.join(', ')}`
+  throw new Refusal('forbidden', message, { bounds })
 }

@@ -1,6 +1,7 @@
 /** An API key as answers show it: the interface's form, for the command line and the API. */
 import { formatTimestamp } from '../../platform/clock.js'
-import type { Scope } from '../principal.js'
+import type { Scope } from '../../storage/tables/account-tables.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import type { ApiKeyRow, NewKey } from './api-keys.js'
 import { parseKeyLimits } from './key-limits.js'
 
@@ -47,7 +48,7 @@ function toKeyFields(row: KeyResourceRow): KeyFields {
     name: row.name,
     key_prefix: row.key_prefix,
     created_at: formatTimestamp(row.created_at),
-    scopes: JSON.parse(row.scopes) as readonly Scope[],
+    scopes: parseJson(row.scopes),
     expires_at: timestampOrNull(row.expires_at),
     allowed_networks: allowedNetworks,
     allowed_domains: allowedDomains,

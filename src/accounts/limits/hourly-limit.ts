@@ -5,11 +5,12 @@
  * begins, by one statement that counts and adds, so that requests at the same moment
  * cannot pass the limit together; undoing the act gives no place back.
  */
+
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
-import { type Commit, WriteConflict } from '../../storage/writer/write.js'
-import { addWithinBounds, bucketsSince } from './usage.js'
+import type { Store } from '../../storage/database.js'
+import { WriteConflict } from '../../storage/writer/write.js'
+import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 
 const HOUR = 3_600_000
 
@@ -23,7 +24,7 @@ export interface HourlyLimit {
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
 export async function countWithinHour(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   limit: HourlyLimit,
   workspaceId: string,
   now: number,
@@ -49,4 +50,17 @@ function buildRateRefusal({ max, actionText }: HourlyLimit, free: number, now: n
     remaining: 0,
     reset_at: formatTimestamp(free),
   })
+}
+
+const MAX_DOMAINS_PER_HOUR = 10
+
+const domainLimit = {
+  kind: DOMAIN_CREATIONS,
+  max: MAX_DOMAINS_PER_HOUR,
+  actionText: `register ${MAX_DOMAINS_PER_HOUR} domains`,
+}
+
+/** Throws a Refusal `rate-limited` when the hour is full. */
+export function countDomainCreation(deps: Store, workspaceId: string, now: number): Promise<void> {
+  return countWithinHour(deps, domainLimit, workspaceId, now)
 }

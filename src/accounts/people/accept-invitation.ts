@@ -11,25 +11,22 @@
  * Guesses are limited by invitation and by client address, before anything is worked out.
  */
 import type { KeyObject } from 'node:crypto'
+import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
-import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import { type Commit, ConstraintViolated, type Write } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { ConstraintViolated, tryCommit, type Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
 import { addressKeyOf } from '../client-address.js'
 import { generateKey, type NewKey } from '../keys/api-keys.js'
 import { createKeyAudited } from '../keys/audited-keys.js'
 import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
-import { parseInvitationToken } from './invitation-token.js'
-import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
+import { endInvitation, invitationOfToken, parseInvitationToken, statusAt } from './invitations.js'
 import { insertMember, memberById, requireAdministrator } from './members.js'
 import type { PasswordHasher } from './passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from './users.js'
 
-export interface AcceptDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface AcceptDeps extends Store {
   /** Of the tokens. */
   readonly secret: KeyObject
   readonly passwords: PasswordHasher
@@ -135,7 +132,7 @@ interface JoiningUser {
 /** Who joins: somebody new, or the owner of the account, as far as the password shows. */
 async function resolveUser(
   { read, passwords }: AcceptDeps,
-  email: string,
+  email: Address,
   { fullName, password, now }: Acceptance,
 ): Promise<JoiningUser> {
   const [known] = userByEmail(read, { email })

@@ -8,9 +8,11 @@
  * invitation, whatever its row says. The link is not kept: it is made anew from the id
  * (`invitation-token.ts`).
  */
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import type { Address } from '../../mail/address.js'
+import type { Store } from '../../storage/database.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
-import type { Commit } from '../../storage/writer/write.js'
 
 export const INVITATION_LIFETIME = 7 * 24 * 3_600_000
 /** What is over stays for a month, so that whoever comes late is told why the link does not work. */
@@ -34,7 +36,7 @@ export const insertInvitation = prepareWrite<InvitationRow>(({ db, slot }) =>
 )
 
 /** Makes room for another one. */
-export const expireInvitation = prepareWrite<{ workspaceId: string; email: string; now: number }>(({ db, slot }) =>
+export const expireInvitation = prepareWrite<{ workspaceId: string; email: Address; now: number }>(({ db, slot }) =>
   db
     .updateTable('invitations')
     .set({ status: 'expired' })
@@ -87,7 +89,7 @@ export const pendingPage = prepareRead<PendingPage>()((builder) =>
     .offset(builder.slot('offset')),
 )
 
-export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: string }>()((builder) =>
+export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: Address }>()((builder) =>
   selectPending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
 )
 
@@ -134,12 +136,28 @@ const removeInvitation = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** Removes some of those that are long over; resolves to whether there may be more. */
-export async function removeOldInvitations(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  now: number,
-): Promise<boolean> {
+export async function removeOldInvitations({ read, commit }: Store, now: number): Promise<boolean> {
   const old = oldInvitations(read, { before: now - RETENTION })
   if (old.length === 0) return false
   await commit(old.map(removeInvitation))
   return true
+}
+
+export function buildInvitationToken(secret: KeyObject, id: string): string {
+  return `${id}.${signatureOf(secret, id)}`
+}
+
+/** The id of the invitation, or null: this is no token of ours. */
+export function parseInvitationToken(secret: KeyObject, token: string): string | null {
+  const [, id, signature] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{43})$/.exec(token) ?? []
+  if (id === undefined || signature === undefined) return null
+  // As text: base64 has many ways to write the same bytes, and one of them is ours.
+  return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(secret, id))) ? id : null
+}
+
+/** As JSON with its purpose, so that no other link of ours has the same text. */
+function signatureOf(secret: KeyObject, id: string): string {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify(['invitation', id]))
+    .digest('base64url')
 }

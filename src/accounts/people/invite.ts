@@ -5,7 +5,7 @@
  * second mail would be a surprise, and the first link would have to die. Cancel it first. The
  * index `invitations_pending` decides between two at the same moment.
  */
-import type { Address } from '../../mail/address.js'
+import { type Address, toLowerCaseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'
@@ -35,7 +35,7 @@ export interface InvitationRequest {
 
 /** Throws a Refusal `conflict`. */
 export function requireInvitable(read: Read, { workspaceId, email: given, now }: InvitationRequest): void {
-  const email = given.toLowerCase()
+  const email = toLowerCaseAddress(given)
   const [member] = memberByEmail(read, { workspaceId, email })
   if (member !== undefined) {
     throw new Refusal('conflict', `${email} belongs to the workspace already`, { email, member_id: member.id })
@@ -63,7 +63,7 @@ export interface NewInvitation {
 
 export function buildInvitation(read: Read, wanted: InvitationRequest): NewInvitation {
   const { workspaceId, role, userId, actor, now } = wanted
-  const email = wanted.email.toLowerCase()
+  const email = toLowerCaseAddress(wanted.email)
   const [inviter] = userById(read, { id: userId })
   const row: InvitationRow = {
     id: uuidv7(now),

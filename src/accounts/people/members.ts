@@ -8,8 +8,10 @@
  * What a member who may invite has invited ends with that right: triggers on the table cancel it,
  * whichever statement removes or demotes them.
  */
+
+import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
-import type { Role } from '../../storage/tables/tables.js'
+import type { Role } from '../../storage/tables/account-tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
 /** What may be given; who owns is changed by a transfer alone. */
@@ -57,7 +59,7 @@ export const memberById = prepareRead<{ workspaceId: string; id: string }>()((bu
   selectMembers(builder).where('members.id', '=', builder.slot('id')),
 )
 
-export const memberByEmail = prepareRead<{ workspaceId: string; email: string }>()((builder) =>
+export const memberByEmail = prepareRead<{ workspaceId: string; email: Address }>()((builder) =>
   selectMembers(builder).where('users.email', '=', builder.slot('email')),
 )
 

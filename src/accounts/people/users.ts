@@ -5,11 +5,13 @@
  *
  * An address is kept in lower case: nobody has two accounts by a capital letter.
  */
+
+import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 
 export interface NewUser {
   readonly id: string
-  readonly email: string
+  readonly email: Address
   readonly full_name: string
   readonly password_hash: string | null
   readonly created_at: number
@@ -27,7 +29,7 @@ export const insertUser = prepareWrite<NewUser>(({ db, slot }) =>
 
 const userColumns = ['id', 'email', 'full_name', 'avatar_url', 'password_hash', 'created_at'] as const
 
-export const userByEmail = prepareRead<{ email: string }>()(({ db, slot }) =>
+export const userByEmail = prepareRead<{ email: Address }>()(({ db, slot }) =>
   db.selectFrom('users').select(userColumns).where('email', '=', slot('email')),
 )
 

@@ -4,6 +4,7 @@ import { MAX_VARIABLES } from '../../content/change-template.js'
 import { MAX_SUBJECT } from '../../content/render-template.js'
 import type { Template } from '../../content/templates.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { oneLine } from '../emails/email-fields.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
@@ -75,8 +76,8 @@ export function toCreatedTemplate({
   variables,
   created_at,
 }: TemplateRow): CreatedTemplate {
-  const names = JSON.parse(variables) as string[]
-  return { id, name, subject, html, text, variables: names, created_at: iso(created_at) }
+  const names = parseJson(variables)
+  return { id, name, subject, html, text, variables: [...names], created_at: iso(created_at) }
 }
 
 export function toTemplateResource(row: TemplateRow & Pick<Template, 'updated_at'>): z.output<typeof templateRecord> {

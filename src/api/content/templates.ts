@@ -10,9 +10,8 @@ import { renderTemplate } from '../../content/render-template.js'
 import type { TemplateCache } from '../../content/template-cache.js'
 import { removeTemplate, selectTemplateBodies, selectTemplatePage, templateById } from '../../content/templates.js'
 import type { Refusal } from '../../mail/refusal.js'
-import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
@@ -26,9 +25,7 @@ import {
   toTemplateResource,
 } from './template-fields.js'
 
-export interface TemplateRouteDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface TemplateRouteDeps extends Store {
   readonly templates: Pick<TemplateCache, 'find' | 'forget'>
   /** What the preview shows for `unsubscribe_url`: nobody is unsubscribed by it. */
   readonly sampleUnsubscribeUrl: string

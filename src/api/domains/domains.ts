@@ -11,11 +11,10 @@ import { domainById, listDomains, type SendingDomain } from '../../domains/sendi
 import { listBlockedLocalParts, parseBlockedLocalPart } from '../../domains/verification/blocked-addresses.js'
 import type { ZoneNames } from '../../domains/verification/look-up-records.js'
 import { type CheckLimiter, verifyDomain } from '../../domains/verification/verify-domain.js'
-import type { DomainName } from '../../mail/address.js'
 import type { Refusal } from '../../mail/refusal.js'
 import type { DeletedDomain } from '../../messages/queue/fail-domain.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
@@ -25,7 +24,7 @@ import {
   domainChangeRequest,
   domainRequest,
   listedDomain,
-} from './domain-schemas.js'
+} from './domain-fields.js'
 
 export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 
@@ -136,7 +135,7 @@ function toDomainChange(
 ): DomainChange {
   const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
   if (wanted === undefined) return switches
-  const domain = row.domain as DomainName
+  const { domain } = row
   const block = new Set(wanted.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
   return { ...switches, block: [...block], unblock: listBlockedLocalParts(read, row).filter((key) => !block.has(key)) }
 }
@@ -195,7 +194,7 @@ function rotateRoute(deps: DomainDeps): Route {
 }
 
 function domainRefOf({ workspace_id: workspaceId, domain }: SendingDomain): DomainRef {
-  return { workspaceId, domain: domain as DomainName }
+  return { workspaceId, domain }
 }
 
 function removeRoute(deps: DomainDeps): Route {

@@ -1,14 +1,15 @@
 /** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel: while an email is scheduled, and only then. */
 import { z } from 'zod'
 import { type ResourceDeps, readChangedEmail } from '../../messages/email-resource.js'
-import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
+import { cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
 import { parseReleaseTime } from '../../sending/schedule.js'
+import type { Store } from '../../storage/database.js'
 import { type Call, json, type KeyRoute, route } from '../http/route.js'
+import { emailRecord } from './email-record.js'
 import { releaseText } from './email-request.js'
-import { emailRecord } from './show.js'
-import { viewerOf } from './viewer.js'
+import { viewerOf } from './show.js'
 
-export interface EmailChangeDeps extends ResourceDeps, ChangeDeps {
+export interface EmailChangeDeps extends ResourceDeps, Store {
   /** Entries of the workspace were moved to this moment: delivery may have looked behind it already. */
   readonly noticeDue: (workspaceId: string, at: number) => void
 }

@@ -11,7 +11,7 @@ import {
   type NamedAddress,
   tryParseNamedAddress,
 } from '../../mail/named-address.js'
-import { addressIssue } from '../http/input/input.js'
+import { addressIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
 /** In all lists of them together, and so in each. */

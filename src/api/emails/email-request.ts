@@ -7,10 +7,11 @@
  */
 import { z } from 'zod'
 import { MAX_SUBJECT } from '../../content/render-template.js'
+import { isRecord, ownValueOf } from '../../platform/records.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
 import { parseTimestamp } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
-import { missingIssue } from '../http/input/input.js'
+import { missingIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 import {
   base64,
@@ -121,7 +122,7 @@ type Draft = { readonly [Name in keyof Fields]?: unknown }
 
 /** A rule over several fields, tried whatever else is wrong. */
 function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
-  return z.refine<unknown>((draft) => holds(draft as Draft), {
+  return z.refine<unknown>((draft) => holds(isRecord(draft) ? draft : {}), {
     path: [path],
     message,
     ...(params === undefined ? {} : { params }),
@@ -138,7 +139,7 @@ function countRecipients({ to, cc, bcc }: Draft): number {
 }
 
 function hasDuplicateIds({ inline_images: images }: Draft): boolean {
-  const ids = toList(images).map((image) => (image as { readonly cid?: unknown } | null)?.cid)
+  const ids = toList(images).map((image) => ownValueOf(image, 'cid'))
   return new Set(ids).size < ids.length
 }
 

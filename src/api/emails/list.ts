@@ -9,9 +9,10 @@ import { z } from 'zod'
 import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
 import { json, type Route, route } from '../http/route.js'
-import { emailStatus } from './statuses.js'
+import { emailStatus } from './email-record.js'
 
 const DEFAULT_LIMIT = 10
 
@@ -92,5 +93,5 @@ function asPageItem(row: ListedEmail): z.infer<typeof pageItem> {
 }
 
 function parseAddresses({ to_emails }: ListedEmail): string[] {
-  return JSON.parse(to_emails) as string[]
+  return [...parseJson(to_emails)]
 }

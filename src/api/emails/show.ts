@@ -1,81 +1,16 @@
 /** GET /v1/emails/:id and its /raw: the record of one email, and the message as it goes out. */
-import { z } from 'zod'
+import { permissionFor } from '../../accounts/permissions.js'
+import type { Principal } from '../../accounts/principal.js'
 import {
-  type EmailResource,
   type ResourceDeps,
   readEmailResource,
   readOutgoingMessage,
+  type Viewer,
 } from '../../messages/email-resource.js'
 import { json, type Route, route } from '../http/route.js'
-import { emailStatus, recipientStatus } from './statuses.js'
-import { viewerOf } from './viewer.js'
+import { emailRecord } from './email-record.js'
 
-const moment = z.iso.datetime()
 const EXAMPLE_MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'
-
-const attempt = z
-  .object({
-    number: z.int(),
-    at: moment,
-    duration_ms: z.int(),
-    mx: z.string().nullable(),
-    tls: z.string().nullable().meta({ description: 'Such as `TLSv1.3`; null: plain text.' }),
-    outcome: z.enum(['delivered', 'sent', 'deferred', 'bounced', 'failed']),
-    reason: z.string().nullable().meta({ example: null }),
-    response: z.string(),
-    next_attempt_at: moment.nullable(),
-  })
-  .meta({ id: 'DeliveryAttempt' })
-
-const recipient = z
-  .object({
-    email: z.string(),
-    status: recipientStatus,
-    attempts: z.int().meta({ description: 'How many there were.' }),
-    last_response: z.string().nullable(),
-    mx: z.string().nullable(),
-    next_attempt_at: moment.nullable(),
-    delivered_at: moment.nullable(),
-    attempt_log: z.array(attempt),
-  })
-  .meta({ id: 'Recipient' })
-
-/** Typed by the record itself: a field that it has and the document lacks does not compile. */
-export const emailRecord = z
-  .object({
-    id: z.string(),
-    message_id: z.string(),
-    from: z.string(),
-    to: z.array(z.string()),
-    cc: z.array(z.string()).meta({ example: [] }),
-    bcc: z.array(z.string()).meta({ example: [] }),
-    reply_to: z.array(z.string()),
-    subject: z.string(),
-    html: z.string().nullable(),
-    text: z.string().nullable(),
-    headers: z.record(z.string(), z.string()).meta({ description: 'The fields that an app sets by its own choice.' }),
-    tags: z
-      .array(z.object({ name: z.string(), value: z.string() }))
-      .meta({ example: [{ name: 'campaign', value: 'spring' }] }),
-    attachments: z.array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() })),
-    tracking: z.object({ open: z.boolean(), click: z.boolean() }),
-    priority: z.enum(['high', 'normal', 'low']).meta({ example: 'normal' }),
-    template_id: z.string().nullable(),
-    status: emailStatus,
-    created_at: moment,
-    scheduled_for: moment.nullable(),
-    sent_at: moment.nullable(),
-    delivered_at: moment.nullable(),
-    opened_at: moment.nullable(),
-    clicked_at: moment.nullable(),
-    bounced_at: moment.nullable(),
-    recipients: z.array(recipient),
-  } satisfies Record<keyof EmailResource, z.ZodType>)
-  .meta({
-    id: 'Email',
-    description:
-      '`html` and `text` are null and `headers` and `attachments` empty where the message is not kept any more, or cannot be read.',
-  })
 
 export function showRoute(deps: ResourceDeps): Route {
   return route({
@@ -109,4 +44,14 @@ export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
       bytes: readOutgoingMessage(read, viewerOf(principal), id),
     }),
   })
+}
+
+/**
+ * Which emails the caller may see: those of the workspace, or if its key may only send, those that
+ * this key has sent. The same emails may be changed, since a change answers with the record.
+ */
+export function viewerOf(principal: Principal): Viewer {
+  const { workspaceId, keyId } = principal
+  // An empty id matches no email: nothing was sent by a key.
+  return { workspaceId, ownKey: permissionFor(principal, 'read') === 'yes' ? null : (keyId ?? '') }
 }

@@ -1,10 +1,11 @@
 /**
- * What a route is: data, not code that registers itself.
+ * A route as data: method, path, permission, schemas, answers, and the function `run`.
  *
- * From one list of routes come the router, the check of permissions, the parsing of
- * input and the OpenAPI document, so that none of them can drift from the others. A
- * resource is a file that returns its routes; `run` calls one engine or record below and
- * shapes the answer. What a client did wrong is thrown as a Refusal.
+ * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI
+ * document, so that they cannot disagree. There are four kinds, by who may call them: with a key
+ * (`route`), with a key and a file (`uploadRoute`), with a link that we signed (`signedLinkRoute`),
+ * without a key (`publicRoute`). `run` calls the rooms below and builds the answer; a client's fault
+ * is thrown as a Refusal.
  */
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
@@ -17,15 +18,15 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface Call<Query = unknown, Body = unknown> {
   readonly principal: Principal
-  /** Not null: the caller may see only what this key has sent. */
+  /** If not null, the caller may see only what this key has sent. */
   readonly ownKey: string | null
-  /** Of the path, as `{ id }`. */
+  /** Parameters of the path, such as `{ id }`. */
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
-  /** The body's bytes as they came. */
+  /** The body as received. */
   readonly rawBody: Buffer
-  /** A header field of the request by its lower-case name. */
+  /** A header field of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined
   readonly remoteAddress: string
   readonly now: number
@@ -33,7 +34,7 @@ export interface Call<Query = unknown, Body = unknown> {
 
 export type Answer =
   | { readonly kind: 'json'; readonly status: number; readonly body: unknown }
-  /** JSON that is text already. */
+  /** JSON that is already serialized. */
   | { readonly kind: 'text'; readonly status: number; readonly json: string }
   | {
       readonly kind: 'bytes'
@@ -44,7 +45,7 @@ export type Answer =
   | StreamAnswer
   | { readonly kind: 'nothing' }
 
-/** Bytes of any length, in pieces that are made while they are read. */
+/** Bytes of any length, in pieces that are produced as the client reads them. */
 export interface StreamAnswer {
   readonly kind: 'stream'
   readonly type: string
@@ -56,41 +57,41 @@ export const json = (status: number, body: unknown): Answer => ({ kind: 'json', 
 /** 204 without a body. */
 export const noContent: Answer = { kind: 'nothing' }
 
-/** An answer as the OpenAPI document tells of it. */
+/** An answer as the OpenAPI document describes it. */
 export interface DocumentedAnswer {
   readonly description: string
-  /** Of a JSON body. */
+  /** The schema of a JSON body. */
   readonly schema?: z.ZodType
-  /** Of a body that is no JSON. */
+  /** The media type of a body that is not JSON. */
   readonly type?: string
-  /** Of a body that is no JSON: that of JSON comes from its schema. */
+  /** An example of a body that is not JSON; that of JSON comes from its schema. */
   readonly example?: string
-  /** Header fields beside those of every answer. */
+  /** Header fields beyond those of every answer. */
   readonly headers?: readonly HeaderName[]
 }
 
 interface Common {
-  /** Below the version: `/emails/:id`. */
+  /** The path below the version: `/emails/:id`. */
   readonly path: string
   /** The resource's name in the OpenAPI document. */
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  /** What the parameters of the path are, for the OpenAPI document; `id` is that of the resource of the tag. */
+  /** Descriptions of path parameters, for the OpenAPI document; `id` is described by the tag. */
   readonly params?: Readonly<Record<string, string>>
   /** Header fields that the route reads, for the OpenAPI document. */
   readonly headers?: z.ZodObject
-  /** By status: those of success. */
+  /** The successful answers, by status. */
   readonly answers: Readonly<Record<number, DocumentedAnswer>>
-  /** Codes beyond those that every route can answer. */
+  /** Error codes beyond those of every route. */
   readonly refusals: readonly ErrorCode[]
 }
 
 interface KeyCommon extends Common {
   readonly method: Method
-  /** What the key must be allowed to. */
+  /** The permission that the key needs. */
   readonly area: Area
-  /** Keys that may only send may use it on what they have sent. */
+  /** Keys with the scope `send` alone may use it for what they have sent. */
   readonly own?: true
 }
 
@@ -100,14 +101,14 @@ export interface RouteSpec<Query, Body> extends KeyCommon {
   readonly run: (call: Call<Query, Body>) => Promise<Answer> | Answer
 }
 
-/** A route whose input types are forgotten: the pipeline parses by its own schemas before it runs it. */
+/** A route without its input types: the pipeline parses the input with the route's schemas before `run`. */
 export interface KeyRoute extends KeyCommon {
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
   readonly run: (call: Call) => Promise<Answer> | Answer
 }
 
-/** A request that brings one file. */
+/** A request that uploads one file. */
 export interface UploadCall<Query = unknown> {
   readonly principal: Principal
   readonly params: Readonly<Record<string, string>>
@@ -118,11 +119,11 @@ export interface UploadCall<Query = unknown> {
 
 interface UploadCommon extends KeyCommon {
   readonly method: 'POST'
-  /** Of the part `file`. */
+  /** The limit of the part `file`. */
   readonly limit: FileLimit
   /** What the file must be, for the OpenAPI document. */
   readonly fileDescription: string
-  /** What it may look like, for the OpenAPI document. */
+  /** An example of its content, for the OpenAPI document. */
   readonly fileExample?: string
 }
 
@@ -137,69 +138,69 @@ export interface UploadRoute extends UploadCommon {
   readonly run: (call: UploadCall) => Promise<Answer>
 }
 
-/** Somebody who follows a link, with a key or without one. */
-export interface LinkCall<Query = unknown> {
+/** A request by a signed link, with or without a key. */
+export interface SignedLinkCall<Query = unknown> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly now: number
 }
 
-interface LinkCommon extends Common {
+interface SignedLinkCommon extends Common {
   readonly method: 'GET'
-  /** Nobody is asked for a key: the route itself finds out whether the link was signed by us. */
+  /** No key is needed: `run` verifies the signature of the link. */
   readonly area: 'link'
 }
 
-export interface LinkSpec<Query> extends LinkCommon {
+export interface SignedLinkSpec<Query> extends SignedLinkCommon {
   readonly query: z.ZodType<Query>
-  readonly run: (visitor: LinkCall<Query>) => Promise<Answer> | Answer
+  readonly run: (call: SignedLinkCall<Query>) => Promise<Answer> | Answer
 }
 
-export interface LinkRoute extends LinkCommon {
+export interface SignedLinkRoute extends SignedLinkCommon {
   readonly query: z.ZodType
   readonly body: null
-  readonly run: (visitor: LinkCall) => Promise<Answer> | Answer
+  readonly run: (call: SignedLinkCall) => Promise<Answer> | Answer
 }
 
-/** Somebody without a key who brings a secret of ours in the body. */
-export interface OpenCall<Body = unknown> {
+/** A request without a key, authorized by a secret in its body. */
+export interface PublicCall<Body = unknown> {
   readonly body: Body
   readonly remoteAddress: string
   readonly now: number
 }
 
-interface OpenCommon extends Common {
+interface PublicCommon extends Common {
   readonly method: 'POST'
-  /** Nobody is asked for a key: the route itself finds out what the body entitles to. */
-  readonly area: 'open'
+  /** No key is needed: `run` verifies the secret in the body. */
+  readonly area: 'public'
 }
 
-export interface OpenSpec<Body> extends OpenCommon {
+export interface PublicSpec<Body> extends PublicCommon {
   readonly body: z.ZodType<Body>
-  readonly run: (stranger: OpenCall<Body>) => Promise<Answer> | Answer
+  readonly run: (call: PublicCall<Body>) => Promise<Answer> | Answer
 }
 
-export interface OpenRoute extends OpenCommon {
+export interface PublicRoute extends PublicCommon {
   readonly query: null
   readonly body: z.ZodType
-  readonly run: (stranger: OpenCall) => Promise<Answer> | Answer
+  readonly run: (call: PublicCall) => Promise<Answer> | Answer
 }
 
-export type Route = KeyRoute | UploadRoute | LinkRoute | OpenRoute
+export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute
 
-/** Does whoever asks need no key? */
-export function isPublic({ area }: Pick<Route, 'area'>): boolean {
-  return area === 'link' || area === 'open'
+/** Whether the route needs no key. */
+export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
+  return area === 'link' || area === 'public'
 }
 
-export function openRoute<Body>(spec: OpenSpec<Body>): OpenRoute {
+export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
   const { run, ...common } = spec
-  return { ...common, query: null, run: (stranger) => run(stranger as OpenCall<Body>) }
+  return { ...common, query: null, run: (call) => run(call as PublicCall<Body>) }
 }
 
-export function linkRoute<Query>(spec: LinkSpec<Query>): LinkRoute {
+export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {
   const { run, ...common } = spec
-  return { ...common, body: null, run: (visitor) => run(visitor as LinkCall<Query>) }
+  return { ...common, body: null, run: (call) => run(call as SignedLinkCall<Query>) }
 }
 
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {

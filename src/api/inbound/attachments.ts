@@ -11,8 +11,17 @@ import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { type Answer, json, type LinkCall, type LinkRoute, linkRoute, type Route, route } from '../http/route.js'
-import { downloadTypeOf, fileNameOf, formatContentDisposition } from './attachment-file.js'
+import { formatContentDisposition } from '../http/output/content-disposition.js'
+import {
+  type Answer,
+  json,
+  type Route,
+  route,
+  type SignedLinkCall,
+  type SignedLinkRoute,
+  signedLinkRoute,
+} from '../http/route.js'
+import { downloadTypeOf, fileNameOf } from './attachment-file.js'
 import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
@@ -93,8 +102,8 @@ const linkQuery = z.strictObject({
 
 type LinkQuery = z.output<typeof linkQuery>
 
-export function downloadRoute(deps: AttachmentDeps): LinkRoute {
-  return linkRoute<LinkQuery>({
+export function downloadRoute(deps: AttachmentDeps): SignedLinkRoute {
+  return signedLinkRoute<LinkQuery>({
     method: 'GET',
     path: `${path}/:place`,
     area: 'link',
@@ -124,7 +133,7 @@ async function downloadAttachment(
     params: { id = '', place: wanted = '' },
     query: { workspace: workspaceId, expires, signature },
     now,
-  }: LinkCall<LinkQuery>,
+  }: SignedLinkCall<LinkQuery>,
 ): Promise<Answer> {
   // Only one spelling of a number is ours.
   const place = /^(?:0|[1-9]\d{0,5})$/.test(wanted) ? Number(wanted) : -1

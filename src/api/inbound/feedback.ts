@@ -6,13 +6,14 @@
  * they were found. Saying it twice counts once; saying the opposite takes back what was learned.
  */
 import { z } from 'zod'
+import { scanHeaderOrEmpty } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import { type InboundEmail, inboundById, rawOfInbound, setSpamStatus } from '../../messages/inbound/inbound-email.js'
 import type { MimeResult } from '../../messages/mime/mime-parts-protocol.js'
 import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
-import type { BayesVerdict } from '../../spam/bayes/records.js'
 import { buildInboundSpamMessage } from '../../spam/received-spam-message.js'
 import type { SpamMessage } from '../../spam/spam-message.js'
+import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import { notFound } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 import type { InboundDeps } from './show.js'
@@ -68,7 +69,7 @@ async function readMessage(
     return raw
   })
   if (result.kind !== 'parts' || raw === undefined) throw unreadableRefusal(result)
-  return { raw, message: buildInboundSpamMessage(email, raw, result.parts) }
+  return { raw, message: buildInboundSpamMessage(email, { raw, header: scanHeaderOrEmpty(raw), parts: result.parts }) }
 }
 
 function unreadableRefusal(result: MimeResult): Refusal {

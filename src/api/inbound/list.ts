@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { type ListedInbound, listInbound } from '../../messages/inbound/inbound-list.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { wholeNumber } from '../http/input/query-number.js'
-import { addressInQuery, domainName, moment, timestamp } from '../http/input/values.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { addressInQuery, domainName, moment, timestamp, wholeNumber } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 
 const MAX_OFFSET = 10_000_000
@@ -66,13 +66,13 @@ export function listRoute({ read }: { readonly read: Read }): Route {
 }
 
 export function toListItem(row: ListedInbound): z.output<typeof listItem> {
-  const cc = JSON.parse(row.cc_emails) as string[]
+  const cc = parseJson(row.cc_emails)
   return {
     id: row.id,
     from: row.from_email,
     from_name: row.from_name,
-    to: JSON.parse(row.to_emails) as string[],
-    cc: cc.length > 0 ? cc : null,
+    to: [...parseJson(row.to_emails)],
+    cc: cc.length > 0 ? [...cc] : null,
     subject: row.subject,
     has_html: row.has_html === 1,
     has_text: row.has_text === 1,

@@ -5,7 +5,7 @@ import { buildReplyContent } from '../../sending/reply-content.js'
 import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
-import { missingIssue } from '../http/input/input.js'
+import { missingIssue } from '../http/input/parse-input.js'
 import { notFound } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
 

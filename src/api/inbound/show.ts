@@ -13,22 +13,21 @@ import {
   removeInbound,
   removeInboundRaw,
 } from '../../messages/inbound/inbound-email.js'
-import type { MimeReader } from '../../messages/mime/mime-parts.js'
+import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
-import { JSON_TYPE } from '../emails/send.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { notFound, timestamp } from '../http/input/values.js'
+import { JSON_TYPE } from '../http/output/send-reply.js'
 import { json, type Route, route } from '../http/route.js'
 import { fileNameOf } from './attachment-file.js'
 import { listItemFields, toListItem } from './list.js'
 
-export interface InboundDeps {
-  readonly read: Read
-  readonly commit: Commit
-  readonly mime: MimeReader
+export interface InboundDeps extends Store {
+  readonly mime: MessageReader
 }
 
 const contribution = z
@@ -154,7 +153,7 @@ function recordOf(email: InboundEmail, { headers, attachments }: ReadableParts):
   return {
     ...toListItem(email),
     envelope_from: email.envelope_from,
-    envelope_to: JSON.parse(email.envelope_to) as string[],
+    envelope_to: [...parseJson(email.envelope_to)],
     message_id: email.message_id,
     headers: [...headers],
     attachments: attachments.map((it, place) => ({
@@ -166,8 +165,8 @@ function recordOf(email: InboundEmail, { headers, attachments }: ReadableParts):
     spf_result: email.spf_result,
     dkim_result: email.dkim_result,
     dmarc_result: email.dmarc_result,
-    authentication: JSON.parse(email.authentication) as Record<string, unknown>,
-    spam_report: JSON.parse(email.spam_report) as z.output<typeof contribution>[],
+    authentication: parseJson(email.authentication),
+    spam_report: [...parseJson(email.spam_report)],
     processed_at: email.processed_at === null ? null : iso(email.processed_at),
   }
 }

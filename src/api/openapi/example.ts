@@ -7,6 +7,7 @@
  * nothing is known of is named in `missing`.
  */
 import { z } from 'zod'
+import { defOf, isTransform } from '../http/input/absent-fields.js'
 import { exampleValues } from './example-values.js'
 
 export interface Example {
@@ -33,7 +34,7 @@ interface ExamplePlace {
 function valueFor(schema: z.core.$ZodType, place: ExamplePlace): unknown {
   const own = findOwnExample(schema)
   if (own !== undefined) return own
-  const { def } = (schema as z.core.$ZodTypes)._zod
+  const def = defOf(schema)
   switch (def.type) {
     case 'object':
       return objectFor(def.shape, place)
@@ -62,10 +63,6 @@ function findOwnExample(schema: z.core.$ZodType): unknown {
 
 function hasExample(schema: z.core.$ZodType): boolean {
   return findOwnExample(schema) !== undefined
-}
-
-function isTransform(schema: z.core.$ZodType): boolean {
-  return (schema as z.core.$ZodTypes)._zod.def.type === 'transform'
 }
 
 function objectFor(shape: z.core.$ZodShape, { path, missing }: ExamplePlace): Readonly<Record<string, unknown>> {
@@ -105,7 +102,7 @@ const MOMENT = '2030-01-31T09:00:00.000Z'
 const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 
 function typeExamplesOf(schema: z.core.$ZodType): readonly unknown[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod
+  const def = defOf(schema)
   switch (def.type) {
     case 'literal':
       return def.values

@@ -4,9 +4,10 @@
  */
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import { keysOf } from '../../platform/records.js'
 import { type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
-import { type DocumentedAnswer, isPublic, type Route } from '../http/route.js'
+import { type DocumentedAnswer, isKeyless, type Route } from '../http/route.js'
 import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
@@ -39,7 +40,7 @@ const fieldError = z.object({
   value: z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({ description: 'As it was given, shortened.' }),
 })
 
-const errorCode = z.enum(Object.keys(statusOfCode) as [ErrorCode, ...ErrorCode[]])
+const errorCode = z.enum(keysOf(statusOfCode))
 
 /** Every error, of every route. */
 export const errorBody = z
@@ -76,7 +77,7 @@ export function answersOf(route: Route): ZodOpenApiResponsesObject {
     status,
     { $ref: `#/components/responses/${refusalNameOf(codes)}` },
   ])
-  return Object.fromEntries([...good, ...refused]) as ZodOpenApiResponsesObject
+  return Object.fromEntries([...good, ...refused])
 }
 
 /** The refusals of all routes, by their names. */
@@ -139,7 +140,7 @@ function refusalResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject 
 function codesOf(route: Route): readonly ErrorCode[] {
   const { refusals: own, query } = route
   const ofInput = bodyCodesOf(route) ?? (query !== null ? ['validation_error'] : [])
-  return [...new Set([...(isPublic(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...own])]
+  return [...new Set([...(isKeyless(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...own])]
 }
 
 function bodyCodesOf(route: Route): readonly ErrorCode[] | null {

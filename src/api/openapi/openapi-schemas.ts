@@ -15,7 +15,7 @@ type JsonSchema = Parameters<Override>[0]['jsonSchema']
 
 export const documentSchema: Override = ({ jsonSchema, zodSchema, io }) => {
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-  const { def } = (zodSchema as z.core.$ZodTypes)._zod
+  const { def } = zodSchema._zod
   if (io === 'input' && def.type === 'object') setRequired(jsonSchema, def.shape)
   if (io === 'input') describeDefault(jsonSchema)
   removeNoise(jsonSchema)
@@ -65,7 +65,7 @@ export function nameBodies(document: Document): void {
   for (const operation of operationsOf(document)) {
     const { operationId: id = '', requestBody, responses = {} } = operation
     if (requestBody !== undefined && 'content' in requestBody) name(requestBody.content, `${toPascalCase(id)}Request`)
-    const answers = Object.entries(responses as Readonly<Record<string, object>>).filter(([, it]) => 'content' in it)
+    const answers = Object.entries(responses).filter(([, it]) => 'content' in it)
     for (const [status, answer] of answers) {
       name(
         (answer as { readonly content: unknown }).content,

@@ -9,7 +9,7 @@
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { headerFields } from '../http/output/header-fields.js'
-import { isPublic, type Route, type UploadRoute } from '../http/route.js'
+import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
@@ -71,7 +71,7 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
     operationId: operationIdOf(route),
     requestParams: toParameters(route),
     ...toRequestBody(route),
-    ...(isPublic(route) ? { security: [] } : {}),
+    ...(isKeyless(route) ? { security: [] } : {}),
     responses: answersOf(route),
   }
 }
@@ -104,8 +104,8 @@ function toFormBody({
 function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
   const { path, query, headers, tag, params = {} } = route
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  const described = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
-  const inPath = names.map((name) => [name, toPathParameter(described[name as keyof typeof described])] as const)
+  const described: Readonly<Record<string, string>> = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
+  const inPath = names.map((name) => [name, toPathParameter(described[name])] as const)
   return {
     ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),

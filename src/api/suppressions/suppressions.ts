@@ -4,9 +4,9 @@ import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import {
   findSuppression,
@@ -19,11 +19,6 @@ import {
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, noContent, type Route, route } from '../http/route.js'
-
-export interface SuppressionDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
 
 const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
 const listQuery = z.strictObject({
@@ -48,11 +43,11 @@ const record = z
 
 const tag = 'Suppressions'
 
-export function suppressionRoutes(deps: SuppressionDeps): readonly Route[] {
+export function suppressionRoutes(deps: Store): readonly Route[] {
   return [listRoute(deps), addRoute(deps), getRoute(deps), removeByAddressRoute(deps), removeRoute(deps)]
 }
 
-function listRoute({ read }: SuppressionDeps): Route {
+function listRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/suppressions',
@@ -73,7 +68,7 @@ function listRoute({ read }: SuppressionDeps): Route {
   })
 }
 
-function addRoute(deps: SuppressionDeps): Route {
+function addRoute(deps: Store): Route {
   return route({
     method: 'POST',
     path: '/suppressions',
@@ -94,7 +89,7 @@ function addRoute(deps: SuppressionDeps): Route {
   })
 }
 
-function getRoute({ read }: SuppressionDeps): Route {
+function getRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/suppressions/:id',
@@ -111,7 +106,7 @@ function getRoute({ read }: SuppressionDeps): Route {
   })
 }
 
-function removeByAddressRoute(deps: SuppressionDeps): Route {
+function removeByAddressRoute(deps: Store): Route {
   return route({
     method: 'DELETE',
     path: '/suppressions',
@@ -129,7 +124,7 @@ function removeByAddressRoute(deps: SuppressionDeps): Route {
   })
 }
 
-function removeRoute(deps: SuppressionDeps): Route {
+function removeRoute(deps: Store): Route {
   return route({
     method: 'DELETE',
     path: '/suppressions/:id',
@@ -147,7 +142,7 @@ function removeRoute(deps: SuppressionDeps): Route {
 }
 
 async function removeFromList(
-  { commit }: SuppressionDeps,
+  { commit }: Store,
   principal: Principal,
   { workspace_id: workspaceId, id, email, reason }: Suppression,
   at: number,
@@ -174,6 +169,6 @@ function toAddedSuppression({ id, email, reason, created_at }: Suppression): z.o
 
 function toSuppressionResource(row: Suppression): z.output<typeof record> {
   const { id, email, reason, created_at } = toAddedSuppression(row)
-  const metadata = JSON.parse(row.metadata) as Record<string, unknown>
+  const metadata = parseJson(row.metadata)
   return { id, email, reason, source_email_id: row.source_email_id, metadata, created_at }
 }

@@ -22,18 +22,16 @@ import { type Principal, scopes } from '../../accounts/principal.js'
 import { roleIn } from '../../accounts/workspaces.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
 
-export interface ApiKeyDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface ApiKeyDeps extends Store {
   /** This key was revoked: nothing that was remembered of it counts any more. */
   readonly onKeyRevoked: (keyId: string) => void
 }

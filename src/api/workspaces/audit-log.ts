@@ -7,6 +7,7 @@ import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../accounts/audit-log
 import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { timestamp, uuid } from '../http/input/values.js'
@@ -59,5 +60,5 @@ function listActs(read: Read, workspaceId: string, before: number, limit: number
 }
 
 function toAuditAct({ id, at, actor, action, target, details }: Row): z.output<typeof act> {
-  return { id, at: iso(at), actor, action, target, details: JSON.parse(details) as Record<string, unknown> }
+  return { id, at: iso(at), actor, action, target, details: parseJson(details) }
 }

@@ -18,17 +18,14 @@ import { assignableRoles, requireAdministrator } from '../../accounts/people/mem
 import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { name, notFound, password, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, json, openRoute, type Route, route } from '../http/route.js'
+import { type Answer, json, publicRoute, type Route, route } from '../http/route.js'
 import { member, toMemberResource } from './members.js'
 import { authorizeInWorkspace, sliceFields, workspaceId } from './named-workspace.js'
 
-export interface InvitationDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface InvitationDeps extends Store {
   readonly acceptDeps: AcceptDeps
 }
 
@@ -143,10 +140,10 @@ async function cancel(
 }
 
 function acceptRoute({ acceptDeps }: InvitationDeps): Route {
-  return openRoute({
+  return publicRoute({
     method: 'POST',
     path: '/invitations/accept',
-    area: 'open',
+    area: 'public',
     tag,
     summary: 'Accept an invitation, with the token of its mail',
     description:

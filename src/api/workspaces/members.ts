@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
-import { requireUnbound } from '../../accounts/keys/unbound-key.js'
+import { requireUnbound } from '../../accounts/keys/key-limits.js'
 import { chargeInvitation } from '../../accounts/people/invitation-limits.js'
 import { pendingOfInviter } from '../../accounts/people/invitations.js'
 import { buildInvitation, type InvitationRequest, requireInvitable } from '../../accounts/people/invite.js'
@@ -22,18 +22,16 @@ import { recordEvent } from '../../events/event-log.js'
 import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import { type Commit, ConstraintViolated } from '../../storage/writer/write.js'
+import { ConstraintViolated, tryCommit } from '../../storage/writer/write.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
-export interface MemberDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface MemberDeps extends Store {
   /** How many the service may send in a day. */
   readonly invitationsPerDay: number
   /** Somebody was invited: there is a mail to be written. */

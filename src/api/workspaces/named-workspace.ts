@@ -11,8 +11,7 @@ import type { Principal } from '../../accounts/principal.js'
 import { roleIn } from '../../accounts/workspaces.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import { wholeNumber } from '../http/input/query-number.js'
-import { notFound } from '../http/input/values.js'
+import { notFound, wholeNumber } from '../http/input/values.js'
 
 const idRule = 'allowed: the id of a workspace'
 

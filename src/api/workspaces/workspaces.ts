@@ -23,19 +23,17 @@ import {
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { createSerialRunner, type SerialRunner } from '../../platform/serial-runner.js'
+import type { Store } from '../../storage/database.js'
 import { closeWorkspace } from '../../storage/maintenance/erase.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import { type Commit, ConstraintViolated, type Write } from '../../storage/writer/write.js'
+import { type Commit, ConstraintViolated, tryCommit, type Write } from '../../storage/writer/write.js'
 import { notFound } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspace.js'
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
-export interface WorkspaceDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface WorkspaceDeps extends Store {
   /** Of new ones. */
   readonly plan: string
   /** It is closed: nothing that was remembered of it counts any more, and the rest is to be erased. */

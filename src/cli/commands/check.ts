@@ -11,6 +11,7 @@ import type { Config } from '../../config/complete.js'
 import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems, type Problem } from '../../config/problems.js'
 import { readDiskSpace } from '../../platform/disk-space.js'
+import { errorMessageOf } from '../../platform/errors.js'
 import { readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
@@ -40,7 +41,7 @@ async function findProblems({ service, tls }: Config): Promise<readonly Problem[
     try {
       await work()
     } catch (error) {
-      problems.push({ key, message: (error as Error).message })
+      problems.push({ key, message: errorMessageOf(error) })
     }
   }
   if (cert_file !== null && key_file !== null) await collectProblem('tls', () => readTlsFiles(cert_file, key_file))

@@ -47,7 +47,7 @@ async function verify(call: Call): Promise<Answer> {
     const records = error instanceof Refusal ? error.details['records'] : undefined
     if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
     return {
-      ...showDomain(call, it, [...formatDifferences(error.message, records as FindingResource[]), '']),
+      ...showDomain(call, it, [...formatDifferences(error.message, records), '']),
       failed: true,
     }
   }

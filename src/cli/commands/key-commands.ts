@@ -4,10 +4,11 @@ import { operatorActor } from '../../accounts/audit-log.js'
 import { generateKey, keysOfWorkspace } from '../../accounts/keys/api-keys.js'
 import { createKeyAudited, revokeKeyAudited } from '../../accounts/keys/audited-keys.js'
 import { toCreatedKeyResource, toKeyResource } from '../../accounts/keys/key-resource.js'
-import { type Scope, scopes } from '../../accounts/principal.js'
+import { scopes } from '../../accounts/principal.js'
 import { ownerOf } from '../../accounts/workspaces.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { parseTimestamp } from '../../sending/schedule.js'
+import type { Scope } from '../../storage/tables/account-tables.js'
 import { WriteConflict } from '../../storage/writer/write.js'
 import {
   type Answer,

@@ -7,7 +7,6 @@ import {
   iterateEntries,
   type ListedEntry,
   type QueueFilter,
-  type QueueStatus,
   queueStatuses,
   queueStatusOf,
   releaseEntry,
@@ -15,8 +14,8 @@ import {
 } from '../../messages/queue/queue-admin.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Write } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,
@@ -76,15 +75,14 @@ function queueCommand(verb: string, summary: string, run: Command['run']): Comma
 
 /** The filter of the options, with the workspace as given. */
 function parseFilter({ words, options }: Call): QueueFilter {
-  const status = textOption(options, 'status')
-  if (status !== undefined && !queueStatuses.some((known) => known === status)) {
-    throw new UsageError(`--status: found "${status}", allowed: ${queueStatuses.join(', ')}`)
-  }
+  const word = textOption(options, 'status')
+  const status = queueStatuses.find((known) => known === word)
+  if (word !== status) throw new UsageError(`--status: found "${word}", allowed: ${queueStatuses.join(', ')}`)
   const domain = textOption(options, 'domain')
   return {
     workspaceId: textOption(options, 'workspace'),
     domain: domain === undefined ? undefined : parseDomainName(domain),
-    status: status as QueueStatus | undefined,
+    status,
     ids: words.length > 0 ? words : undefined,
   }
 }

@@ -10,6 +10,7 @@ import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems } from '../../config/problems.js'
 import type { Daemon } from '../../daemon/daemon.js'
 import type { Log } from '../../platform/log.js'
+import { keysOf, type UnknownRecord } from '../../platform/records.js'
 import { createSerialRunner } from '../../platform/serial-runner.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 
@@ -49,9 +50,9 @@ async function reloadOnce({ config, log, daemon, reload }: ReloadDeps): Promise<
 
 /** Names such as `inbound.max_size`, without the settings that a reload applies. */
 function findChangedSettings(before: Config, after: Config): readonly string[] {
-  const sections = Object.keys(after) as (keyof Config)[]
-  const names = sections.flatMap((section) => {
-    const [old, now] = [before[section], after[section]] as [Record<string, unknown>, Record<string, unknown>]
+  const names = keysOf(after).flatMap((section) => {
+    const old: UnknownRecord = { ...before[section] }
+    const now: UnknownRecord = { ...after[section] }
     return Object.keys({ ...old, ...now })
       .filter((key) => JSON.stringify(old[key]) !== JSON.stringify(now[key]))
       .map((key) => `${section}.${key}`)

@@ -12,9 +12,9 @@ import { formatForDisplay } from '../../mail/address.js'
 import { scanHeader } from '../../mail/header-fields.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
 import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
-import type { BayesVerdict } from '../../spam/bayes/records.js'
 import { buildSpamMessage } from '../../spam/spam-input.js'
 import type { Database } from '../../storage/database.js'
+import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import {
   type Answer,
   type Call,
@@ -114,7 +114,10 @@ async function learnFile(
   if (raw === null) return 'unreadable'
   const result = await mime.read(workspaceId, () => raw)
   if (result.kind !== 'parts') return 'unreadable'
-  const message = buildSpamMessage(raw, result.parts, { receivedAt: null, origin: null, authentication: null })
+  const message = buildSpamMessage(
+    { raw, header: scanHeader(raw), parts: result.parts },
+    { receivedAt: null, origin: null, authentication: null },
+  )
   const lesson = { workspaceId, fingerprint: messageFingerprintOf(raw), verdict, message, at: now() }
   return (await learnMessage(database, lesson)) ? 'learned' : 'known'
 }

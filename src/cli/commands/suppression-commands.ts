@@ -3,8 +3,9 @@ import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { parseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import { findSuppression, removeSuppression, type Suppression } from '../../suppressions/suppressions.js'
 import {
@@ -68,7 +69,7 @@ async function list({ words, options, database }: Call): Promise<Answer> {
   return {
     json: {
       data: rows.map(({ id, email, reason, metadata, created_at }) => {
-        return { id, email, reason, metadata: JSON.parse(metadata) as unknown, created_at: formatTimestamp(created_at) }
+        return { id, email, reason, metadata: parseJson(metadata), created_at: formatTimestamp(created_at) }
       }),
     },
     lines: formatTable(

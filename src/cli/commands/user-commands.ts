@@ -4,9 +4,9 @@ import { memberByEmail, transferOwnership } from '../../accounts/people/members.
 import { createPasswordHasher } from '../../accounts/people/passwords.js'
 import { allUsers, setPassword, userByEmail } from '../../accounts/people/users.js'
 import { ownerOf, workspacesOfUser } from '../../accounts/workspaces.js'
-import { parseAddress } from '../../mail/address.js'
+import { parseAddress, toLowerCaseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
@@ -64,7 +64,7 @@ const MAX_WORKSPACES = 1_000
 
 async function changePassword({ words, database, clock, readSecret }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
-  const email = parseAddress(requiredWord(words, 0, 'EMAIL')).toLowerCase()
+  const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
   const { read, commit } = await database()
   const [user] = userByEmail(read, { email })
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
@@ -83,7 +83,7 @@ async function changePassword({ words, database, clock, readSecret }: Call): Pro
 async function transfer({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 2)
   const [workspace, given] = [requiredWord(words, 0, 'ID'), requiredWord(words, 1, 'EMAIL')]
-  const email = parseAddress(given).toLowerCase()
+  const email = toLowerCaseAddress(parseAddress(given))
   const { read, commit } = await database()
   const workspaceId = chooseWorkspace(read, { workspace })
   const [owner] = ownerOf(read, { workspaceId })

@@ -14,7 +14,7 @@ import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,

@@ -1,5 +1,5 @@
 /**
- * What an exchange with one host means for the recipient, and whether another host is asked.
+ * Decides what an exchange with one host means for the recipient, and whether another host is called.
  *
  * | what happened                                   | outcome         | next host?        |
  * |-------------------------------------------------|-----------------|-------------------|
@@ -14,27 +14,27 @@
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
  * | lost between the final dot and its reply        | deferred        | no: no duplicates |
  *
- * A 5xx to the connection speaks of us, not of the mailbox, and another host may think
- * otherwise; when none does, it stays a deferral, as with Postfix (smtp_skip_5xx_greeting).
- * 4xx replies lead on as with Postfix too, and like there to no more than two hosts at which
- * a transaction was begun, five that were called, and none once the time is up.
+ * A 5xx to the connection concerns us and not the mailbox, and another host may accept; if none does,
+ * it stays a deferral, as with Postfix (smtp_skip_5xx_greeting). After a 4xx the next host is called,
+ * also as with Postfix: at most two hosts at which a transaction was begun, five in all, and none
+ * after the time is up.
  */
 import { assertNever } from '../../mail/assert-never.js'
+import type { Reason } from '../../mail/reasons.js'
 import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
-import type { Reason } from '../../messages/replies/reasons.js'
 import type { Host } from '../hosts/destination.js'
-import type { Exchange, SendResult, SmtpFailure } from '../smtp/outcome.js'
+import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 import type { AttemptOutcome } from './attempt-result.js'
 
 export interface AttemptLimits {
   /** Hosts that are called. */
   readonly hosts: number
-  /** Hosts at which a transaction is begun. */
+  /** Hosts at which a transaction begins. */
   readonly transactions: number
-  /** Milliseconds with hosts, not counting the wait for a session, after which no further one is called. */
+  /** Milliseconds after which no other host is called; waiting for slots does not count. */
   readonly time: number
-  /** Milliseconds after which the call of one host is cut off, whatever it is at. */
+  /** Milliseconds after which the call of one host is cut off. */
   readonly cutOff: number
 }
 
@@ -42,7 +42,6 @@ export const defaultAttemptLimits: AttemptLimits = { hosts: 5, transactions: 2, 
 
 export interface Verdict {
   readonly outcome: AttemptOutcome
-  /** Another host may do better. */
   readonly shouldTryNext: boolean
 }
 
@@ -53,7 +52,7 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
       return { outcome: { kind: 'accepted', final: host.final, reply, dsnRelayed }, shouldTryNext: false }
     }
     case 'unsendable':
-      // Our words, not the server's: they must not look like a reply.
+      // Our text, which must not look like a reply of the server.
       return {
         outcome: { ...toRefusedOutcome('message', sent.reply), response: `not sent: ${sent.reply.text}` },
         shouldTryNext: false,
@@ -69,8 +68,8 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
 
 function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   const { kind, scope, reason, status } = classifyReply(stage, reply)
-  const final = kind === 'permanent' && scope !== 'session' && !isOurFault(stage, reply, reason, host)
-  if (final) return { outcome: toRefusedOutcome(stage, reply), shouldTryNext: false }
+  const isFinal = kind === 'permanent' && scope !== 'session' && !isOurFault(stage, reply, reason, host)
+  if (isFinal) return { outcome: toRefusedOutcome(stage, reply), shouldTryNext: false }
   const temporary = `4${status.slice(1)}`
   return {
     outcome: { kind: 'deferred', reason, response: formatReply(reply), reached: true, status: temporary },
@@ -78,10 +77,10 @@ function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   }
 }
 
-/** "Log in first", "not in this order": how we are set up or how we talk must not bounce anybody's mail. */
+/** The reply is about our configuration or protocol ("log in first", "bad sequence"), which must not bounce mail. */
 function isOurFault(stage: Stage, { code }: Reply, reason: Reason, { final }: Host): boolean {
   if (loginCodes.has(code) || reason === 'tls') return true
-  // Such words of an MX mean the message (SPF, DMARC, a closed group); of a smarthost, our route.
+  // From an MX, such a reply is about the message (SPF, DMARC, a closed group); from a smarthost, about our route.
   if (reason === 'credentials' || reason === 'relay-denied') return !final
   return reason === 'protocol' && (stage === 'mail' || stage === 'data')
 }
@@ -114,7 +113,7 @@ function toDeferredOutcome({ stage, failure, detail }: NoReplyFailure, host: Hos
   return { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' }
 }
 
-/** `calls`: made so far; `elapsed`: milliseconds that they took. */
+/** `elapsed`: milliseconds that the calls so far took. */
 export function mayTryAnother(
   calls: readonly Pick<Exchange, 'sent'>[],
   elapsed: number,
@@ -124,15 +123,11 @@ export function mayTryAnother(
   return calls.length < limits.hosts && transactions.length < limits.transactions && elapsed < limits.time
 }
 
-/** The stage is one of a transaction, not of the way to it. */
 function hasBegunTransaction(sent: SendResult): boolean {
   return 'stage' in sent && ['mail', 'rcpt', 'data', 'message'].includes(sent.stage)
 }
 
-/**
- * Which of two deferrals to tell: a server's words before silence, the later before the
- * earlier. `reached` holds once any server was.
- */
+/** Picks the deferral to report: one with a server's reply before one without, else the later one. */
 export function pickMoreInformative<Deferral extends { readonly sent: SendResult }>(
   earlier: Deferral | null,
   later: Deferral,

@@ -1,11 +1,12 @@
 /**
- * What came of one attempt to hand one message to one recipient's server.
+ * The result of one attempt to deliver one message to one recipient's server.
  *
- * An attempt may try several MX hosts; the result speaks of the last one tried, or of
- * none where the failure came before a host was known.
+ * An attempt may call several MX hosts; the result is that of one of them, or of none if the attempt
+ * failed before a host was known.
  */
+
+import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
-import type { Reason } from '../../messages/replies/reasons.js'
 
 export interface Peer {
   /** Host name of the MX, or of the route. */
@@ -16,20 +17,20 @@ export interface Peer {
 }
 
 export type AttemptOutcome =
-  /** The next hop took it over. `final`: that hop is an MX of the recipient's domain. */
+  /** The next hop accepted the message. `final`: that hop is an MX of the recipient's domain. */
   | { readonly kind: 'accepted'; readonly final: boolean; readonly reply: Reply; readonly dsnRelayed: boolean }
-  /** Try again later. `reached`: some server answered at all. */
+  /** Try again later. `reached`: some server answered. */
   | {
       readonly kind: 'deferred'
       readonly reason: Reason
       readonly response: string
       readonly reached: boolean
-      /** Enhanced code, where a server's words have one. */
+      /** Enhanced code, if a server's reply has one. */
       readonly status?: string
     }
   /**
-   * Never try again. `recipientsFault`: the mailbox or its domain itself is dead, which
-   * suppresses the address. `status`: enhanced code for the DSN.
+   * Do not try again. `recipientsFault`: the mailbox or its domain does not exist or accepts no mail,
+   * which suppresses the address. `status`: enhanced code for the DSN.
    */
   | {
       readonly kind: 'refused'
@@ -40,10 +41,10 @@ export type AttemptOutcome =
     }
 
 export interface AttemptResult {
-  /** When the first host was called; absent: none was. */
+  /** When the first host was called; absent: no host was. */
   readonly begunAt?: number
   readonly outcome: AttemptOutcome
   readonly peer: Peer | null
-  /** The SMTP dialogue, no message bytes, no credentials; at most 8 KB. */
+  /** The SMTP dialogue without message bytes and credentials; at most 8 KB. */
   readonly transcript: string
 }

@@ -1,16 +1,18 @@
 /**
- * One attempt to hand one message to a server of its recipient's domain.
+ * One attempt to deliver one message to a server of its recipient's domain.
  *
- * Walks the hosts in their order; what each answer means and when to stop is decided in
- * attempt-decision. The result speaks of the host whose answer ended the walk, else of the
- * last one that answered, else of the last one called. A host that is remembered as unreachable
- * is passed over; where all are, there was no attempt.
+ * Calls the hosts in their order; `attempt-decision` says what each answer means and when to stop.
+ * The result is that of the host whose answer ended the attempt, else of the last host that
+ * answered, else of the last one called. A host that is remembered as unreachable is skipped; if
+ * all are, no attempt was made.
  */
 import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Destination, Host } from '../hosts/destination.js'
-import type { CallLimit, StartCallLimit } from '../queue/call-limit.js'
-import type { Exchange } from '../smtp/outcome.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { AcquireSlot } from '../queue/host-concurrency.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { Exchange } from '../smtp/send-result.js'
 import { joinTranscripts } from '../smtp/transcript.js'
 import {
   type AttemptLimits,
@@ -20,23 +22,18 @@ import {
   type Verdict,
 } from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
-import type { OutboundMessage } from './outbound-message.js'
-import type { Outage } from './unreachable-hosts.js'
+import type { StartCallLimit } from './call-limit.js'
 
 export interface AttemptDeps {
-  /** `SessionPool.send`; `begin`: as in its terms. */
-  readonly send: (
-    host: Host,
-    message: OutboundMessage,
-    signal: AbortSignal,
-    begin: () => AbortSignal,
-  ) => Promise<Exchange | Outage>
+  readonly acquireSlot: AcquireSlot
+  /** `SessionPool.send`. */
+  readonly send: (host: Host, message: OutboundMessage, signal: AbortSignal) => Promise<Exchange | Outage>
   readonly clock: Clock
   readonly limits: AttemptLimits
-  readonly limit: StartCallLimit
+  readonly startCallLimit: StartCallLimit
 }
 
-/** Rejects with the signal's reason when that strikes, and only then: the attempt then says nothing. */
+/** Rejects only when the signal strikes, with its reason; nothing is then known about the message. */
 export async function attemptDelivery(
   message: OutboundMessage,
   destination: Destination,
@@ -91,26 +88,22 @@ async function tryHosts(
   throw new TypeError('a destination without hosts')
 }
 
-/** The clock runs from the moment at which the message has its place at the host. */
+/** Waiting for a slot takes nothing off the time of the attempt. */
 async function tryHost(
   message: OutboundMessage,
   host: Host,
-  { send, clock, limit }: AttemptDeps,
+  { acquireSlot, send, clock, startCallLimit }: AttemptDeps,
   signal: AbortSignal,
 ): Promise<HostAttempt | Outage> {
-  const begun: { at: number; limited: CallLimit | null } = { at: clock(), limited: null }
-  const begin = (): AbortSignal => {
-    begun.at = clock()
-    begun.limited = limit(signal)
-    return begun.limited.signal
+  const releaseSlot = await acquireSlot(host.mx, signal)
+  try {
+    const begunAt = clock()
+    const limit = startCallLimit(signal)
+    const exchange = await send(host, message, limit.signal).catch(limit.timeoutOrRethrow)
+    return 'until' in exchange ? exchange : { ...exchange, ...judgeSendResult(exchange.sent, host), host, begunAt }
+  } finally {
+    releaseSlot()
   }
-  const exchange = await send(host, message, signal, begin).catch((error: unknown) => {
-    if (begun.limited === null) throw error
-    return begun.limited.timeoutOrRethrow(error)
-  })
-  return 'until' in exchange
-    ? exchange
-    : { ...exchange, ...judgeSendResult(exchange.sent, host), host, begunAt: begun.at }
 }
 
 function resultOf({ outcome, host, tls }: HostAttempt, calls: readonly HostAttempt[]): AttemptResult {

@@ -1,12 +1,12 @@
 /**
- * From what came of an attempt to what becomes of the queue entry. Pure.
+ * Decides from the outcome of an attempt what happens to the queue entry. Pure.
  *
- * An entry that expires is `bounced` (soft) when some server ever answered for it, and
- * `failed` when none was reached, or when its sending domain is gone. What cannot be classified was made a deferral before
- * it came here.
+ * An entry that expires is `bounced` (soft) if some server ever answered for it, and `failed` if none
+ * was reached. It is `failed` also if its sending domain was deleted. Outcomes that cannot be classified
+ * are deferrals already.
  */
 import { assertNever } from '../../mail/assert-never.js'
-import type { Reason } from '../../messages/replies/reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 import { type Retry, type RetryPolicy, scheduleRetry } from '../queue/retry-schedule.js'
 import type { AttemptOutcome } from './attempt-result.js'
 
@@ -14,10 +14,10 @@ type ScheduledRetry = Extract<Retry, { kind: 'again' }>
 
 export interface EntryAge {
   readonly enqueuedAt: number
-  /** Attempts made, this one included. */
+  /** Attempts, including this one. */
   readonly attempts: number
   readonly noticed: boolean
-  /** Some server answered in an earlier attempt. Asked only when it matters. */
+  /** Some server answered in an earlier attempt. A function, because it reads the database. */
   readonly wasReachedBefore: () => boolean
 }
 
@@ -45,7 +45,7 @@ export function decideOutcome(
   age: EntryAge,
   policy: RetryPolicy,
   now: number,
-  dice: number,
+  random: number,
 ): Decision {
   switch (outcome.kind) {
     case 'accepted':
@@ -60,7 +60,7 @@ export function decideOutcome(
         recipientsFault: outcome.recipientsFault,
       }
     case 'deferred': {
-      const retry = scheduleRetry(age, policy, now, dice)
+      const retry = scheduleRetry(age, policy, now, random)
       if (retry.kind === 'again') return toDeferredDecision(outcome, retry)
       return outcome.reached || age.wasReachedBefore()
         ? { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false }

@@ -1,20 +1,23 @@
 /**
- * One attempt of an entry whose turn it is: where to, a place at the host, the message, the
- * lease, the call.
+ * The turn of one entry up to the result of its attempt: destination, room at the host, message,
+ * lease, calls.
  *
- * What cannot be called now, because its hosts are remembered as unreachable, is postponed: it
- * waits in the database until that is over, and no attempt is counted. It keeps its place only
- * while that is written. There are moments at which an entry is attempted whatever is remembered
- * (`mustTryAt`).
+ * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database
+ * until that is over, and no attempt is counted. At certain moments it is attempted all the same
+ * (`forcedAttemptTimeOf`).
  */
 import type { QueueEntry } from '../../messages/queue/queue.js'
+import type { Write } from '../../storage/writer/write.js'
+import type { Destination, FindDestination, Host } from '../hosts/destination.js'
+import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
+import type { AcquireSlot } from '../queue/host-concurrency.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
-import { forcedAttemptTimeOf } from '../queue/retry-schedule.js'
-import type { RunnerDeps } from '../queue/runner-deps.js'
-import type { FinishedAttempt } from './finished-attempt.js'
-import type { OutboundMessage } from './outbound-message.js'
+import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { AttemptResult } from './attempt-result.js'
+import type { ReadyMessage } from './ready-message.js'
 
 export interface AttemptTurn {
   readonly entry: QueueEntry
@@ -23,9 +26,38 @@ export interface AttemptTurn {
   isHandedOver: boolean
 }
 
-export interface MakeAttemptDeps
-  extends Pick<RunnerDeps, 'findDestination' | 'checkReachability' | 'prepareMessage' | 'attempt' | 'retryPolicy'> {
-  readonly lanes: Pick<Lanes, 'bind'>
+export interface FinishedAttempt {
+  readonly entry: QueueEntry
+  readonly readyMessage: ReadyMessage
+  /** The writes of `readyMessage` that did not go into the commit of the lease. */
+  readonly pendingWrites: readonly Write[]
+  readonly result: AttemptResult
+  readonly number: number
+  readonly at: number
+}
+
+/** The steps of an attempt. */
+export interface AttemptSteps {
+  readonly findDestination: FindDestination
+  /** What is remembered of the hosts of a destination. */
+  readonly checkReachability: (hosts: readonly Host[]) => Reachability
+  /** Rejects when the message is gone. */
+  readonly prepareMessage: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
+  /**
+   * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
+   * was made. Rejects only when the signal strikes.
+   */
+  readonly attempt: (
+    message: OutboundMessage,
+    to: Destination,
+    call: { readonly ignoreOutages: boolean; readonly acquireSlot: AcquireSlot },
+    signal: AbortSignal,
+  ) => Promise<AttemptResult | Outage>
+  readonly retryPolicy: RetryPolicy
+}
+
+export interface MakeAttemptDeps extends AttemptSteps {
+  readonly lanes: Pick<Lanes, 'bind' | 'acquireSlot'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
   /** Strikes when the process ends. */
@@ -33,8 +65,8 @@ export interface MakeAttemptDeps
 }
 
 /**
- * `changed`: held, removed or leased by another process, or postponed. `waits`: put back until
- * its host has a place.
+ * `changed`: the entry was held, removed, leased by another process, or postponed. `waits`: it was put
+ * back until its host has room.
  */
 export async function makeAttempt(
   turn: AttemptTurn,
@@ -54,23 +86,33 @@ export async function makeAttempt(
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
   if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
   const readyMessage = await deps.prepareMessage(entry, at)
-  // After the end nobody would give it back: DNS may be slower than that.
+  // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.cachedMessage.isSignatureStored = true
-  const message: OutboundMessage = {
-    ...readyMessage.message,
-    onHandedOver: () => {
-      turn.isHandedOver = true
-    },
-  }
-  const call = { workspaceId: entry.workspace_id, ignoreOutages }
-  const result = await deps.attempt(message, readyMessage.destination ?? destination, call, deps.abortSignal)
+  const result = await callHosts(turn, readyMessage, readyMessage.destination ?? destination, ignoreOutages, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
   }
   const pendingWrites = lease === 'written' ? [] : readyMessage.writes
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+function callHosts(
+  turn: AttemptTurn,
+  readyMessage: ReadyMessage,
+  destination: Destination,
+  ignoreOutages: boolean,
+  { attempt, lanes, abortSignal }: MakeAttemptDeps,
+): Promise<AttemptResult | Outage> {
+  const message: OutboundMessage = {
+    ...readyMessage.message,
+    onHandedOver: () => {
+      turn.isHandedOver = true
+    },
+  }
+  const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
+  return attempt(message, destination, { ignoreOutages, acquireSlot }, abortSignal)
 }

@@ -1,18 +1,17 @@
 /**
- * Makes a leased entry ready for the wire: its bytes, its signature, its return path, and on
- * top of its bytes the reference that complaints bring back.
+ * Prepares the message of an entry for sending: bytes, signature, return path, and above the bytes the
+ * reference field by which complaints are recognized.
  *
- * The signature is made once for a message, whoever of its recipients comes first; the
- * write that keeps it goes into the commit of that recipient's lease, before the dial.
+ * A message is signed once, for its first recipient; the write that stores the signature goes into the
+ * commit of that recipient's lease, before the host is called.
  */
 import type { KeyObject } from 'node:crypto'
 import type { DkimKey } from '../../domains/dkim/sign.js'
 import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
 import { mailHostOf } from '../../domains/sending-domains.js'
-import { type Address, domainOf, needsUtf8 } from '../../mail/address.js'
+import { domainOf, needsUtf8 } from '../../mail/address.js'
 import { parseNotify } from '../../mail/dsn-parameters.js'
-import { createReferenceField } from '../../mail/reference-field.js'
-import { createReturnPath } from '../../mail/return-path.js'
+import { createReferenceField, createReturnPath } from '../../mail/recipient-token.js'
 import { type Email, emailById } from '../../messages/email.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { insertSignature, rawOfEmail, signatureOfEmail, sizeOfRaw } from '../../messages/raw-message.js'
@@ -22,8 +21,8 @@ import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination } from '../hosts/destination.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { CachedMessage, MessageCache } from './message-cache.js'
-import type { OutboundMessage } from './outbound-message.js'
 
 export interface ReadyDeps {
   readonly read: Read
@@ -31,7 +30,7 @@ export interface ReadyDeps {
   /** `SigningThread.sign`. */
   readonly signBytes: (raw: Buffer, key: DkimKey, now: number) => Promise<string>
   readonly messageCache: MessageCache
-  /** Of the return paths and references. */
+  /** Key of return paths and references. */
   readonly secret: KeyObject
 }
 
@@ -40,7 +39,7 @@ export interface ReadyMessage {
   readonly cachedMessage: CachedMessage
   /** To be committed with the lease. */
   readonly writes: readonly Write[]
-  /** Not null: it is settled without asking where it could go. */
+  /** Not null: it replaces the destination that was found. */
   readonly destination: Destination | null
 }
 
@@ -49,7 +48,7 @@ interface DsnRequestLookup {
   readonly writes: Write[]
 }
 
-/** Throws where the message is gone: its entry cannot be delivered any more. */
+/** Rejects if the message is gone. */
 export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
   const cachedMessage = deps.messageCache.get(entry.email_id, entry.id) ?? (await loadMessage(deps, entry))
   const field = await ensureSignature(deps, cachedMessage, now)
@@ -77,25 +76,25 @@ export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: nu
   }
 }
 
-/** What stands on top of the message, and the message, which is not copied. */
+/** Puts fields above the message without copying it. */
 function piecesOf(fields: string, raw: Buffer): readonly Buffer[] {
   return fields === '' ? [raw] : [Buffer.from(fields, 'latin1'), raw]
 }
 
-/** Of a fresh message from memory; else from the database, where its recipients may still be scheduled. */
-function findDsnRequests({ read }: ReadyDeps, shelved: CachedMessage, entry: QueueEntry): DsnRequestLookup {
-  const known = shelved.dsnRequests?.get(entry.id)
+/** From memory for a fresh message; else from the database, where its recipients may still be scheduled. */
+function findDsnRequests({ read }: ReadyDeps, cached: CachedMessage, entry: QueueEntry): DsnRequestLookup {
+  const known = cached.dsnRequests?.get(entry.id)
   if (known !== undefined) return { dsnRequests: known, writes: [] }
   const [dsnRequests] = dsnRequestById(read, { id: entry.id })
   return { dsnRequests, writes: dsnRequests?.status === 'scheduled' ? releaseScheduled(entry) : [] }
 }
 
-/** Without its bytes where these are the trouble: enough to write down a fault, and to tell the sender. */
+/** Enough of the message to record a fault and notify the sender, even if its bytes are missing. */
 export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): ReadyMessage | null {
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   if (email === undefined) return null
   const raw = rawOfEmail(read, { workspaceId: entry.workspace_id, emailId: entry.email_id })[0]?.raw ?? Buffer.alloc(0)
-  const wishes = dsnRequestById(read, { id: entry.id })[0]
+  const requests = dsnRequestById(read, { id: entry.id })[0]
   const message: OutboundMessage = {
     returnPath: '',
     recipient: entry.recipient,
@@ -104,8 +103,8 @@ export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): Rea
     smtputf8: false,
     envid: email.envid,
     ret: email.ret,
-    notify: wishes?.notify == null ? null : parseNotify(wishes.notify),
-    orcpt: wishes?.orcpt ?? null,
+    notify: requests?.notify == null ? null : parseNotify(requests.notify),
+    orcpt: requests?.orcpt ?? null,
   }
   return { message, cachedMessage: { email, raw, isSignatureStored: false }, writes: [], destination: null }
 }
@@ -118,12 +117,12 @@ const deletedDomainRefusal: Destination = {
   recipientsFault: false,
 }
 
-/** Every sending domain has a key that signs; both leave together. */
+/** A sending domain always has a signing key; both are deleted together. */
 function isOrphan(keys: SigningKeyCache, { workspace_id, from_email }: Email): boolean {
-  return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email as Address)) === undefined
+  return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email)) === undefined
 }
 
-/** Its time has come, for all of its recipients. The lease misses when it was cancelled at the same moment. */
+/** A scheduled email is due for all its recipients. If it is cancelled at the same moment, the lease fails. */
 export function releaseScheduled({ email_id }: QueueEntry): Write[] {
   return [
     releaseRecipients({ emailId: email_id }),
@@ -131,17 +130,21 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
   ]
 }
 
-/** On the shelf for the others of its recipients, who may come at the same moment. */
+/** Caches the message for its other recipients, which may come at the same time. */
 async function loadMessage({ read, messageCache }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   const bytes = sizeOfRaw(read, key)[0]?.bytes ?? 0
   await messageCache.reserveRoom(bytes)
   try {
-    const other = messageCache.get(entry.email_id, entry.id) // of a recipient who came while this one waited
-    const shelved = other ?? readMessage(read, entry)
-    if (other === undefined) messageCache.addReadBack(shelved, entry.id)
-    else messageCache.releaseRoom(bytes)
-    return shelved
+    // Another recipient may have read it while this one waited.
+    const cached = messageCache.get(entry.email_id, entry.id)
+    if (cached !== undefined) {
+      messageCache.releaseRoom(bytes)
+      return cached
+    }
+    const message = readMessage(read, entry)
+    messageCache.addReadBack(message, entry.id)
+    return message
   } catch (error) {
     messageCache.releaseRoom(bytes)
     throw error
@@ -159,14 +162,14 @@ function readMessage(read: Read, entry: QueueEntry): CachedMessage {
     : { email, raw, signature: Promise.resolve(field), isSignatureStored: true }
 }
 
-/** One that could not be made is tried again by whoever comes next. */
-async function ensureSignature(deps: ReadyDeps, shelved: CachedMessage, now: number): Promise<string | null> {
-  const signature = shelved.signature ?? signMessage(deps, shelved, now)
-  shelved.signature = signature
+/** If signing fails, the next recipient tries again. */
+async function ensureSignature(deps: ReadyDeps, cached: CachedMessage, now: number): Promise<string | null> {
+  const signature = cached.signature ?? signMessage(deps, cached, now)
+  cached.signature = signature
   try {
     return await signature
   } catch (error) {
-    if (shelved.signature === signature) shelved.signature = undefined
+    if (cached.signature === signature) cached.signature = undefined
     throw error
   }
 }
@@ -176,17 +179,17 @@ async function signMessage(
   { email, raw }: CachedMessage,
   now: number,
 ): Promise<string | null> {
-  const key = signingKeys.find(email.workspace_id, domainOf(email.from_email as Address))
+  const key = signingKeys.find(email.workspace_id, domainOf(email.from_email))
   return key === undefined ? null : signBytes(raw, key, now)
 }
 
-/** None on the service's own mail: nobody is told of a complaint about it. */
+/** The service's own mail has none, because complaints about it are not reported. */
 function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string): string {
   return email.workspace_id === SERVICE_WORKSPACE ? '' : createReferenceField(secret, recipientId)
 }
 
-/** The service's own mail has the null return path: what bounces of it ends there. */
+/** The service's own mail has the null return path, so that its bounces end there. */
 function returnPathOf(secret: KeyObject, email: Email, recipientId: string): string {
   if (email.workspace_id === SERVICE_WORKSPACE) return ''
-  return createReturnPath(secret, recipientId, mailHostOf(domainOf(email.from_email as Address)))
+  return createReturnPath(secret, recipientId, mailHostOf(domainOf(email.from_email)))
 }

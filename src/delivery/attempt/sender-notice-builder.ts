@@ -1,19 +1,20 @@
 /**
- * Does this outcome want a delivery status notification, and if so, which one?
+ * Builds the delivery status notification for an outcome, if the outcome requires one.
  *
- * Who gets one at all is said in `messages/dsn/sender-notice`. A success is reported when asked
- * for, and only where the next hop did not take the request over (RFC 3461 section 5.2.2).
+ * `messages/dsn/sender-notice` decides who gets one. A success is reported if it was requested and the
+ * next hop did not take over the request (RFC 3461 section 5.2.2).
  */
+
+import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
 import { buildSenderNotice } from '../../messages/dsn/sender-notice.js'
 import type { Email } from '../../messages/email.js'
 import type { AttemptRecord } from '../../messages/queue/settle.js'
-import { describeReason } from '../../messages/replies/reasons.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Decision } from './decide-outcome.js'
-import type { OutboundMessage } from './outbound-message.js'
 
-/** What an outcome is reported from. */
+/** The message whose outcome is reported. */
 export interface ReportedMessage {
   readonly email: Email
   readonly raw: Buffer
@@ -25,30 +26,30 @@ interface NotifySettings extends ServiceSender {
 }
 
 export type BuildSenderNotice = (
-  about: ReportedMessage,
-  attempted: AttemptRecord,
+  reported: ReportedMessage,
+  record: AttemptRecord,
   decision: Decision,
   now: number,
 ) => ServiceNotice | null
 
 export function createSenderNoticeBuilder(settings: NotifySettings): BuildSenderNotice {
-  return ({ email, raw, message }, attempted, decision, now) => {
+  return ({ email, raw, message }, record, decision, now) => {
     const dsnFields = dsnFieldsOf(decision)
     if (dsnFields === null) return null
     const recipient: DsnRecipient = {
       address: message.recipient,
       orcpt: message.orcpt,
       ...dsnFields,
-      diagnostic: attempted.response,
-      remoteMta: isReply(attempted.response) ? attempted.mx : null,
-      lastAttemptAt: attempted.endedAt,
-      willRetryUntil: dsnFields.kind === 'delayed' ? attempted.entry.enqueued_at + settings.expireAfter : null,
+      diagnostic: record.response,
+      remoteMta: isReply(record.response) ? record.mx : null,
+      lastAttemptAt: record.endedAt,
+      willRetryUntil: dsnFields.kind === 'delayed' ? record.entry.enqueued_at + settings.expireAfter : null,
     }
     return buildSenderNotice(settings, { email, raw, notify: message.notify }, { kind: dsnFields.kind, recipient }, now)
   }
 }
 
-/** A server's words begin with its code; ours, where none answered, do not. */
+/** A server's reply begins with its code; our own texts do not. */
 function isReply(response: string): boolean {
   return /^[2-5]\d\d(?: |$)/.test(response)
 }
@@ -71,7 +72,7 @@ function dsnFieldsOf(decision: Decision): DsnFields | null {
         ? { kind: 'delayed', action: 'delayed', status: decision.status, reason: describeReason(decision.reason) }
         : null
     case 'failed':
-      // The owner did that, and knows.
+      // The owner deleted it, and knows.
       if (decision.reason === 'domain-deleted') return null
       return { kind: 'failed', action: 'failed', status: decision.status, reason: describeReason(decision.reason) }
     case 'bounced':

@@ -1,14 +1,15 @@
 /**
- * Writes down what came of an attempt: the entry, the recipient, the email, the event,
- * the suppression and the notification to the sender, all in one commit.
+ * Writes the outcome of an attempt: entry, recipient, email, event, suppression and the notification
+ * to the sender, in one commit.
  *
- * An outcome is never dropped: while the database cannot take it, it is kept and tried
- * again every second. Only the end of the process in that time can make us send the
- * message again. Nor does a notification that cannot be built hold up the outcome.
+ * An outcome is never dropped: while the database cannot take it, it is kept and tried again every
+ * second. Only if the process ends in that time, the message may be sent again. A notification that
+ * cannot be built does not hold up the outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workspaceById } from '../../accounts/workspaces.js'
 import { assertNever } from '../../mail/assert-never.js'
+import { describeReason } from '../../mail/reasons.js'
 import { formatReply } from '../../mail/reply.js'
 import { reachedAttempts } from '../../messages/queue/attempts.js'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
@@ -19,70 +20,78 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
-import { describeReason } from '../../messages/replies/reasons.js'
 import type { ServiceNotice } from '../../messages/service-email.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { type Commit, StorageFault, type Write } from '../../storage/writer/write.js'
+import { StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, isSuppressed } from '../../suppressions/suppressions.js'
 import type { RetryPolicy } from '../queue/retry-schedule.js'
 import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
-import type { FinishedAttempt, SettleOptions } from './finished-attempt.js'
+import type { FinishedAttempt } from './make-attempt.js'
 import type { BuildSenderNotice } from './sender-notice-builder.js'
 
-export interface SettleDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface SettleDeps extends Store {
   readonly clock: Clock
   readonly random: RandomSource
   readonly log: Log
   readonly policy: RetryPolicy
   readonly buildSenderNotice: BuildSenderNotice
-  /** Hands a notification that is on disk to delivery. */
+  /** Offers a notification that is on disk to the queue. */
   readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
 }
 
-export function createAttemptSettler(
-  deps: SettleDeps,
-): (made: FinishedAttempt, patience: SettleOptions) => Promise<void> {
-  return async (made, patience) => {
+/** How long an outcome that cannot be written is kept. */
+export interface SettleOptions {
+  /** The process ends, and the outcome is given up. */
+  readonly signal: AbortSignal
+  /** Called each time the database does not take it. */
+  readonly onStorageFault: () => void
+}
+
+/** Resolves when the outcome of the attempt is on disk. */
+export type SettleAttempt = (finished: FinishedAttempt, options: SettleOptions) => Promise<void>
+
+export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
+  return async (finished, options) => {
+    const { result, pendingWrites } = finished
     const now = deps.clock()
-    const decision = decideOutcome(made.result.outcome, entryAgeOf(deps.read, made), deps.policy, now, deps.random())
-    const attempted = attemptedOf(made, decision, now)
-    const notice = buildNotice(deps, made, attempted, decision, now)
-    const outcome = writesOf(attempted, decision, made, now)
-    const writes = [...made.pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
-    await commitWithRetry(deps, writes, attempted, patience)
-    logOutcome(deps.log, attempted, decision)
+    const decision = decideOutcome(result.outcome, entryAgeOf(deps.read, finished), deps.policy, now, deps.random())
+    const record = toAttemptRecord(finished, decision, now)
+    const notice = buildNotice(deps, finished, record, decision, now)
+    const outcome = writesOf(record, decision, finished, now)
+    const writes = [...pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
+    await commitWithRetry(deps, writes, record, options)
+    logOutcome(deps.log, record, decision)
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)
   }
 }
 
 /**
- * Mail of a workspace that was deleted meanwhile is told to nobody: a report would hold what is to be
- * gone. Nor is a report sent to an address from which mail of the service has bounced for good.
+ * There is no notification if the workspace was deleted meanwhile, because it would contain data that
+ * is to be erased, nor to an address for which mail of the service has hard-bounced.
  */
 function buildNotice(
   { read, buildSenderNotice, log }: SettleDeps,
   { readyMessage: { message, cachedMessage } }: FinishedAttempt,
-  attempted: AttemptRecord,
+  record: AttemptRecord,
   decision: Decision,
   now: number,
 ): ServiceNotice | null {
   try {
-    const notice = buildSenderNotice({ ...cachedMessage, message }, attempted, decision, now)
+    const notice = buildSenderNotice({ ...cachedMessage, message }, record, decision, now)
     if (
       notice === null ||
       notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
     )
       return null
-    return workspaceById(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
+    return workspaceById(read, { id: record.email.workspace_id }).length > 0 ? notice : null
   } catch (error) {
-    log.error({ err: error, email: attempted.email.id }, 'a notification could not be built')
+    log.error({ err: error, email: record.email.id }, 'a notification could not be built')
     return null
   }
 }
@@ -96,7 +105,7 @@ function entryAgeOf(read: Read, { entry, number }: FinishedAttempt): Parameters<
   }
 }
 
-function attemptedOf(
+function toAttemptRecord(
   { entry, readyMessage, result, number, at }: FinishedAttempt,
   decision: Decision,
   now: number,
@@ -117,7 +126,7 @@ function attemptedOf(
   }
 }
 
-/** A refusal without a peer is the word of DNS or of our own. */
+/** A refusal without a peer comes from DNS or from us. */
 function wasReached({ outcome, peer }: AttemptResult): boolean {
   return outcome.kind === 'deferred' ? outcome.reached : peer !== null
 }
@@ -126,27 +135,27 @@ function responseOf(outcome: AttemptOutcome): string {
   return outcome.kind === 'accepted' ? formatReply(outcome.reply) : outcome.response
 }
 
-function writesOf(attempted: AttemptRecord, decision: Decision, made: FinishedAttempt, now: number): Write[] {
+function writesOf(record: AttemptRecord, decision: Decision, { entry }: FinishedAttempt, now: number): Write[] {
   switch (decision.kind) {
     case 'accepted':
-      return settleAccepted(attempted, decision.final)
+      return settleAccepted(record, decision.final)
     case 'deferred':
-      return settleDeferred(attempted, decision.at, decision.notice || made.entry.noticed === 1)
+      return settleDeferred(record, decision.at, decision.notice || entry.noticed === 1)
     case 'bounced':
       return [
-        ...settleBounced(attempted, decision.hard),
-        ...(decision.recipientsFault ? suppressRecipient(attempted, now) : []),
+        ...settleBounced(record, decision.hard),
+        ...(decision.recipientsFault ? suppressRecipient(record, now) : []),
       ]
     case 'failed':
-      return settleFailed(attempted)
+      return settleFailed(record)
     default:
       return assertNever(decision)
   }
 }
 
 /**
- * Only for the recipient's own fault: see the contract of `recipientsFault`. Mail of the service puts
- * the address on a list of the service, which says nothing of any workspace's.
+ * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
+ * mail suppresses the address for the service alone, and for no other workspace.
  */
 function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }
@@ -162,7 +171,7 @@ function suppressRecipient({ email, entry, reason, response }: AttemptRecord, no
   ]
 }
 
-/** Rejects when the process ends before the outcome could be written down. */
+/** Rejects if the process ends before the outcome could be written. */
 async function commitWithRetry(
   { commit, log }: SettleDeps,
   writes: readonly Write[],
@@ -182,10 +191,10 @@ async function commitWithRetry(
   }
 }
 
-function logOutcome(log: Log, attempted: AttemptRecord, decision: Decision): void {
-  const { entry, email, mx, tls, response, reason, number } = attempted
+function logOutcome(log: Log, record: AttemptRecord, decision: Decision): void {
+  const { entry, email, mx, tls, response, reason, number } = record
   const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
   const more = decision.kind === 'deferred' ? { next: formatTimestamp(decision.at) } : {}
-  const sentence = reason === null ? undefined : describeReason(reason as Parameters<typeof describeReason>[0])
+  const sentence = reason === null ? undefined : describeReason(reason)
   log.info({ ...facts, ...more, sentence }, decision.kind)
 }

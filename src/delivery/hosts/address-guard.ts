@@ -1,22 +1,22 @@
 /**
- * Which addresses a stranger's DNS may make us dial: public unicast ones alone.
+ * Decides which addresses from DNS may be dialled: only public unicast ones, because the DNS of a
+ * recipient's domain is untrusted.
  *
- * Refused are private, loopback, link-local (cloud metadata with it), shared, multicast,
- * unspecified, documentation and reserved ranges, and every form that hides an IPv4
- * address inside an IPv6 one (mapped, compatible, 6to4, Teredo, NAT64), unless a network
- * of `outbound.allowed_private_networks` holds them. Routes are not asked: the operator
- * wrote them.
+ * Private, loopback, link-local (which includes cloud metadata), shared, multicast, unspecified,
+ * documentation and reserved ranges are refused, and so is every form that hides an IPv4 address in
+ * an IPv6 one (mapped, compatible, 6to4, Teredo, NAT64), unless `outbound.allowed_private_networks`
+ * contains the address. Routes are exempt: the operator wrote them.
  *
- * Known limit: behind DNS64 every IPv4-only host appears inside the NAT64 prefix; an
- * operator there has to allow that prefix.
+ * Known limit: behind DNS64 every IPv4-only host appears inside the NAT64 prefix, which the operator
+ * then has to allow.
  */
 import ipaddr from 'ipaddr.js'
 import { type IpAddress, isInNetwork, type Network, parseIpAddress } from '../../platform/ip-address.js'
 
-/** May this address be dialled on the word of DNS? Anything that is no address: no. */
+/** May this address from DNS be dialled? False for a text that is no address. */
 export type AddressGuard = (address: string) => boolean
 
-/** Azure's platform endpoint: public by range, the machine's own host in fact. */
+/** Azure's platform endpoint: in a public range, but the host of the virtual machine. */
 const metadataAddresses = new Set(['168.63.129.16'])
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
@@ -24,7 +24,7 @@ export function createAddressGuard(allowed: readonly Network[]): AddressGuard {
   return (text) => {
     const address = parseIpAddress(text)
     if (address === null) return false
-    // An IPv4-mapped address counts as IPv4 for the list alone: it never passes as public.
+    // An IPv4-mapped address passes as IPv4 only by the list, and never as a public address.
     const raw = ipaddr.parse(text)
     return allowed.some((network) => isInNetwork(network, address) || isInNetwork(network, raw)) || isPublic(raw)
   }

@@ -1,8 +1,8 @@
-/** Where mail for a domain goes: the answer of `mx-hosts`, the question of `attempt`. */
+/** Where mail for a domain goes: `mx-hosts` finds it, `attempt` calls its hosts. */
 import type { DomainName } from '../../mail/address.js'
-import type { Reason } from '../../messages/replies/reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 
-/** One address of one host, in the order in which they are to be tried. */
+/** One address of one host. */
 export interface Host {
   /** MX host name, or the host of the route. */
   readonly mx: string
@@ -11,15 +11,16 @@ export interface Host {
   readonly port: number
   /** `opportunistic`: STARTTLS where offered. `implicit`: TLS from the start, certificate verified. */
   readonly tls: 'opportunistic' | 'implicit'
-  /** For a smarthost that wants AUTH; only ever sent over TLS with a verified certificate, or to loopback. */
+  /** For a smarthost that requires AUTH; sent only over TLS with a verified certificate, or to loopback. */
   readonly auth: { readonly user: string; readonly pass: string } | null
-  /** An MX of the recipient's domain (or its stand-in by a route for that domain), not a smarthost. */
+  /** An MX of the recipient's domain, or the route for exactly that domain; false: a smarthost. */
   readonly final: boolean
 }
 
 export type Destination =
+  /** In the order in which they are called. */
   | { readonly kind: 'hosts'; readonly hosts: readonly Host[] }
-  /** The domain takes no mail: null MX, no such domain, neither MX nor address. */
+  /** The domain accepts no mail: null MX, no such domain, neither MX nor address. */
   | {
       readonly kind: 'refused'
       readonly reason: Reason
@@ -27,7 +28,7 @@ export type Destination =
       readonly response: string
       readonly recipientsFault: boolean
     }
-  /** DNS does not answer, or no address may be dialled now. */
+  /** DNS does not answer, or a route has no address. */
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string }
 
 export type FindDestination = (domain: DomainName) => Promise<Destination>

@@ -1,10 +1,9 @@
 /**
- * Where mail for a domain goes: a route, else its MX hosts, else its own address.
+ * Finds where mail for a domain goes: by a route, else its MX hosts, else its own address.
  *
- * RFC 5321 section 5.1, null MX RFC 7505. The answer is `temporary` whenever DNS left
- * something open; a refusal needs authoritative answers alone. As Postfix does by
- * default, a domain whose MX hosts all have no address is refused. Addresses that only
- * a stranger's DNS vouches for pass the guard; those of a route do not need to.
+ * RFC 5321 section 5.1; null MX: RFC 7505. The result is `temporary` whenever a look-up failed; a
+ * refusal needs authoritative answers. As with Postfix by default, a domain is refused if none of
+ * its MX hosts has an address. Addresses from DNS must pass the guard; those of a route need not.
  *
  * Known limits: at most 10 hosts and 20 addresses; a chain of routes is not followed.
  */
@@ -25,7 +24,7 @@ export interface DestinationDeps {
   readonly random: RandomSource
   /** Port of MX hosts. */
   readonly port: number
-  /** Names under which we could be an MX ourselves; mail is never sent to these. */
+  /** Names under which this server may be an MX itself; mail is never sent to them. */
   readonly ownNames: ReadonlySet<string>
 }
 
@@ -39,12 +38,12 @@ export function createDestinationFinder(deps: DestinationDeps): FindDestination 
 }
 
 async function findByRoute({ resolver, random }: DestinationDeps, { route, final }: RouteMatch): Promise<Destination> {
-  const found: LookupResult<string> =
+  const lookup: LookupResult<string> =
     isIP(route.host) === 0 ? await resolver.resolveAddresses(route.host) : { kind: 'records', records: [route.host] }
-  // Our own configuration or DNS is at fault, which must not bounce anybody's mail.
-  if (found.kind !== 'records')
-    return toTemporaryFailure(`no address for ${route.host}, which a route names: ${describeLookup(found)}`)
-  return toDestination(interleaveFamilies(found.records, random).map((address) => toHost(route, address, final)))
+  // A fault of our configuration or DNS must not bounce mail.
+  if (lookup.kind !== 'records')
+    return toTemporaryFailure(`no address for ${route.host}, which a route names: ${describeLookup(lookup)}`)
+  return toDestination(interleaveFamilies(lookup.records, random).map((address) => toHost(route, address, final)))
 }
 
 function toHost({ host, port, tls, auth }: Route, address: string, final: boolean): Host {
@@ -52,10 +51,10 @@ function toHost({ host, port, tls, auth }: Route, address: string, final: boolea
 }
 
 async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Destination> {
-  const found = await deps.resolver.resolveMx(domain)
-  switch (found.kind) {
+  const lookup = await deps.resolver.resolveMx(domain)
+  switch (lookup.kind) {
     case 'failure':
-      return toTemporaryFailure(`the MX records of ${domain} cannot be looked up: ${describeLookup(found)}`)
+      return toTemporaryFailure(`the MX records of ${domain} cannot be looked up: ${describeLookup(lookup)}`)
     case 'no-domain':
       return toBadDomainRefusal('5.1.2', `the domain ${domain} does not exist`)
     case 'no-data':
@@ -63,7 +62,7 @@ async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Dest
     case 'records':
       break
   }
-  const order = orderMxHosts(found.records, deps.ownNames, deps.random)
+  const order = orderMxHosts(lookup.records, deps.ownNames, deps.random)
   switch (order.kind) {
     case 'null-mx':
       return {
@@ -85,12 +84,12 @@ async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Dest
 
 /** Implicit MX: a domain without MX records, but with an address. */
 async function findByAddress(deps: DestinationDeps, domain: DomainName): Promise<Destination> {
-  const found = await deps.resolver.resolveAddresses(domain)
-  if (found.kind === 'failure')
-    return toTemporaryFailure(`the addresses of ${domain} cannot be looked up: ${describeLookup(found)}`)
-  if (found.kind !== 'records')
+  const lookup = await deps.resolver.resolveAddresses(domain)
+  if (lookup.kind === 'failure')
+    return toTemporaryFailure(`the addresses of ${domain} cannot be looked up: ${describeLookup(lookup)}`)
+  if (lookup.kind !== 'records')
     return toBadDomainRefusal('5.1.2', `the domain ${domain} has neither MX host nor address`)
-  return chooseHosts(deps, domain, [{ host: domain, found }])
+  return chooseHosts(deps, domain, [{ host: domain, lookup }])
 }
 
 async function findByHosts(
@@ -98,44 +97,44 @@ async function findByHosts(
   domain: DomainName,
   names: readonly DomainName[],
 ): Promise<Destination> {
-  const found = await Promise.all(
-    names.map(async (host) => ({ host, found: await deps.resolver.resolveAddresses(host) })),
+  const lookups = await Promise.all(
+    names.map(async (host) => ({ host, lookup: await deps.resolver.resolveAddresses(host) })),
   )
-  return chooseHosts(deps, domain, found)
+  return chooseHosts(deps, domain, lookups)
 }
 
 interface HostLookup {
   readonly host: DomainName
-  readonly found: LookupResult<string>
+  readonly lookup: LookupResult<string>
 }
 
 function chooseHosts(
   { mayDial, random, port }: DestinationDeps,
   domain: DomainName,
-  all: readonly HostLookup[],
+  lookups: readonly HostLookup[],
 ): Destination {
-  const known = all.flatMap(({ host, found }) =>
-    found.kind === 'records' ? interleaveFamilies(found.records, random).map((address) => ({ mx: host, address })) : [],
+  const known = lookups.flatMap(({ host, lookup }) =>
+    lookup.kind === 'records'
+      ? interleaveFamilies(lookup.records, random).map((address) => ({ mx: host, address }))
+      : [],
   )
   const allowed = known.filter(({ address }) => mayDial(address)).slice(0, MAX_ADDRESSES)
   if (allowed.length > 0) {
-    return toDestination(allowed.map((place) => ({ ...place, port, tls: 'opportunistic', auth: null, final: true })))
+    return toDestination(allowed.map((known) => ({ ...known, port, tls: 'opportunistic', auth: null, final: true })))
   }
-  const undecided = all.find(({ found }) => found.kind === 'failure')
-  if (undecided !== undefined)
-    return toTemporaryFailure(
-      `the addresses of ${undecided.host} cannot be looked up: ${describeLookup(undecided.found)}`,
-    )
-  const [inside] = known
-  if (inside === undefined) return toBadDomainRefusal('5.4.4', `no MX host of ${domain} has an address`)
-  const response = `the mail host ${inside.mx} of ${domain} points at ${inside.address}, which is no public address`
+  const failed = lookups.find(({ lookup }) => lookup.kind === 'failure')
+  if (failed !== undefined)
+    return toTemporaryFailure(`the addresses of ${failed.host} cannot be looked up: ${describeLookup(failed.lookup)}`)
+  const [internal] = known
+  if (internal === undefined) return toBadDomainRefusal('5.4.4', `no MX host of ${domain} has an address`)
+  const response = `the mail host ${internal.mx} of ${domain} points at ${internal.address}, which is no public address`
   return toRefusal('private-address', '5.4.4', response)
 }
 
 type RefusedDestination = Extract<Destination, { kind: 'refused' }>
 
-function toDestination(found: readonly Host[]): Destination {
-  return { kind: 'hosts', hosts: found.slice(0, MAX_ADDRESSES) }
+function toDestination(hosts: readonly Host[]): Destination {
+  return { kind: 'hosts', hosts: hosts.slice(0, MAX_ADDRESSES) }
 }
 
 function toRefusal(reason: RefusedDestination['reason'], status: string, response: string): RefusedDestination {

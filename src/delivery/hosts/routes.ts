@@ -1,8 +1,8 @@
 /**
- * Where the operator sends mail instead of asking DNS: exact domains first, then `*`.
+ * The operator's routes, which replace DNS: exact domains first, then `*`.
  *
- * A route for exactly that domain stands in for its MX, so a hop there is final; `*` is
- * a smarthost, behind which delivery is still to come.
+ * A route for an exact domain replaces its MX, so that a hop there is final; `*` is a smarthost, which
+ * still has to deliver.
  */
 import type { DomainName } from '../../mail/address.js'
 import type { Route } from '../../mail/route.js'

@@ -1,10 +1,10 @@
 /**
- * Brings due entries from the database into the lanes, a small page at a time.
+ * Brings due entries from the database into the lanes, one small page at a time.
  *
- * Each workspace has a sweep of its own that walks its due entries in order of time and
- * keeps its place, so an entry is looked at once when it becomes due, however long the
- * queue is. What finds its lane full is passed over; the lane is refilled by itself
- * when it has drained. A change from outside (`reset`) starts the sweeps over.
+ * Each workspace has its own sweep, which walks its due entries in order of time and keeps its position.
+ * So each entry is read once when it becomes due, however long the queue is. An entry whose lane is
+ * full is skipped; the lane is refilled when it has drained. After a change from outside (`reset`) the
+ * sweeps start over.
  */
 import { dueEntriesOfLane, dueEntriesOfWorkspace } from '../../messages/queue/due-entries.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
@@ -28,7 +28,7 @@ export class DueSweep {
     private readonly perLane: number,
   ) {}
 
-  /** One page of each workspace. True when some workspace has more that is due and room for it. */
+  /** Reads one page for each workspace. True: some workspace has more due entries and room for them. */
   step(now: number): boolean {
     this.refillShortLanes(now)
     let more = false
@@ -38,22 +38,22 @@ export class DueSweep {
     return more
   }
 
-  /** Fetches the rest of lanes that have drained. */
+  /** Fetches more entries for lanes that have drained. */
   refillShortLanes(now: number): void {
     for (let lane = this.lanes.takeShortLane(); lane !== null; lane = this.lanes.takeShortLane())
       this.refillLane(lane, now)
   }
 
-  /** An entry that became due at a moment that the sweep may have passed already. */
+  /** The entry became due at a moment that the sweep may have passed. */
   rewindTo(entry: Pick<QueueEntry, 'workspace_id' | 'next_attempt_at'>): void {
-    const place = this.positions.get(entry.workspace_id)
-    if (place !== undefined && place.time >= entry.next_attempt_at) {
-      place.time = entry.next_attempt_at
-      place.id = ''
+    const position = this.positions.get(entry.workspace_id)
+    if (position !== undefined && position.time >= entry.next_attempt_at) {
+      position.time = entry.next_attempt_at
+      position.id = ''
     }
   }
 
-  /** Anything may have changed. */
+  /** Any entry may have changed. */
   reset(): void {
     this.positions.clear()
   }
@@ -69,26 +69,26 @@ export class DueSweep {
   }
 
   private sweepWorkspace(workspaceId: string, now: number): boolean {
-    const place = this.positions.get(workspaceId) ?? { time: 0, id: '' }
-    this.positions.set(workspaceId, place)
-    // The clock was set back: what is due now may lie before the place.
-    if (place.time > now) Object.assign(place, { time: 0, id: '' })
+    const position = this.positions.get(workspaceId) ?? { time: 0, id: '' }
+    this.positions.set(workspaceId, position)
+    // The clock was set back: due entries may lie before the position.
+    if (position.time > now) Object.assign(position, { time: 0, id: '' })
     const page = dueEntriesOfWorkspace(this.read, {
       workspaceId,
-      afterTime: place.time,
-      afterId: place.id,
+      afterTime: position.time,
+      afterId: position.id,
       now,
       limit: PAGE_SIZE,
     })
     for (const entry of page) {
       this.lanes.add(entry)
-      place.time = entry.next_attempt_at
-      place.id = entry.id
+      position.time = entry.next_attempt_at
+      position.id = entry.id
     }
     return page.length === PAGE_SIZE
   }
 
-  /** Those that wait or are under way come back too: ask for as many more. */
+  /** The result includes entries that wait in memory or are under way, so the limit is twice a lane. */
   private refillLane({ workspaceId, domain, priority }: ShortLane, now: number): void {
     const limit = this.perLane * 2
     const due = dueEntriesOfLane(this.read, { workspaceId, domain, priority, now, limit })

@@ -1,30 +1,32 @@
 /**
- * The entries that are due and in memory, and whose turn it is.
+ * The due entries that are in memory, and which of them is attempted next.
  *
- * A lane is one workspace, one domain, one priority. `take` goes round the workspaces, and
- * within one serves the class whose turn it is: high before normal before low, but ten
- * minutes of waiting outweigh one class, so nothing waits for ever. Within a class it goes
- * round the domains.
+ * A lane is one workspace, one domain, one priority. `take` goes round the workspaces. Within a
+ * workspace it serves high before normal before low priority, but ten minutes of waiting outweigh
+ * one class, so that no entry waits for ever; within a class it goes round the domains.
  *
- * Nobody fills the house: a workspace may hold three quarters of all attempts and all but
- * two of a host's, so that another's one message always finds a place. What has to wait for
- * its host is put back (`bind`) and takes no place meanwhile.
+ * A workspace may hold three quarters of all attempts, and its share of a host
+ * (`host-concurrency.ts`), so that a single message of another one always finds a place. An entry
+ * that has to wait for its host is put back (`bind`) and holds no place meanwhile.
  *
- * In memory only: the database behind it holds everything. Where a lane is full its
- * rest stays there, and `nextShort` says when it can be fetched: the lane half empty, and
- * room in its workspace for as much as one lane holds, so that no fetch is for a few. The
- * more workspaces there are, the less of each is in memory.
+ * The database holds all entries; memory holds a part. Where a lane is full, its rest stays in the
+ * database, and `takeShortLane` says when to fetch it: when the lane is half empty and its workspace
+ * has room for as much as one lane holds, so that no read is for a few entries. The more workspaces
+ * there are, the fewer entries of each are in memory.
  *
- * Known limit: a few hosts that hang, each with all that a workspace may have there, take
- * its three quarters; the rest of its mail then waits until one of them times out.
+ * Known limit: a few hosts that hang, each with all entries that a workspace may have there, take
+ * its three quarters; its other mail then waits until one of them times out.
  */
+
+import type { DomainName } from '../../mail/address.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { HostConcurrency } from './host-concurrency.js'
+import { HostConcurrency, type ReleaseSlot } from './host-concurrency.js'
 
 export interface LaneLimits {
-  /** Attempts under way in all, and to one host. */
+  /** Attempts under way. */
   readonly total: number
-  readonly perDomain: number
+  /** Sessions with one host. */
+  readonly perHost: number
   /** Entries waiting in memory in one lane, and of one workspace. */
   readonly perLane: number
   readonly perWorkspace: number
@@ -33,12 +35,12 @@ export interface LaneLimits {
 type Priority = QueueEntry['priority']
 
 const PRIORITY_DELAY = 10 * 60_000
-/** Entries waiting in memory in all, shared by the workspaces; a lane's worth is nobody refused. */
+/** Entries waiting in memory in all, shared by the workspaces; each of them may have a lane's worth. */
 const MAX_WAITING_TOTAL = 20_000
 
 interface Lane {
   readonly workspaceId: string
-  readonly domain: string
+  readonly domain: DomainName
   readonly priority: Priority
   readonly entries: QueueEntry[]
   /** More of it is in the database. */
@@ -63,28 +65,30 @@ export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 export class Lanes {
   private readonly workspaces = new Map<string, WorkspaceLanes>()
   private readonly entryIds = new Set<string>()
-  private readonly hostConcurrency = new HostConcurrency()
+  private readonly hosts: HostConcurrency
   private activeCount = 0
 
-  constructor(private readonly limits: LaneLimits) {}
+  constructor(private readonly limits: LaneLimits) {
+    this.hosts = new HostConcurrency(limits.perHost)
+  }
 
   /** Would it be taken at once? */
   isFreeFor({ workspace_id, domain }: QueueEntry): boolean {
     if (this.activeCount >= this.limits.total) return false
     const workspace = this.workspaces.get(workspace_id)
     if (workspace !== undefined && (workspace.waitingCount > 0 || this.hasFullShare(workspace))) return false
-    return this.mayStart(workspace_id, this.hostConcurrency.hostOf(domain))
+    return this.hosts.mayStart(workspace_id, this.hosts.hostOf(domain))
   }
 
   /**
-   * Takes an entry in; false when its lane or workspace is full, and it stays in the database.
-   * `anyway`: one that was found free for it a moment ago is not turned away.
+   * False: its lane or workspace is full, and the entry stays in the database. `isForced`: it is added
+   * all the same, because `isFreeFor` has allowed it a moment ago.
    */
-  add(entry: QueueEntry, anyway = false): boolean {
+  add(entry: QueueEntry, isForced = false): boolean {
     if (this.entryIds.has(entry.id)) return true
     const workspace = this.workspace(entry.workspace_id)
     const lane = findOrAddLane(workspace, entry)
-    if (!anyway && (lane.entries.length >= this.limits.perLane || workspace.waitingCount >= this.maxWaiting())) {
+    if (!isForced && (lane.entries.length >= this.limits.perLane || workspace.waitingCount >= this.maxWaiting())) {
       lane.hasMore = true
       this.markShort(workspace, lane)
       return false
@@ -95,11 +99,11 @@ export class Lanes {
     return true
   }
 
-  /** Is there room for as much more of this workspace as is worth a look into the database? */
+  /** Is there room for as many more entries of this workspace as are worth a read of the database? */
   hasRoom(workspaceId: string): boolean {
-    const most = this.maxWaiting()
-    const few = Math.max(most - this.limits.perLane, Math.floor(most / 2))
-    return (this.workspaces.get(workspaceId)?.waitingCount ?? 0) <= few
+    const maxWaiting = this.maxWaiting()
+    const threshold = Math.max(maxWaiting - this.limits.perLane, Math.floor(maxWaiting / 2))
+    return (this.workspaces.get(workspaceId)?.waitingCount ?? 0) <= threshold
   }
 
   /** The next entry to attempt, now counted as under way; null when none may start. */
@@ -117,20 +121,16 @@ export class Lanes {
   }
 
   /**
-   * The host of an entry that is under way is known. `isProbing`: it goes there as the only one
-   * for as long as that holds. False: as many as may are on their way there, and the entry waits
-   * again, before all others of its lane.
+   * The host of an entry that is under way is known. `isProbing`: the entry probes the host, alone for
+   * as long as this returns true. False: the host has no room for it, and the entry waits again, before
+   * all others of its lane.
    */
   bind(entry: QueueEntry, host: string, isProbing: (() => boolean) | null = null): boolean {
-    this.hostConcurrency.setHost(entry.domain, host)
+    this.hosts.setHost(entry.domain, host)
     const workspace = this.workspace(entry.workspace_id)
-    if (this.hostConcurrency.slotOf(entry.id) !== host) {
-      this.hostConcurrency.releaseSlot(entry.id, workspace.id)
-      if (this.mayStart(workspace.id, host)) this.hostConcurrency.acquireSlot(entry.id, workspace.id, host)
-    }
-    const hasPlace = this.hostConcurrency.slotOf(entry.id) === host
-    if (hasPlace && (isProbing === null || this.hostConcurrency.startProbe(host, entry.id, isProbing))) return true
-    this.hostConcurrency.releaseSlot(entry.id, workspace.id)
+    const hasRoom = this.hosts.moveTo(entry.id, workspace.id, host)
+    if (hasRoom && (isProbing === null || this.hosts.startProbe(host, entry.id, isProbing))) return true
+    this.hosts.end(entry.id, workspace.id)
     this.activeCount -= 1
     workspace.activeCount -= 1
     workspace.waitingCount += 1
@@ -138,14 +138,19 @@ export class Lanes {
     return false
   }
 
-  /** The attempt has left the wire; its entry stays known until `forget`. */
+  /** Waits until the entry may be sent to this host. Rejects with the signal's reason when that strikes first. */
+  acquireSlot({ workspace_id }: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot> {
+    return this.hosts.acquireSlot(host, workspace_id, signal)
+  }
+
+  /** The attempt is over; its entry stays known until `forget`. */
   endAttempt(entry: QueueEntry): void {
     this.activeCount -= 1
     this.workspace(entry.workspace_id).activeCount -= 1
-    this.hostConcurrency.releaseSlot(entry.id, entry.workspace_id)
+    this.hosts.end(entry.id, entry.workspace_id)
   }
 
-  /** What came of the entry is on disk: it may be read from there again. */
+  /** The outcome of the entry is on disk, so that it may be read from there again. */
   forget(entry: QueueEntry): void {
     this.entryIds.delete(entry.id)
     const workspace = this.workspaces.get(entry.workspace_id)
@@ -154,7 +159,7 @@ export class Lanes {
 
   /**
    * The entries of a lane were changed in the database: those that wait in memory are dropped,
-   * but for the ones to `keep`, and what is due is fetched anew. Returns what was dropped.
+   * except those to `keep`, and what is due is fetched again. Returns the dropped entries.
    */
   drop(ofLane: QueueEntry, keep: (entry: QueueEntry) => boolean): readonly QueueEntry[] {
     const workspace = this.workspace(ofLane.workspace_id)
@@ -173,7 +178,7 @@ export class Lanes {
     findOrAddLane(this.workspace(lane.workspaceId), lane).hasMore = true
   }
 
-  /** A lane that is half empty while the database has more for it; each is told once. */
+  /** A lane that is half empty while the database has more for it; each is returned once. */
   takeShortLane(): ShortLane | null {
     for (const workspace of this.workspaces.values()) {
       const [first] = workspace.shortLanes
@@ -204,7 +209,7 @@ export class Lanes {
     workspace.waitingCount -= 1
     workspace.activeCount += 1
     this.activeCount += 1
-    this.hostConcurrency.acquireSlot(entry.id, workspace.id, this.hostConcurrency.hostOf(entry.domain))
+    this.hosts.start(entry.id, workspace.id, this.hosts.hostOf(entry.domain))
     this.markShort(workspace, lane)
     return entry
   }
@@ -215,15 +220,10 @@ export class Lanes {
 
   private findStartable(workspace: WorkspaceLanes, round: Round): Lane | undefined {
     for (const lane of round.values()) {
-      if (lane.entries.length > 0 && this.mayStart(workspace.id, this.hostConcurrency.hostOf(lane.domain))) return lane
+      const host = this.hosts.hostOf(lane.domain)
+      if (lane.entries.length > 0 && this.hosts.mayStart(workspace.id, host)) return lane
     }
     return undefined
-  }
-
-  private mayStart(workspaceId: string, host: string): boolean {
-    if (this.hostConcurrency.isProbed(host)) return false
-    if (this.hostConcurrency.countSlots(host) >= this.limits.perDomain) return false
-    return this.hostConcurrency.countSlotsOf(workspaceId, host) < Math.max(1, this.limits.perDomain - 2)
   }
 
   private markShort(workspace: WorkspaceLanes, lane: Lane): void {
@@ -243,13 +243,13 @@ export class Lanes {
     return fresh
   }
 
-  /** Drops what is empty, so that memory follows the traffic and not its history. */
+  /** So that memory follows the current traffic. */
   private removeIfEmpty({ id, rounds, shortLanes, activeCount }: WorkspaceLanes): void {
     if (activeCount === 0 && shortLanes.size === 0 && rounds.every(({ size }) => size === 0)) this.workspaces.delete(id)
   }
 }
 
-/** When the head of the lane became due, put back by ten minutes for each class below high. */
+/** When the head of the lane became due, plus ten minutes for each class below high. */
 function priorityTimeOf({ entries, priority }: Lane): number {
   return (entries[0]?.next_attempt_at ?? 0) + priority * PRIORITY_DELAY
 }

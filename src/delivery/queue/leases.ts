@@ -1,13 +1,12 @@
 /**
  * The leases of this process: attempts that are counted on disk before they are made.
  *
- * An entry is leased by a commit of its own, or, where its attempt can begin at once, by
- * the commit that accepts its message: a third of the commits of a message is saved by
- * that. Such a claim is good for some seconds. An entry whose turn comes later has its
- * lease taken anew, and so sees that it was held or removed in the meantime.
+ * An entry is leased by a commit of its own or, if its attempt can begin at once, by the commit that
+ * accepts its message, which saves a third of the commits of a message. Such a claim is valid for
+ * five seconds. An entry whose turn comes later is leased again, which detects that it was held or
+ * removed in the meantime.
  *
- * Known limit: an entry that is held in the seconds of its claim is sent all the same, as
- * one whose attempt is under way.
+ * Known limit: an entry that is held while its claim is valid is sent all the same.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
@@ -16,15 +15,14 @@ import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import { type Commit, StorageFault, type Write, WriteConflict } from '../../storage/writer/write.js'
 
-/** Longer than any attempt may take, with its waits for sessions. Crashes are told by `leased`, not by this. */
+/** Longer than an attempt with its waits for slots. A crash is detected by `leased`, not by this time. */
 const LEASE_TIME = 60 * 60_000
 const CLAIM_TIME = 5_000
 const RETRY_DELAY = 1_000
 
-/** The first attempt of a message, counted by the commit that accepts the message. */
+/** Counts the first attempt of a message in the commit that accepts the message. */
 export interface Claim {
   readonly at: number
-  /** For that commit. */
   readonly writes: readonly Write[]
 }
 
@@ -35,7 +33,7 @@ export interface LeasesDeps {
 }
 
 export class Leases {
-  /** Leased, and nothing came of it yet; the moment of a claim that was not used, else null. */
+  /** Entries without an outcome yet: the time of a claim that was not used, else null. */
   private readonly leasedEntries = new Map<string, number | null>()
 
   constructor(private readonly deps: LeasesDeps) {}
@@ -45,14 +43,14 @@ export class Leases {
     return { at, writes: [leaseEntry({ id, attempts, dueAt, until: at + LEASE_TIME })] }
   }
 
-  /** The commit of the claim is on disk. */
+  /** The commit with the claim is on disk. */
   confirmClaim({ entries }: EnqueuedEmail, { at }: Claim): void {
     for (const { id } of entries) this.leasedEntries.set(id, at)
   }
 
   /**
-   * Counts the attempt that begins now. `written`: so are `writes`. `claimed`: it was counted
-   * before, and they are still to be written. `changed`: the entry is not as it was read.
+   * Counts the attempt that begins now. `written`: together with `writes`. `claimed`: it was counted
+   * before, and `writes` are still to be written. `changed`: the entry was changed after it was read.
    */
   async take(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<'written' | 'claimed' | 'changed'> {
     const claimedAt = this.leasedEntries.get(entry.id) ?? null
@@ -72,7 +70,7 @@ export class Leases {
     }
   }
 
-  /** Its attempt was none, and there is none before `until`: it is not counted. */
+  /** No host was called: the attempt is not counted, and the next one is not before `until`. */
   async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
     await this.deps.commit([postponeLease({ id, until, waitsFor })])
     this.leasedEntries.delete(id)
@@ -82,12 +80,12 @@ export class Leases {
     return this.leasedEntries.has(id)
   }
 
-  /** Something came of it, and is being written down. */
+  /** The outcome is being written. */
   forget(id: string): void {
     this.leasedEntries.delete(id)
   }
 
-  /** Nothing was sent and nothing will be: it is due again. Left to `giveAllBack` once the signal has struck. */
+  /** Nothing was sent, and the entry is due again. After the signal has struck, `releaseAll` does it. */
   async release({ id, next_attempt_at: at }: QueueEntry, signal: AbortSignal): Promise<void> {
     while (this.leasedEntries.has(id) && !signal.aborted) {
       try {

@@ -1,21 +1,21 @@
 /**
- * Entries whose hosts are all remembered as unreachable wait in the database for the end of that.
+ * Postpones entries whose hosts are all remembered as unreachable: they wait in the database.
  *
- * Who finds it out takes the due entries of its lane along, some hundred in one commit: thousands
- * for one dead host cost a statement for each portion, and not a turn each. The lane is then
- * empty in memory, and is refilled with what is still due: the next portion, or entries that are
- * attempted whatever is remembered (`mustTryAt`).
+ * The first such entry takes the due entries of its lane along, 500 in one commit, so that thousands for
+ * one dead host cost one statement for each portion and not one turn for each entry. The lane is then
+ * empty in memory and is refilled with what is still due: the next portion, or entries that are
+ * attempted all the same (`forcedAttemptTimeOf`).
  */
 import { postponeLane, type QueueEntry } from '../../messages/queue/queue.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Commit } from '../../storage/writer/write.js'
-import type { Outage } from '../attempt/unreachable-hosts.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { Lanes } from './lanes.js'
 import type { Leases } from './leases.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from './retry-schedule.js'
 
-/** Entries of one commit: a few milliseconds of the writer. */
+/** Entries in one commit, which takes the writer a few milliseconds. */
 const PORTION_SIZE = 500
 
 export interface PostponementDeps {
@@ -25,9 +25,9 @@ export interface PostponementDeps {
   readonly retryPolicy: RetryPolicy
   readonly lanes: Pick<Lanes, 'drop'>
   readonly leases: Pick<Leases, 'has' | 'postpone'>
-  /** An entry will not come for its message soon. */
+  /** The entry does not need its message soon. */
   readonly releaseMessage: (entry: QueueEntry) => void
-  /** Entries of a workspace are due at this moment or later ones now. */
+  /** Entries of the workspace may be due at this moment or later. */
   readonly onDueMoved: (workspaceId: string, from: number) => void
 }
 
@@ -37,7 +37,7 @@ export class Postponements {
 
   constructor(private readonly deps: PostponementDeps) {}
 
-  /** Resolves when it is on disk; the entry may be due all the same, beyond the portion. */
+  /** Resolves when it is on disk. An entry beyond the portion is still due. */
   async postpone(entry: QueueEntry, { until, why }: Outage): Promise<void> {
     const { leases, retryPolicy, log } = this.deps
     if (leases.has(entry.id)) {

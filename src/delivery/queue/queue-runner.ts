@@ -1,43 +1,61 @@
 /**
- * Takes entries whose turn it is, and sees each through to its outcome.
+ * Takes the entries whose turn it is, and sees each one through to its outcome.
  *
- * One turn: make ready and sign, count the attempt (the lease, on disk), dial, write
- * down what came of it. A fresh message comes in by `offer`, from memory and, where its
- * attempt can begin at once, counted already (`claim`); retries, scheduled ones and what
- * memory had no room for come by the sweep.
+ * A fresh message comes in by `offer`, from memory, and already counted where its attempt can begin
+ * at once (`claim`). Retries, scheduled messages and what memory had no room for come by the sweep.
  *
- * A fault of the database stops the taking for a second, never loses an outcome: what
- * the remote answered is written down as soon as the disk takes it again. Any other fault
- * of our own is a deferral of that one entry, and stops nobody else.
- * Stopping lets attempts finish; those that outlast the limit are released, and go again
- * at once.
+ * After a fault of the database nothing is taken for a second, but no outcome is lost: what the
+ * remote server answered is written as soon as the disk takes it. Any other fault of ours defers that one
+ * entry alone. Stopping lets attempts finish; those that outlast the limit are released, and are
+ * attempted again at the next start.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Log } from '../../platform/log.js'
+import type { Store } from '../../storage/database.js'
 import { StorageFault } from '../../storage/writer/write.js'
-import type { FinishedAttempt } from '../attempt/finished-attempt.js'
-import { type AttemptTurn, type MakeAttemptDeps, makeAttempt } from '../attempt/make-attempt.js'
-import { releaseScheduled } from '../attempt/ready-message.js'
+import {
+  type AttemptSteps,
+  type AttemptTurn,
+  type FinishedAttempt,
+  type MakeAttemptDeps,
+  makeAttempt,
+} from '../attempt/make-attempt.js'
+import type { MessageCache } from '../attempt/message-cache.js'
+import { type ReadyMessage, releaseScheduled } from '../attempt/ready-message.js'
+import type { SettleAttempt } from '../attempt/settle-attempt.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import { Postponements } from './postponements.js'
-import type { RunnerDeps } from './runner-deps.js'
 
 const POLL_INTERVAL = 500
 /** How long nothing is taken after a fault of the database. */
 const FAULT_PAUSE = 1_000
-/** What attempts that were cut off get to end. */
+/** How long attempts that were cut off may take to end. */
 const ABORT_GRACE = 2_000
-/** A sweep keeps its place; now and then it starts over, in case anything slipped behind it. */
+/** A sweep keeps its position; it starts over at times, in case an entry became due behind it. */
 const FULL_SWEEP_INTERVAL = 5 * 60_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
 
+export interface RunnerDeps extends Store, AttemptSteps {
+  readonly clock: Clock
+  readonly log: Log
+  readonly messageCache: MessageCache
+  /** As much of the message as it takes to report a fault; null: the email is gone. */
+  readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
+  readonly settle: SettleAttempt
+  readonly maxConnections: number
+  readonly maxConnectionsPerHost: number
+}
+
 interface Turn extends AttemptTurn {
   isActive: boolean
-  /** What became of the entry may be due by now, behind the place of the sweep. */
+  /** The entry may be due again by now, behind the position of the sweep. */
   needsRecheck: boolean
 }
 
@@ -60,8 +78,7 @@ export class QueueRunner {
   constructor(private readonly deps: RunnerDeps) {
     this.lanes = new Lanes({
       total: deps.maxConnections,
-      // Twice the sessions: while one message is on the wire, the next is signed and leased.
-      perDomain: deps.maxConnectionsPerHost * 2,
+      perHost: deps.maxConnectionsPerHost,
       perLane: MAX_PER_LANE,
       perWorkspace: MAX_PER_WORKSPACE,
     })
@@ -84,14 +101,14 @@ export class QueueRunner {
     this.runSweep()
   }
 
-  /** Whether the commit of a message may count its attempt too, because that can begin at once; null: not. */
+  /** Lets the commit of a message count its attempt too, because that can begin at once; null: it cannot. */
   claim({ email, entries: [entry, ...others] }: EnqueuedEmail): Claim | null {
     if (this.isStopping || this.pauseTimer !== null || email.scheduled_for !== null) return null
     if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
     return this.leases.claim(entry)
   }
 
-  /** A message whose commit is on disk, with the claim that was in it. `raw`: empty where it has to be read back. */
+  /** Takes a message whose commit, with this claim, is on disk. `raw`: empty where it has to be read back. */
   offer(enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null = null): void {
     const { email, entries, dsnRequests } = enqueued
     const isDue = email.scheduled_for === null
@@ -106,20 +123,20 @@ export class QueueRunner {
     this.startTurns()
   }
 
-  /** Entries of a workspace became due, at a moment that the sweep may have passed already. */
+  /** Entries of a workspace are due from this moment, which the sweep may have passed. */
   markDue(workspaceId: string, at: number): void {
     this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: at })
     this.runSweep()
   }
 
-  /** Somebody else changed the queue: look at all of it again. */
+  /** Another process changed the queue: all of it is read again. */
   wake(): void {
     this.deps.messageCache.clear()
     this.sweep.reset()
     this.runSweep()
   }
 
-  /** Takes nothing more; waits for attempts until `limit` milliseconds have passed, then releases them. */
+  /** Takes no more entries; waits up to `limit` milliseconds for attempts, then releases the others. */
   async stop(limit: number): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
@@ -138,7 +155,7 @@ export class QueueRunner {
     await Promise.race([done, sleep(limit, undefined, { signal: late.signal }).catch(() => undefined)])
   }
 
-  /** One page of the sweep, then a breath for the others, then the next. */
+  /** One page of the sweep for each turn of the event loop. */
   private runSweep(): void {
     if (this.isStopping || this.nextSweep !== null || this.pauseTimer !== null) return
     const now = this.deps.clock()
@@ -166,23 +183,23 @@ export class QueueRunner {
 
   private async runTurn(entry: QueueEntry): Promise<void> {
     const turn: Turn = { entry, at: this.deps.clock(), isActive: true, isHandedOver: false, needsRecheck: false }
-    let made: FinishedAttempt | 'changed' | 'waits'
+    let finished: FinishedAttempt | 'changed' | 'waits'
     try {
-      made = await makeAttempt(turn, this.attemptDeps)
+      finished = await makeAttempt(turn, this.attemptDeps)
     } catch (error) {
-      made = await this.handleFault(turn, error)
+      finished = await this.handleFault(turn, error)
     }
-    if (made === 'waits') {
+    if (finished === 'waits') {
       this.startTurns()
       return
     }
     this.endAttempt(turn)
-    if (made === 'changed') {
+    if (finished === 'changed') {
       turn.needsRecheck = true
       await this.leases.release(entry, this.abortController.signal)
-    } else await this.settle(turn, made)
+    } else await this.settle(turn, finished)
     this.lanes.forget(entry)
-    const isTaken = made !== 'changed' && made.result.outcome.kind === 'accepted'
+    const isTaken = finished !== 'changed' && finished.result.outcome.kind === 'accepted'
     this.deps.messageCache.release(entry.email_id, entry.id, isTaken)
     if (turn.needsRecheck) this.recheckDue(entry)
   }
@@ -195,18 +212,18 @@ export class QueueRunner {
   }
 
   /**
-   * Not dropped while the database does not take it; given up only when the process ends. Where
-   * a bug keeps it from being written, the entry is held: the message may have arrived.
+   * Keeps the outcome while the database does not take it, until the process ends. If a bug keeps it
+   * from being written, the entry is held: the message may have arrived.
    */
-  private async settle(turn: Turn, made: FinishedAttempt): Promise<void> {
-    this.leases.forget(made.entry.id)
+  private async settle(turn: Turn, finished: FinishedAttempt): Promise<void> {
+    const { id, email_id: email } = finished.entry
+    this.leases.forget(id)
     const onStorageFault = (): void => {
       turn.needsRecheck = true
       this.pauseAfterFault()
     }
-    const { id, email_id: email } = made.entry
     try {
-      await this.deps.settle(made, { signal: this.abortController.signal, onStorageFault })
+      await this.deps.settle(finished, { signal: this.abortController.signal, onStorageFault })
     } catch (error) {
       this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not written down')
       if (this.abortController.signal.aborted || error instanceof StorageFault) return
@@ -214,12 +231,12 @@ export class QueueRunner {
     }
   }
 
-  /** A fault of ours is a deferral like any other: counted, told, and given up when the message is too old. */
+  /** A fault of ours is a deferral like any other: counted, logged, and final when the message expires. */
   private async handleFault(turn: Turn, error: unknown): Promise<FinishedAttempt | 'changed'> {
     const { entry, at, isHandedOver } = turn
     if (this.abortController.signal.aborted)
       return isHandedOver ? this.buildDeferral(turn, CUT_OFF_RESPONSE) : 'changed'
-    // Its workspace was erased: what it needs is gone with it, and that is no fault.
+    // Its workspace was erased together with all that the entry needs: no fault.
     if (!this.leases.has(entry.id) && this.isGone(entry)) return 'changed'
     this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
     if (error instanceof StorageFault) {
@@ -236,7 +253,7 @@ export class QueueRunner {
     }
   }
 
-  /** `changed` where not even the email is there: nothing can be told about it. */
+  /** `changed`: the email is gone, and nothing can be recorded about it. */
   private buildDeferral({ entry, at }: Turn, response: string): FinishedAttempt | 'changed' {
     const readyMessage = this.tryRead(() => this.deps.buildMinimalMessage(entry)) ?? null
     if (readyMessage === null) return 'changed'
@@ -249,10 +266,10 @@ export class QueueRunner {
     return this.tryRead(() => entryById(this.deps.read, { id }))?.length === 0
   }
 
-  /** What changed the entry may have made it due, at a moment that the sweep has passed already. */
+  /** A change of the entry may have made it due at a moment that the sweep has passed. */
   private recheckDue({ id }: QueueEntry): void {
-    const [now] = this.tryRead(() => entryById(this.deps.read, { id })) ?? []
-    if (now !== undefined) this.sweep.rewindTo(now)
+    const [current] = this.tryRead(() => entryById(this.deps.read, { id })) ?? []
+    if (current !== undefined) this.sweep.rewindTo(current)
   }
 
   /** Undefined, and a pause, when the database cannot be read. */

@@ -1,28 +1,25 @@
 /**
- * Sends messages over kept sessions: to one host as many connections as it may be asked to
- * bear, each for many messages.
+ * Sends messages over sessions that are kept open: each session takes many messages of one host.
  *
- * - A message holds one permit of its MX name while it is sent; waiters come in turn.
- * - Busy and idle sessions together stay within the limit of the name, and of all names as
- *   long as anything idle can make room.
- * - A kept session may have died unseen. When it fails before MAIL was answered, nothing has
- *   been handed over yet, and the message goes once more, over a fresh connection.
+ * - How many messages may be sent to a host at a time is decided by the caller: each `send` holds a
+ *   slot of `queue/host-concurrency.ts`. The pool closes idle sessions so that busy and idle ones
+ *   together stay within the limit of the MX name, and of all names as far as that goes.
+ * - A kept session may have died unseen. If it fails before MAIL was answered, nothing was handed
+ *   over yet, and the message is sent once more over a fresh connection.
  */
 
-import type { OutboundMessage } from '../attempt/outbound-message.js'
-import type { Outage } from '../attempt/unreachable-hosts.js'
 import type { Host } from '../hosts/destination.js'
-import type { Exchange, SendResult } from '../smtp/outcome.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { Exchange, SendResult } from '../smtp/send-result.js'
+import type { SmtpSession } from '../smtp/smtp-session.js'
 import { isServiceClosing } from '../smtp/transaction.js'
-import { IdleSessions } from './session-pool-idle.js'
-import { LiveSessions } from './session-pool-live.js'
-import type { OpenSession } from './session-pool-opener.js'
-import { Permits } from './session-pool-permits.js'
-import type { SmtpSession } from './smtp-session.js'
+import { IdleSessions } from './idle-sessions.js'
+import type { OpenSession } from './session-opener.js'
 
 export interface SessionPoolSettings {
   readonly connectionsPerHost: number
-  /** Of all hosts; idle sessions give way beyond it. */
+  /** With all hosts; idle sessions are closed beyond it. */
   readonly connections: number
   readonly messagesPerSession: number
   /** Milliseconds. */
@@ -36,20 +33,14 @@ export const defaultPoolSettings: SessionPoolSettings = {
   idleTimeout: 10_000,
 }
 
-/** How one message is sent. */
-export interface SendOptions {
-  /** A host is called even if it is remembered as unreachable. */
-  readonly ignoreOutages?: boolean
-  /** Called when the message has its place at the host: the signal under which it is sent from then on. */
-  readonly begin?: () => AbortSignal
-}
-
 export class SessionPool {
   private readonly openSession: OpenSession
   private readonly settings: SessionPoolSettings
-  private readonly permits: Permits
   private readonly idleSessions: IdleSessions
-  private readonly liveSessions = new LiveSessions()
+  /** All open sessions, busy and idle. */
+  private readonly openSessions = new Map<SmtpSession, Host>()
+  /** Hosts of the messages that are being sent, one each. */
+  private readonly busyHosts = new Set<{ readonly mx: string }>()
   /** Sessions that say QUIT. */
   private readonly endingSessions = new Set<Promise<void>>()
   private isClosed = false
@@ -57,36 +48,35 @@ export class SessionPool {
   constructor(open: OpenSession, settings: SessionPoolSettings) {
     this.openSession = open
     this.settings = settings
-    this.permits = new Permits(settings.connectionsPerHost)
     this.idleSessions = new IdleSessions(settings.idleTimeout, (session) => this.quitSession(session))
   }
 
   /**
-   * `party`: for whom; none takes all sessions of a host. Rejects with the reason of the signal in
-   * force when that strikes, and only then.
+   * `ignoreOutages`: the host is called even if it is remembered as unreachable. Rejects only when the
+   * signal strikes, with its reason.
    */
   async send(
     host: Host,
     message: OutboundMessage,
-    party: string,
     signal: AbortSignal,
-    { ignoreOutages = false, begin = () => signal }: SendOptions = {},
+    ignoreOutages = false,
   ): Promise<Exchange | Outage> {
-    await this.permits.acquire(host.mx, party, signal)
+    signal.throwIfAborted()
+    const busy = { mx: host.mx }
+    this.busyHosts.add(busy)
     try {
-      const limit = begin()
       const kept = this.idleSessions.take(host)
       if (kept !== null) {
-        const exchange = await this.sendOverSession(host, kept, message, limit)
+        const exchange = await this.sendOverSession(host, kept, message, signal)
         if (!isStaleSession(exchange.sent)) return exchange
       }
-      return await this.sendOnNewSession(host, message, ignoreOutages, limit)
+      return await this.sendOnNewSession(host, message, ignoreOutages, signal)
     } finally {
-      this.permits.release(host.mx, party)
+      this.busyHosts.delete(busy)
     }
   }
 
-  /** Ends the idle sessions. Sessions at work end after their message: stop the attempts first. */
+  /** Ends the idle sessions. Busy ones end after their message: stop the attempts first. */
   async close(): Promise<void> {
     this.isClosed = true
     this.idleSessions.clear()
@@ -103,11 +93,11 @@ export class SessionPool {
     const opened = await this.openSession(host, {
       signal,
       ignoreOutages,
-      hasSession: () => this.liveSessions.hasUsable(host),
+      hasSession: () => this.hasUsableSession(host),
     })
     if (opened.kind === 'outage') return opened
     if (opened.kind === 'shut') return { sent: opened.failure, tls: opened.tls, transcript: opened.transcript }
-    this.liveSessions.add(host, opened.session)
+    this.openSessions.set(opened.session, host)
     return this.sendOverSession(host, opened.session, message, signal)
   }
 
@@ -128,24 +118,37 @@ export class SessionPool {
   private returnSession(host: Host, session: SmtpSession): void {
     if (this.isClosed || session.sentCount >= this.settings.messagesPerSession) this.quitSession(session)
     else if (session.isUsable) this.idleSessions.put(host, session)
-    else this.liveSessions.remove(session)
+    else this.openSessions.delete(session)
   }
 
-  /** The permit for the connection to come is held already, and counted. */
+  /** Makes room for the connection to come, which counts as busy already. */
   private makeRoom(mx: string): void {
     const { connections, connectionsPerHost } = this.settings
-    if (this.idleSessions.countByMx(mx) + this.permits.inUse(mx) > connectionsPerHost) this.idleSessions.evict(mx)
-    if (this.idleSessions.size + this.permits.total > connections) this.idleSessions.evict(null)
+    if (this.idleSessions.countByMx(mx) + this.countBusy(mx) > connectionsPerHost) this.idleSessions.evict(mx)
+    if (this.idleSessions.size + this.busyHosts.size > connections) this.idleSessions.evict(null)
+  }
+
+  private countBusy(mx: string): number {
+    let count = 0
+    for (const busy of this.busyHosts) if (busy.mx === mx) count++
+    return count
+  }
+
+  private hasUsableSession({ address, port }: Host): boolean {
+    for (const [session, host] of this.openSessions) {
+      if (host.address === address && host.port === port && session.isUsable) return true
+    }
+    return false
   }
 
   private quitSession(session: SmtpSession): void {
-    this.liveSessions.remove(session)
+    this.openSessions.delete(session)
     const ending = session.quit().finally(() => this.endingSessions.delete(ending))
     this.endingSessions.add(ending)
   }
 }
 
-/** A kept session that failed before it took anything, or was waiting with its goodbye. */
+/** The kept session failed before it took anything, or the server had already sent its goodbye. */
 function isStaleSession(sent: SendResult): boolean {
   return (sent.kind === 'failed' || (sent.kind === 'refused' && isServiceClosing(sent))) && sent.stage === 'mail'
 }

@@ -1,32 +1,29 @@
 /**
- * Whether to ask a host for encryption.
+ * Decides whether to use STARTTLS with a host.
  *
- * Opportunistic (RFC 7435): encryption wherever it is offered. A host that offers STARTTLS
- * and then fails at it would never get mail; it is spoken to in plain text for an hour, which
- * is what a host without STARTTLS gets too. Never where credentials are sent, and never where
- * the route asks for TLS. A host that slips plain text under the encryption gets no such
- * indulgence: that is an attack or a fault, and waits.
+ * Opportunistic (RFC 7435): it is used wherever it is offered. A host that offers STARTTLS and then
+ * fails at it would never get mail, so it gets plain text for an hour, like a host without STARTTLS.
+ * There is no fallback where credentials are sent, where the route asks for TLS, or after a protocol
+ * violation such as plain text behind the STARTTLS reply: that may be an attack, and the mail waits.
  *
- * Known limit: somebody on the path can provoke the fallback, as they can strip STARTTLS.
+ * Known limit: an attacker on the path can provoke the fallback, as they can strip STARTTLS.
  */
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Host } from '../hosts/destination.js'
-import type { SmtpFailure } from '../smtp/outcome.js'
-
-/** `offered`: STARTTLS where it is offered; `none`: plain text. */
-export type Encryption = 'offered' | 'none'
+import type { SmtpFailure } from '../smtp/send-result.js'
+import type { Encryption } from '../smtp/smtp-client.js'
 
 const REMEMBER_TIME = 3_600_000
 const MAX_HOSTS = 10_000
 
-/** TLS has failed in a way that plain text would not. */
-export function mayFallBackToPlain(host: Host, trouble: SmtpFailure): boolean {
+/** TLS has failed, and plain text is allowed and may work. */
+export function mayFallBackToPlain(host: Host, failure: SmtpFailure): boolean {
   if (host.tls === 'implicit' || host.auth !== null) return false
-  if (trouble.kind === 'failed' && trouble.failure === 'protocol') return false
-  return trouble.stage === 'starttls' || (trouble.kind === 'failed' && trouble.failure === 'tls')
+  if (failure.kind === 'failed' && failure.failure === 'protocol') return false
+  return failure.stage === 'starttls' || (failure.kind === 'failed' && failure.failure === 'tls')
 }
 
-/** Hosts whose TLS is broken, for an hour each. */
+/** The hosts whose TLS is broken, each for an hour. */
 export class BrokenTlsHosts {
   private readonly brokenUntil = createLruCache<number>({ max: MAX_HOSTS })
 

@@ -1,4 +1,4 @@
-/** What a server's EHLO reply offers (RFC 5321 section 4.1.1.1), as far as we use it. */
+/** The extensions in a server's EHLO reply (RFC 5321 section 4.1.1.1) that the client uses. */
 export interface Capabilities {
   /** RFC 2920. */
   readonly pipelining: boolean
@@ -10,18 +10,18 @@ export interface Capabilities {
   readonly smtputf8: boolean
   /** RFC 3461. */
   readonly dsn: boolean
-  /** RFC 1870: bytes; null: not offered, or offered without a limit. */
+  /** RFC 1870: maximum in bytes; null: not offered, or offered without a limit. */
   readonly size: number | null
-  /** Takes the SIZE parameter. */
+  /** The server takes the SIZE parameter. */
   readonly hasSize: boolean
-  /** RFC 4954: mechanisms, upper case. */
+  /** RFC 4954: mechanisms in upper case. */
   readonly auth: readonly string[]
 }
 
-/** Of a server that knows HELO alone. */
+/** For a server that knows only HELO. */
 export const noCapabilities: Capabilities = parseCapabilities([])
 
-/** `lines`: of the EHLO reply, without codes; the first one is the greeting. */
+/** `lines`: the EHLO reply without codes; the first line is the greeting. */
 export function parseCapabilities(lines: readonly string[]): Capabilities {
   const words = lines.slice(1).map((line) => line.toUpperCase().split(/[\s=]+/))
   const parameters = (keyword: string): readonly string[] | undefined =>
@@ -36,7 +36,7 @@ export function parseCapabilities(lines: readonly string[]): Capabilities {
     dsn: offers('DSN'),
     size: /^[1-9]\d{0,14}$/.test(size) ? Number(size) : null,
     hasSize: offers('SIZE'),
-    // `AUTH=PLAIN` beside `AUTH PLAIN` is a relic of servers that were there before the RFC.
+    // Some servers still send `AUTH=PLAIN` beside `AUTH PLAIN`, a form from before the RFC.
     auth: words.filter(([first]) => first === 'AUTH').flatMap(([, ...mechanisms]) => mechanisms),
   }
 }

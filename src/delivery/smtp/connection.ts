@@ -1,10 +1,10 @@
 /**
- * One SMTP connection as lines out and replies in.
+ * One SMTP connection: lines go out, replies come in.
  *
- * Replies that came before the end stay readable after it: a server's `421` must not be
- * lost to the close that follows. A failure ends the wire for good. Replies that nobody
- * asked for are kept, so that callers can see that both sides no longer agree: reading one
- * as the answer to the next message would report a delivery that never was.
+ * Replies that arrived before the connection ended can still be read: a server's `421` must not be
+ * lost because it closes right after. A failure ends the connection for good. Unsolicited replies are
+ * kept (`hasUnread`), so that callers notice that the two sides are out of step: read as the reply to
+ * the next message, one would report a delivery that did not happen.
  */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -13,17 +13,17 @@ import { DialError, type Dialer, toDialError } from '../../platform/dialer.js'
 import { ReplyParser, type ServerReply } from './reply-parser.js'
 import type { Transcript } from './transcript.js'
 
-/** More than any pipelined transaction can leave unread. */
+/** More than a pipelined transaction can leave unread. */
 const MAX_UNREAD_REPLIES = 16
 
-/** The connection is over. `detail` ends a sentence: `connection closed`. */
+/** Why the connection ended. `detail` is the end of a sentence: `connection closed`. */
 export interface ConnectionFailure {
   readonly failure: Failure
   readonly detail: string
 }
 
 export type ReplyResult =
-  | { readonly kind: 'heard'; readonly serverReply: ServerReply }
+  | { readonly kind: 'reply'; readonly serverReply: ServerReply }
   | { readonly kind: 'failed'; readonly why: ConnectionFailure }
 
 interface Waiter<T> {
@@ -40,7 +40,6 @@ export class SmtpConnection {
   private drainWaiter: Waiter<ConnectionFailure | null> | null = null
   private watcher: (() => void) | null = null
   private tlsProtocol: string | null = null
-  /** Takes our listeners off the socket. */
   private removeListeners: () => void
 
   constructor(
@@ -60,7 +59,7 @@ export class SmtpConnection {
     return this.endCause
   }
 
-  /** Something has arrived that nobody has read. */
+  /** Something has arrived that was not read. */
   get hasUnread(): boolean {
     return this.replies.length > 0 || this.parser.isMidway
   }
@@ -70,12 +69,12 @@ export class SmtpConnection {
     return this.socket.writableLength
   }
 
-  /** Lines without their ends, in one write. */
+  /** In one write. `lines` are without line ends. */
   writeLines(lines: readonly string[]): void {
     if (this.endCause === null) this.socket.write(`${lines.join('\r\n')}\r\n`)
   }
 
-  /** What is written by `work` leaves in one piece, as far as the kernel takes it. */
+  /** Hands everything that `work` writes to the kernel at once. */
   batchWrites(work: () => void): void {
     this.socket.cork()
     work()
@@ -88,14 +87,14 @@ export class SmtpConnection {
 
   nextReply(timeout: number): Promise<ReplyResult> {
     const serverReply = this.replies.shift()
-    if (serverReply !== undefined) return Promise.resolve({ kind: 'heard', serverReply })
+    if (serverReply !== undefined) return Promise.resolve({ kind: 'reply', serverReply })
     if (this.endCause !== null) return Promise.resolve({ kind: 'failed', why: this.endCause })
     return new Promise((resolve) => {
       this.replyWaiter = { resolve, timer: this.startDeadline(timeout) }
     })
   }
 
-  /** Resolves when the backlog is taken, or something arrives, or the wire has failed. */
+  /** Resolves when the backlog was taken, something has arrived, or the connection has failed. */
   waitForDrain(timeout: number): Promise<ConnectionFailure | null> {
     if (this.endCause !== null || !this.socket.writableNeedDrain) return Promise.resolve(this.endCause)
     return new Promise((resolve) => {
@@ -103,12 +102,12 @@ export class SmtpConnection {
     })
   }
 
-  /** Calls `watcher` once, when an idle connection ends or speaks up; null: no longer. */
+  /** Calls `watcher` once, when the idle connection ends or receives something; null removes it. */
   watch(watcher: (() => void) | null): void {
     this.watcher = watcher
   }
 
-  /** Speaks TLS from here on. What the peer said in plain text before counts no more. */
+  /** Starts TLS. An unfinished reply in plain text is dropped. */
   async upgradeToTls(dialer: Dialer, options: Parameters<Dialer['upgrade']>[1]): Promise<ConnectionFailure | null> {
     this.removeListeners()
     try {
@@ -124,7 +123,7 @@ export class SmtpConnection {
     return this.endCause
   }
 
-  /** Ends the connection at once, and everything that waits for it. */
+  /** Ends the connection at once, and every wait for it. */
   fail(why: ConnectionFailure): void {
     if (this.endCause !== null) return
     this.endCause = why
@@ -160,9 +159,9 @@ export class SmtpConnection {
   private deliverReply(serverReply: ServerReply): void {
     const reader = this.replyWaiter
     this.replyWaiter = null
-    if (reader !== null) resolveWaiter(reader, { kind: 'heard', serverReply })
+    if (reader !== null) resolveWaiter(reader, { kind: 'reply', serverReply })
     else if (this.replies.push(serverReply) > MAX_UNREAD_REPLIES) {
-      this.fail({ failure: 'protocol', detail: 'replies that nobody asked for' })
+      this.fail({ failure: 'protocol', detail: 'too many unsolicited replies' })
     }
   }
 
@@ -188,7 +187,7 @@ function resolveWaiter<T>(waiting: Waiter<T> | null, value: T): void {
   waiting.resolve(value)
 }
 
-/** Of an error of the dialer. Whatever else was thrown is an abort: the end of the wire all the same. */
+/** Any error that is not the dialer's is an abort. */
 export function toConnectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DialError) return { failure: error.failure, detail: error.message }
   return { failure: 'closed', detail: 'given up' }

@@ -1,11 +1,10 @@
 /**
- * A message as it stands between 354 and the final reply (RFC 5321 section 4.5.2).
+ * Encodes a message for DATA (RFC 5321 section 4.5.2).
  *
- * A line that begins with a dot gets a second one, and a line with a lone dot ends it; a
- * message that ends with CRLF gets no further one. Pieces may be cut anywhere, inside a
- * CRLF too. What needs no dot is passed on uncopied, in blocks, so that memory stays
- * bounded whatever the message holds. Only CRLF ends a line: bare CR and LF were refused
- * when the message was accepted.
+ * A line that begins with a dot gets a second dot, and a line with a single dot ends the message; a
+ * message that ends with CRLF gets no other CRLF. Pieces may be cut anywhere, even inside a CRLF.
+ * A block that needs no dot is passed on without a copy, so that memory stays bounded for any content. Only
+ * CRLF ends a line: bare CR and LF were refused when the message was accepted.
  */
 const BLOCK_SIZE = 128 * 1024
 const DOT = 0x2e
@@ -15,7 +14,7 @@ const DOTTED_LINE = Buffer.from('\r\n.')
 const END = Buffer.from('.\r\n')
 const LINE_END = Buffer.from('\r\n.\r\n')
 
-/** Where the bytes so far have ended. */
+/** How the bytes so far end. */
 type Tail = 'line-start' | 'cr' | 'inside'
 
 export function* dotStuff(pieces: readonly Buffer[]): Generator<Buffer> {
@@ -52,7 +51,7 @@ function stuffBlock(block: Buffer, tail: Tail): Buffer {
   return out
 }
 
-/** Positions of the dots with which lines begin. */
+/** Positions of dots at the start of a line. */
 function findLineDots(block: Buffer, tail: Tail): readonly number[] {
   const dots: number[] = []
   const start = tail === 'line-start' ? 0 : tail === 'cr' && block[0] === LF ? 1 : -1

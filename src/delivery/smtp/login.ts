@@ -1,29 +1,29 @@
 /**
  * AUTH at a smarthost: PLAIN, else LOGIN (RFC 4954, RFC 4616).
  *
- * The caller has seen to it that the wire is encrypted to a verified peer, or ends on this
- * machine. Credentials are never in the transcript.
+ * The caller makes sure that the connection is encrypted to a verified peer, or is a loopback
+ * connection. The transcript never holds credentials.
  */
 import type { Host } from '../hosts/destination.js'
-import { type ExpectedReply, sendCommand } from './command.js'
+import { type CommandResult, type ExpectedReply, sendCommand } from './command.js'
 import type { SmtpConnection } from './connection.js'
-import type { SmtpFailure } from './outcome.js'
+import type { SmtpFailure } from './send-result.js'
 
 const HIDDEN = '(credentials)'
 
-/** Null: the server knows us now. */
+/** Null: the login succeeded. */
 export async function login(
-  wire: SmtpConnection,
+  connection: SmtpConnection,
   auth: NonNullable<Host['auth']>,
   mechanisms: readonly string[],
   timeout: number,
 ): Promise<SmtpFailure | null> {
-  const question: ExpectedReply = { stage: 'auth', yes: 2, timeout }
+  const expected: ExpectedReply = { stage: 'auth', yes: 2, timeout }
   if (mechanisms.includes('PLAIN')) {
     const response = encodeBase64(`\0${auth.user}\0${auth.pass}`)
-    return smtpFailureOf(await sendCommand(wire, `AUTH PLAIN ${response}`, question, `AUTH PLAIN ${HIDDEN}`))
+    return smtpFailureOf(await sendCommand(connection, `AUTH PLAIN ${response}`, expected, `AUTH PLAIN ${HIDDEN}`))
   }
-  if (mechanisms.includes('LOGIN')) return loginInSteps(wire, auth, question)
+  if (mechanisms.includes('LOGIN')) return loginInSteps(connection, auth, expected)
   return {
     kind: 'failed',
     stage: 'auth',
@@ -33,19 +33,19 @@ export async function login(
 }
 
 async function loginInSteps(
-  wire: SmtpConnection,
+  connection: SmtpConnection,
   auth: NonNullable<Host['auth']>,
-  question: ExpectedReply,
+  expected: ExpectedReply,
 ): Promise<SmtpFailure | null> {
-  const begun = await sendCommand(wire, 'AUTH LOGIN', { ...question, yes: 3 })
-  if (begun.kind !== 'yes') return begun
-  const named = await sendCommand(wire, encodeBase64(auth.user), { ...question, yes: 3 }, HIDDEN)
-  if (named.kind !== 'yes') return named
-  return smtpFailureOf(await sendCommand(wire, encodeBase64(auth.pass), question, HIDDEN))
+  const userPrompt = await sendCommand(connection, 'AUTH LOGIN', { ...expected, yes: 3 })
+  if (userPrompt.kind !== 'yes') return userPrompt
+  const passwordPrompt = await sendCommand(connection, encodeBase64(auth.user), { ...expected, yes: 3 }, HIDDEN)
+  if (passwordPrompt.kind !== 'yes') return passwordPrompt
+  return smtpFailureOf(await sendCommand(connection, encodeBase64(auth.pass), expected, HIDDEN))
 }
 
-function smtpFailureOf(answer: Awaited<ReturnType<typeof sendCommand>>): SmtpFailure | null {
-  return answer.kind === 'yes' ? null : answer
+function smtpFailureOf(result: CommandResult): SmtpFailure | null {
+  return result.kind === 'yes' ? null : result
 }
 
 function encodeBase64(text: string): string {

@@ -1,13 +1,13 @@
-/** A stranger's bytes as text that may stand in logs, mails and answers. */
+/** Makes untrusted bytes fit for logs, mails and API answers. */
 import { isUtf8 } from 'node:buffer'
 
-/** UTF-8 where it is valid, else Latin-1; tabs as blanks, other control characters as `?`. */
+/** Decodes valid UTF-8, else Latin-1; tabs become blanks, other control characters `?`. */
 export function toPrintable(bytes: Buffer): string {
   const text = bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')
   return /^[\x20-\x7e]*$/.test(text) ? text : text.replace(/\t/g, ' ').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-/** As many whole characters as `limit` bytes of UTF-8 hold. */
+/** Keeps as many whole characters as fit into `limit` bytes of UTF-8. */
 export function truncateUtf8(text: string, limit: number): string {
   if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return text
   const bytes = Buffer.from(text)

@@ -1,12 +1,11 @@
 /**
- * SMTP replies out of whatever pieces the network delivers (RFC 5321 section 4.2, RFC 2034).
+ * Parses SMTP replies from chunks of any size (RFC 5321 section 4.2, RFC 2034).
  *
- * Taken: continuation lines, a code without text, bare LF as line end, an enhanced code on
- * any line, lines of differing codes (the last one counts). Text is made printable: UTF-8
- * where it is valid, else Latin-1, control characters as `?`.
+ * Accepts continuation lines, a code without text, a bare LF as line end, an enhanced code on any
+ * line, and lines with different codes (the last one counts). Text is made printable.
  *
- * A peer is a stranger: a line over 4 KB, a reply over 64 KB or 200 lines, or a line without
- * a code is nonsense, after which the parser takes nothing more.
+ * The input is untrusted: a line over 4 KB, a reply over 64 KB or 200 lines, or a line without a code
+ * is `nonsense`, after which the parser takes nothing more.
  */
 import { MAX_REPLY_TEXT, type Reply } from '../../mail/reply.js'
 import { toPrintable, truncateUtf8 } from './printable-text.js'
@@ -17,7 +16,7 @@ const MAX_LINES = 200
 const CR = 0x0d
 const LF = 0x0a
 
-/** A reply, and its lines without codes: EHLO says its extensions in lines. */
+/** A reply, and its lines without codes, in which EHLO lists the extensions. */
 export interface ServerReply {
   readonly reply: Reply
   readonly lines: readonly string[]
@@ -40,25 +39,25 @@ export class ReplyParser {
   private bytes = 0
   private isBroken = false
 
-  /** Bytes of a reply that has not ended. */
+  /** The parser holds a part of a reply. */
   get isMidway(): boolean {
     return this.partial.length > 0 || this.lines.length > 0
   }
 
-  /** The replies that end in `chunk`, in order; nonsense is always the last. */
+  /** The replies that end in `chunk`, in order; `nonsense` is always the last. */
   feed(chunk: Buffer): readonly ParseResult[] {
     if (this.isBroken) return []
     const parsed: ParseResult[] = []
     const bytes = this.partial.length === 0 ? chunk : Buffer.concat([this.partial, chunk])
     let at = 0
     for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, at)) {
-      const one = this.takeLine(bytes.subarray(at, end))
+      const result = this.takeLine(bytes.subarray(at, end))
       at = end + 1
-      if (one === null) continue
-      parsed.push(one)
-      if (one.kind === 'nonsense') return parsed
+      if (result === null) continue
+      parsed.push(result)
+      if (result.kind === 'nonsense') return parsed
     }
-    // A copy: a slice would keep the network's whole chunk alive.
+    // A copy, because a slice would keep the entire chunk alive.
     this.partial = Buffer.from(bytes.subarray(at))
     if (this.partial.length > MAX_LINE) parsed.push(this.failParsing('a line without end'))
     return parsed
@@ -72,10 +71,10 @@ export class ReplyParser {
     if (line === null) return this.failParsing(`not a reply: ${toPrintable(bytes).slice(0, 80)}`)
     this.lines.push(line)
     if (line.isContinued) return null
-    const heard = joinLines(this.lines, line.code)
+    const serverReply = joinLines(this.lines, line.code)
     this.lines = []
     this.bytes = 0
-    return { kind: 'reply', ...heard }
+    return { kind: 'reply', ...serverReply }
   }
 
   private failParsing(why: string): ParseResult {

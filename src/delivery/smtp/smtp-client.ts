@@ -1,38 +1,39 @@
 /**
- * From a host to an open session: connect, greeting, EHLO, TLS, AUTH.
+ * Opens a session with a host: connection, greeting, EHLO, TLS, AUTH.
  *
  * - EHLO falls back to HELO when the server does not know it (RFC 5321 section 3.2).
- * - STARTTLS wherever it is offered, with any certificate (RFC 7435); what the server said
- *   before it is forgotten, and bytes that came along with its go-ahead end the connection,
- *   because they were not encrypted and would pass for replies that were (RFC 3207 section 6).
- * - `implicit` hosts must show a valid certificate. So must a host that is to hear
- *   credentials, unless it is on this machine.
+ * - STARTTLS is used wherever it is offered, with any certificate (RFC 7435). Capabilities from before
+ *   it are dropped; bytes after its 220 end the connection, because they came in plain text and would
+ *   pass for encrypted replies (RFC 3207 section 6).
+ * - `implicit` hosts must show a valid certificate, and so must hosts that get credentials, unless
+ *   the address is loopback.
  *
- * Falling back to plain text is not decided here but in tls-policy.
+ * `sessions/tls-policy` decides on falling back to plain text.
  */
-
 import type { Stage } from '../../messages/replies/classify-reply.js'
 import type { Dialer } from '../../platform/dialer.js'
 import { isLoopback } from '../../platform/ip-address.js'
 import type { Host } from '../hosts/destination.js'
-import { SmtpSession } from '../sessions/smtp-session.js'
-import type { Encryption } from '../sessions/tls-policy.js'
 import { type Capabilities, noCapabilities, parseCapabilities } from './capabilities.js'
 import { readReply, sendCommand, toSmtpFailure } from './command.js'
 import { SmtpConnection, toConnectionFailure } from './connection.js'
 import { login } from './login.js'
-import type { SmtpFailure } from './outcome.js'
+import type { SmtpFailure } from './send-result.js'
+import { SmtpSession } from './smtp-session.js'
 import type { Timeouts } from './timeouts.js'
 import { Transcript } from './transcript.js'
 
 export interface SmtpClientDeps {
   readonly dialer: Dialer
-  /** Our name in EHLO. */
+  /** The name in our EHLO. */
   readonly helloName: string
   readonly timeouts: Timeouts
-  /** Address of ours from which to dial `address`; null: the system's choice. */
+  /** Which of our addresses dials `address`; null: the system's choice. */
   readonly chooseSourceAddress: (address: string) => string | null
 }
+
+/** `offered`: STARTTLS if the server offers it; `none`: plain text. */
+export type Encryption = 'offered' | 'none'
 
 export type OpenResult =
   | { readonly kind: 'open'; readonly session: SmtpSession }
@@ -40,35 +41,35 @@ export type OpenResult =
 
 type ReadyServer = { readonly kind: 'ready'; readonly capabilities: Capabilities }
 
-/** Rejects with the signal's reason when that strikes, and only then. */
+/** Rejects only when the signal strikes, with its reason. */
 export async function openSession(
   host: Host,
   deps: SmtpClientDeps,
   signal: AbortSignal,
   encryption: Encryption = 'offered',
 ): Promise<OpenResult> {
-  const wire = await connect(host, deps, signal)
-  if (!(wire instanceof SmtpConnection)) return wire
-  const aborted = (): void => wire.fail(toConnectionFailure(signal.reason))
-  signal.addEventListener('abort', aborted, { once: true })
+  const connection = await connect(host, deps, signal)
+  if (!(connection instanceof SmtpConnection)) return connection
+  const onAbort = (): void => connection.fail(toConnectionFailure(signal.reason))
+  signal.addEventListener('abort', onAbort, { once: true })
   try {
-    const outcome = await performHandshake({ wire, host, deps, signal, encryption })
+    const outcome = await performHandshake({ connection, host, deps, signal, encryption })
     signal.throwIfAborted()
     if (outcome.kind === 'ready') {
-      return { kind: 'open', session: new SmtpSession(wire, outcome.capabilities, deps.timeouts) }
+      return { kind: 'open', session: new SmtpSession(connection, outcome.capabilities, deps.timeouts) }
     }
-    quit(wire)
-    return { kind: 'shut', failure: outcome, tls: wire.tls, transcript: wire.transcript.toString() }
+    quit(connection)
+    return { kind: 'shut', failure: outcome, tls: connection.tls, transcript: connection.transcript.toString() }
   } finally {
-    signal.removeEventListener('abort', aborted)
-    if (signal.aborted) wire.fail(toConnectionFailure(signal.reason))
+    signal.removeEventListener('abort', onAbort)
+    if (signal.aborted) connection.fail(toConnectionFailure(signal.reason))
   }
 }
 
-/** A server that refused us still gets its goodbye. */
-function quit(wire: SmtpConnection): void {
-  wire.writeLines(['QUIT'])
-  wire.fail({ failure: 'closed', detail: 'session ended' })
+/** Says goodbye to a server that refused the session, without waiting. */
+function quit(connection: SmtpConnection): void {
+  connection.writeLines(['QUIT'])
+  connection.fail({ failure: 'closed', detail: 'session ended' })
 }
 
 async function connect(host: Host, deps: SmtpClientDeps, signal: AbortSignal): Promise<SmtpConnection | OpenResult> {
@@ -89,58 +90,65 @@ async function connect(host: Host, deps: SmtpClientDeps, signal: AbortSignal): P
 }
 
 interface HandshakeContext {
-  readonly wire: SmtpConnection
+  readonly connection: SmtpConnection
   readonly host: Host
   readonly deps: SmtpClientDeps
   readonly signal: AbortSignal
   readonly encryption: Encryption
 }
 
-async function performHandshake(introduction: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
-  const { wire, host, deps, encryption } = introduction
+async function performHandshake(context: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
+  const { connection, host, deps, encryption } = context
   const { timeouts } = deps
   if (host.tls === 'implicit') {
-    const trouble = await encrypt(introduction, 'connect')
-    if (trouble !== null) return trouble
+    const failure = await encrypt(context, 'connect')
+    if (failure !== null) return failure
   }
-  const banner = await readReply(wire, { stage: 'banner', yes: 2, timeout: timeouts.banner })
+  const banner = await readReply(connection, { stage: 'banner', yes: 2, timeout: timeouts.banner })
   if (banner.kind !== 'yes') return banner
-  let hello = await sendHello(introduction)
-  if (hello.kind === 'ready' && hello.capabilities.starttls && wire.tls === null && encryption === 'offered') {
-    hello = await startTls(introduction)
+  let hello = await sendHello(context)
+  if (hello.kind === 'ready' && hello.capabilities.starttls && connection.tls === null && encryption === 'offered') {
+    hello = await startTls(context)
   }
   if (hello.kind !== 'ready' || host.auth === null) return hello
-  if (wire.tls === null && !isLoopback(host.address)) {
+  if (connection.tls === null && !isLoopback(host.address)) {
     return { kind: 'failed', stage: 'auth', failure: 'tls', detail: 'no encryption offered, credentials were not sent' }
   }
-  const trouble = await login(wire, host.auth, hello.capabilities.auth, timeouts.auth)
-  return trouble ?? hello
+  const failure = await login(connection, host.auth, hello.capabilities.auth, timeouts.auth)
+  return failure ?? hello
 }
 
-async function sendHello({ wire, deps }: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
-  const question = { stage: 'ehlo', yes: 2, timeout: deps.timeouts.ehlo } as const
-  const extended = await sendCommand(wire, `EHLO ${deps.helloName}`, question)
+async function sendHello({ connection, deps }: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
+  const expected = { stage: 'ehlo', yes: 2, timeout: deps.timeouts.ehlo } as const
+  const extended = await sendCommand(connection, `EHLO ${deps.helloName}`, expected)
   if (extended.kind === 'yes') return { kind: 'ready', capabilities: parseCapabilities(extended.serverReply.lines) }
   if (extended.kind === 'failed' || extended.reply.code < 500) return extended
-  const plain = await sendCommand(wire, `HELO ${deps.helloName}`, question)
+  const plain = await sendCommand(connection, `HELO ${deps.helloName}`, expected)
   return plain.kind === 'yes' ? { kind: 'ready', capabilities: noCapabilities } : plain
 }
 
-async function startTls(introduction: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
-  const { wire, deps } = introduction
-  const go = await sendCommand(wire, 'STARTTLS', { stage: 'starttls', yes: 2, timeout: deps.timeouts.starttls })
-  if (go.kind !== 'yes') return go
-  if (wire.hasUnread) {
+async function startTls(context: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
+  const { connection, deps } = context
+  const goAhead = await sendCommand(connection, 'STARTTLS', {
+    stage: 'starttls',
+    yes: 2,
+    timeout: deps.timeouts.starttls,
+  })
+  if (goAhead.kind !== 'yes') return goAhead
+  if (connection.hasUnread) {
     const why = { failure: 'protocol', detail: 'bytes in plain text after the go-ahead to STARTTLS' } as const
-    wire.fail(why)
+    connection.fail(why)
     return toSmtpFailure('starttls', why)
   }
-  return (await encrypt(introduction, 'starttls')) ?? (await sendHello(introduction))
+  return (await encrypt(context, 'starttls')) ?? (await sendHello(context))
 }
 
-async function encrypt({ wire, host, deps, signal }: HandshakeContext, stage: Stage): Promise<SmtpFailure | null> {
+async function encrypt(
+  { connection, host, deps, signal }: HandshakeContext,
+  stage: Stage,
+): Promise<SmtpFailure | null> {
   const verify = host.tls === 'implicit' || (host.auth !== null && !isLoopback(host.address))
   const limits = { timeout: deps.timeouts.starttls, signal }
-  const why = await wire.upgradeToTls(deps.dialer, { host: host.mx, verify, ...limits })
+  const why = await connection.upgradeToTls(deps.dialer, { host: host.mx, verify, ...limits })
   return why === null ? null : toSmtpFailure(stage, why)
 }

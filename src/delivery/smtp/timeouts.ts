@@ -1,10 +1,10 @@
 /**
- * How long the client waits for what, in milliseconds.
+ * Timeouts of the client in milliseconds.
  *
- * RFC 5321 section 4.5.3.2 asks for 5 minutes for the greeting and for MAIL and RCPT,
- * 2 for DATA, 3 for a block of the message, 10 for the reply to the final dot. Kept from
- * MAIL on, where giving up early costs a duplicate or a transaction; before it a minute is
- * enough to know that another host should be asked.
+ * RFC 5321 section 4.5.3.2 asks for 5 minutes for the greeting and for MAIL and RCPT, 2 for DATA, 3
+ * for a block of the message, 10 for the reply to the final dot. We follow it from MAIL on, where
+ * giving up early costs a transaction or makes a duplicate; before MAIL, a minute is enough to know
+ * that another host should be called.
  */
 export interface Timeouts {
   readonly connect: number

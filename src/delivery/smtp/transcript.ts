@@ -1,10 +1,9 @@
 /**
- * What was said on a connection, for `posthorn explain`: how it was opened, then the last
- * transaction.
+ * The dialogue of a connection, for `posthorn explain`: its opening and its last transaction.
  *
- * Invariants: at most 8 KB; no message bytes, no credentials (who writes a line sees to it).
- * Both parts have room of their own, so that a server's long greeting cannot push out the
- * reply that matters; of several connections the last ones are kept.
+ * Invariants: at most 8 KB; no message bytes and no credentials (callers leave them out). Each part
+ * has its own limit, so that a long greeting cannot displace the reply that matters. If there are
+ * several connections, the last ones are kept.
  */
 import { truncateUtf8 } from './printable-text.js'
 
@@ -12,7 +11,7 @@ export const MAX_TRANSCRIPT = 8192
 
 const MAX_OPENING = 3000
 const MAX_TRANSACTION = MAX_TRANSCRIPT - MAX_OPENING
-/** Twelve lines of a transaction fit whole. */
+/** Twelve lines of this length fit into a transaction. */
 const MAX_LINE = 400
 
 export class Transcript {
@@ -20,7 +19,7 @@ export class Transcript {
   private transaction = ''
   private inTransaction = false
 
-  /** From here on it is a transaction; the one before it is forgotten. */
+  /** The next lines are a transaction, which replaces the one before. */
   beginTransaction(): void {
     this.inTransaction = true
     this.transaction = ''
@@ -34,7 +33,7 @@ export class Transcript {
     this.add(`< ${line}`)
   }
 
-  /** What happened without words: `* connected`. */
+  /** An event that is no command or reply: `* connected`. */
   logEvent(line: string): void {
     this.add(`* ${line}`)
   }
@@ -50,12 +49,12 @@ export class Transcript {
   }
 }
 
-/** With `line`, if there is room for it. */
+/** Appends `line` if there is room for it. */
 function appendWithin(text: string, line: string, limit: number): string {
   return Buffer.byteLength(text) + Buffer.byteLength(line) <= limit ? text + line : text
 }
 
-/** Transcripts of one attempt in the order of its connections. */
+/** Joins the transcripts of one attempt, in the order of its connections. */
 export function joinTranscripts(parts: readonly string[]): string {
   const text = parts.filter((part) => part !== '').join('\n')
   if (Buffer.byteLength(text) <= MAX_TRANSCRIPT) return text

@@ -1,15 +1,14 @@
 /**
  * Relaxed canonicalization of DKIM (RFC 6376 sections 3.4.2 and 3.4.4) over bytes.
  *
- * Header: names in lower case, folding undone, each run of blanks one space, no blanks
- * at the ends. Body: each run of blanks one space, none before a CRLF, no empty lines
- * at the end, one CRLF after the last line; nothing at all where nothing is left.
+ * Header: names in lower case, unfolded, each run of blanks one space, no blanks at the ends. Body: each run of blanks
+ * one space, none before a CRLF, no empty lines at the end, one CRLF after the last line; an empty body stays empty.
  *
- * Only CRLF is a line end. Bare CR and LF are bytes like others here; `message-form`
- * refuses messages that hold them, because verifiers disagree about them.
+ * Only CRLF is a line end. Bare CR and LF are ordinary bytes here; `mail/line-check` refuses messages that contain
+ * them, because verifiers disagree about them.
  *
- * The body is hashed in windows; between them `relaxedBodyHashInTurns` gives a turn to
- * the event loop, so that 15 MB never stop the process.
+ * The body is hashed in windows. `hashRelaxedBodyAsync` yields to the event loop between them, so that 15 MB do not
+ * block the process.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -37,7 +36,7 @@ export function hashRelaxedBody(raw: Buffer, bodyStart: number): string {
   return step.value
 }
 
-/** The same, for a thread that has other things to do. */
+/** The same, yielding to the event loop between windows. */
 export async function hashRelaxedBodyAsync(raw: Buffer, bodyStart: number): Promise<string> {
   const steps = hashBodySteps(raw, bodyStart)
   let step = steps.next()
@@ -68,7 +67,7 @@ function unfold(raw: Buffer, start: number, end: number, out: Buffer): number {
   let size = 0
   let blank = false
   for (let at = start; at < end; at++) {
-    const byte = raw[at] as number
+    const byte = raw[at] ?? 0
     if (byte === SPACE || byte === TAB) blank = true
     else if (byte !== LF && (byte !== CR || raw[at + 1] !== LF)) {
       if (blank && size > 0) out[size++] = SPACE
@@ -98,18 +97,18 @@ function findWindowEnd(raw: Buffer, at: number, end: number): number {
   return lf === -1 || lf >= end ? end : lf + 1
 }
 
-/** The bytes from `start` to `end` with blanks relaxed; the same memory where there is nothing to change. */
+/** The bytes from `start` to `end` with blanks relaxed; the same memory if nothing changes. */
 function relaxWhitespace(raw: Buffer, start: number, end: number): Buffer {
   const part = raw.subarray(start, end)
   const dirty = findFirstChange(part)
   return dirty === -1 ? part : collapseWhitespace(part, dirty)
 }
 
-/** Offset of the first blank that does not stay as it is; -1: none. */
+/** Offset of the first blank that changes; -1: none. */
 function findFirstChange(part: Buffer): number {
   const tab = part.indexOf(TAB)
   const end = tab === -1 ? part.length : tab
-  // Base64 has no spaces: found natively, in far less time than the loop would take.
+  // Base64 has no spaces; the native search finds that out much faster than the loop.
   for (let at = part.indexOf(SPACE); at < end && at !== -1; at++) {
     if (part[at] !== SPACE) continue
     const next = part[at + 1]
@@ -124,7 +123,7 @@ function collapseWhitespace(part: Buffer, from: number): Buffer {
   let size = from
   let blank = false
   for (let at = from; at < part.length; at++) {
-    const byte = part[at] as number
+    const byte = part[at] ?? 0
     if (byte === SPACE || byte === TAB) {
       blank = true
       continue

@@ -1,12 +1,12 @@
 /**
  * Whether TXT records in DNS hold a certain DKIM key (RFC 6376 section 3.6.1). Pure.
  *
- * People copy records by hand: blanks and folds within the key, another order of tags and
- * unknown tags make no difference; what a verifier would not take does. Of several key
- * records at one name a verifier may take any (section 3.6.2.2), so all must hold the key.
+ * Records are copied by hand: blanks and folds within the key, the order of tags and unknown tags do not matter, but a
+ * verifier must accept the record. If a name has several key records, a verifier may use any of them (section 3.6.2.2),
+ * so all must hold the key.
  */
 
-/** Bounds the work on what strangers publish: no key record is longer, and no name has more of them. */
+/** Bound the work on untrusted records: key records are not longer, and a name does not have more of them. */
 const MAX_RECORD_LENGTH = 4096
 const MAX_RECORDS = 20
 
@@ -24,7 +24,7 @@ export function parseKeyTags(text: string): ReadonlyMap<string, string> | null {
   return tags
 }
 
-/** The public key of a record that a verifier would use for mail; null: it would not. */
+/** The public key of a record, or null if a verifier would not use the record for mail. */
 export function parsePublicKey(text: string): Buffer | null {
   const tags = parseKeyTags(text)
   if (tags === null) return null
@@ -37,7 +37,7 @@ export function parsePublicKey(text: string): Buffer | null {
   return Buffer.from(encoded, 'base64')
 }
 
-/** Whether a colon-separated tag is missing, or names one of these. */
+/** Whether a colon-separated tag is absent, or names one of these. */
 function tagAllows(tags: ReadonlyMap<string, string>, name: string, words: readonly string[]): boolean {
   const value = tags.get(name)
   return value === undefined || value.split(':').some((word) => words.includes(word.trim().toLowerCase()))
@@ -45,8 +45,8 @@ function tagAllows(tags: ReadonlyMap<string, string>, name: string, words: reado
 
 /** Whether every key record among `texts`, and at least one, holds the key of `publicRecord`. */
 export function holdsKey(texts: readonly string[], publicRecord: string): boolean {
-  const wanted = parsePublicKey(publicRecord)
+  const expected = parsePublicKey(publicRecord)
   const records = texts.filter((text) => /(?:^|;)\s*p\s*=/i.test(text.slice(0, MAX_RECORD_LENGTH)))
-  if (wanted === null || records.length === 0 || records.length > MAX_RECORDS) return false
-  return records.every((text) => parsePublicKey(text)?.equals(wanted) === true)
+  if (expected === null || records.length === 0 || records.length > MAX_RECORDS) return false
+  return records.every((text) => parsePublicKey(text)?.equals(expected) === true)
 }

@@ -1,9 +1,8 @@
 /**
- * DKIM key pairs: made here or brought along (RFC 6376 section 3.6.1, RFC 8301).
+ * DKIM key pairs, generated or imported (RFC 6376 section 3.6.1, RFC 8301).
  *
- * New keys are RSA with 2048 bits: every verifier knows them, and their record fits two
- * TXT strings. Imported ones may have 1024 to 4096, which verifiers must support
- * (RFC 8301 section 3.2).
+ * New keys are RSA with 2048 bits, which every verifier supports and whose record fits two TXT strings. Imported keys
+ * may have 1024 to 4096 bits, which verifiers must support (RFC 8301 section 3.2).
  */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -43,7 +42,7 @@ export function importDkimKey(pem: string): DkimKeyPair {
 
 function parsePrivateKey(pem: string): KeyObject {
   if (/ENCRYPTED/.test(pem)) {
-    throw new Refusal('invalid-parameter', 'the key is encrypted: write it out without its passphrase first')
+    throw new Refusal('invalid-parameter', 'the key is encrypted: export it without a passphrase first')
   }
   try {
     return createPrivateKey(pem)

@@ -1,20 +1,19 @@
 /**
- * Moves a domain's signatures to its other DKIM key, without a change of the customer's DNS
- * (or, where keys are published by hand, as soon as the customer has published the new one).
+ * Moves a domain's signatures to its other DKIM key, without a change of the customer's DNS (or, if keys are published
+ * by hand, as soon as the customer has published the new one).
  *
- * It takes minutes or days (`rotation-step.ts`), so it is a fact in the database: whoever looks
- * at the domain next takes it further, be it the daemon or a command. Each step is one commit
- * that misses when somebody else has made it.
+ * A rotation takes minutes or days (`rotation-step.ts`), so its state is in the database: the next check of the domain,
+ * by the daemon or a command, makes the next step. Each step is one commit that misses if another process made it.
  */
 import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareWrite } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { replaceIdleKey } from '../new-domain.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import { nextCheckAt } from '../verification/check-outcome.js'
-import { keyTargetOf, type Selector } from '../verification/dns-records.js'
+import { keyTargetOf } from '../verification/dns-records.js'
 import type { CheckDeps } from '../verification/domain-checks.js'
 import { judgeKey } from '../verification/judge-records.js'
 import { lookUpKey } from '../verification/look-up-records.js'
@@ -22,13 +21,13 @@ import { decideRotationStep, type RotationStep } from './rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf, startSigning, stopSigning } from './signing-keys.js'
 
 export interface RotationDeps extends CheckDeps {
-  /** Milliseconds for which a key that has signed is left in place. */
+  /** Milliseconds for which a key that has signed stays published. */
   readonly retirementTime: number
-  /** How long a key is published before it signs, where another stood in its place. */
+  /** Milliseconds for which a key that replaced another one is published before it signs. */
   readonly settlingTime: number
 }
 
-/** What remains to be waited for; `done`: another key signs now, or somebody else saw to it. */
+/** What the rotation waits for; `done`: the other key signs, by this step or that of another process. */
 export type RotationProgress =
   | Exclude<RotationStep, { readonly kind: 'replace' | 'switch' }>
   | { readonly kind: 'done' }
@@ -38,7 +37,7 @@ interface DomainRef {
   readonly id: string
 }
 
-/** Misses when one is under way, or the domain is not verified any more. */
+/** Misses if a rotation is under way, or the domain is not verified any more. */
 const startRotation = prepareWrite<DomainRef & { now: number }>(
   ({ db, slot }) =>
     db
@@ -51,7 +50,7 @@ const startRotation = prepareWrite<DomainRef & { now: number }>(
   1,
 )
 
-/** Misses when somebody else has ended it. */
+/** Misses if the rotation has ended already. */
 const endRotation = prepareWrite<DomainRef & { next: number | null }>(
   ({ db, slot }) =>
     db
@@ -64,8 +63,8 @@ const endRotation = prepareWrite<DomainRef & { next: number | null }>(
 )
 
 /**
- * Begins a rotation, or takes the one that is under way further. `forced`: at once, without
- * DNS and without a wait, by the operator's word. Throws a Refusal `domain-not-verified`.
+ * Begins a rotation, or continues the one that is under way. `forced`: the operator's decision, at once, without DNS
+ * and without a wait. Throws a Refusal `domain-not-verified`.
  */
 export async function rotateKeys(
   deps: RotationDeps,
@@ -82,7 +81,7 @@ export async function rotateKeys(
   return advanceRotation(deps, row, now, actor, forced)
 }
 
-/** As far as it can go now. */
+/** Makes all steps that are possible now. */
 export async function advanceRotation(
   deps: RotationDeps,
   { id, workspace_id: workspaceId }: Pick<SendingDomain, 'id' | 'workspace_id'>,
@@ -102,7 +101,7 @@ export async function advanceRotation(
   }
 }
 
-/** DNS is asked only where its answer is what is waited for. */
+/** Asks DNS only if the next step depends on its answer. */
 async function findNextStep(
   deps: RotationDeps,
   row: SendingDomain,
@@ -138,7 +137,7 @@ async function replaceKey(
   selector: Selector,
   now: number,
 ): Promise<void> {
-  const place = { workspaceId, domain: domain as DomainName, selector, now }
+  const place = { workspaceId, domain: domain, selector, now }
   await tryCommit(commit(await replaceIdleKey(place, old, now + settlingTime)))
 }
 

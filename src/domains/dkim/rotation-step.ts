@@ -1,16 +1,16 @@
 /**
- * What comes next on the way from the DKIM key that signs to the other one. Pure.
+ * The next step of a rotation from the DKIM key that signs to the other one. Pure.
  *
- *   retiring   the key under the idle selector signed until lately: messages under way still need it
- *   replace    it gets a new key, which the service zone publishes
- *   settling   resolvers may still remember what stood there before
- *   unseen     DNS does not show the new key yet (records set by hand: the customer's turn)
- *   switch     it signs from now on; the other one retires and stays published
+ *   retiring   the key under the idle selector signed until recently: messages under way still need it
+ *   replace    the idle selector gets a new key, which the service zone publishes
+ *   settling   resolvers may still cache the key that was published there before
+ *   unseen     DNS does not show the new key yet (records set by hand: the customer has to change them)
+ *   switch     the new key signs from now on; the other one retires and stays published
  *
- * A key that never signed needs no replacement: the first rotation of a domain is done as
- * soon as it is seen. What signs is never taken away before the next one is there.
+ * A key that has never signed needs no replacement, so the first rotation of a domain ends as soon as DNS shows the
+ * key. The signing key is never removed before the next one is published.
  */
-import type { Selector } from '../verification/dns-records.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import type { DkimKeyRow } from './signing-keys.js'
 
 export type RotationStep =
@@ -23,7 +23,7 @@ type RotationKey = Pick<DkimKeyRow, 'selector' | 'signing' | 'usable_at' | 'reti
 
 export interface RotationFacts {
   readonly keys: readonly RotationKey[]
-  /** Milliseconds for which a key that has signed is left in place. */
+  /** Milliseconds for which a key that has signed stays published. */
   readonly retirementTime: number
   /** Whether DNS shows the key of the idle selector. */
   readonly visible: boolean
@@ -31,12 +31,12 @@ export interface RotationFacts {
 }
 
 /**
- * The selector that the next rotation moves to. Where an imported key signs under a selector
- * of its own both are idle: then the one that has rested longest.
+ * The selector that the next rotation moves to. If an imported key signs under a selector of its own, both are idle:
+ * then the one that has been idle longest.
  */
 export function findIdleSelector(keys: readonly Omit<RotationKey, 'usable_at'>[]): Selector {
-  const idleSince = (wanted: Selector): number => {
-    const key = keys.find(({ selector }) => selector === wanted)
+  const idleSince = (idle: Selector): number => {
+    const key = keys.find(({ selector }) => selector === idle)
     if (key === undefined) return 0
     return key.signing === 1 ? Number.POSITIVE_INFINITY : (key.retired_at ?? 0)
   }
@@ -55,7 +55,7 @@ export function decideRotationStep({ keys, retirementTime, visible, now }: Rotat
   return { kind: visible ? 'switch' : 'unseen', selector }
 }
 
-/** A key that a rotation has put there, and that has not signed yet: DNS need not show it. */
+/** Whether a rotation made this key and it has not signed yet: DNS need not show it. */
 export function isIncomingKey({ signing, usable_at, retired_at }: Omit<RotationKey, 'selector'>): boolean {
   return signing === 0 && usable_at > 0 && retired_at === null
 }

@@ -1,17 +1,18 @@
 /**
  * The DKIM keys of sending domains and of the service itself.
  *
- * Each domain has two selectors, of which one signs, so that rotation moves to the
- * other without a change of the customer's DNS. `keyChain` keeps each signing key as a
- * `KeyObject`: parsing a PEM costs more than signing with it.
+ * Each domain has two selectors, one of which signs, so that a rotation moves to the other without a change of the
+ * customer's DNS. The signing key cache holds each key as a `KeyObject`: parsing a PEM costs more than signing.
  */
 
 import { createPrivateKey, type KeyObject } from 'node:crypto'
+import type { DomainName } from '../../mail/address.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
 
-export const selectors = ['dkim1', 'dkim2'] as const
+export const selectors = ['dkim1', 'dkim2'] as const satisfies readonly Selector[]
 
 export type DkimKeyRow = Tables['dkim_keys']
 
@@ -30,8 +31,8 @@ export const insertDkimKey = prepareWrite<DkimKeyRow>(({ db, slot }) =>
   }),
 )
 
-/** Before another key of the domain begins to sign. */
-export const stopSigning = prepareWrite<{ workspaceId: string; domain: string; now: number }>(({ db, slot }) =>
+/** Must precede the write that lets another key of the domain sign. */
+export const stopSigning = prepareWrite<{ workspaceId: string; domain: DomainName; now: number }>(({ db, slot }) =>
   db
     .updateTable('dkim_keys')
     .set({ signing: 0, retired_at: slot('now') })
@@ -40,7 +41,7 @@ export const stopSigning = prepareWrite<{ workspaceId: string; domain: string; n
     .where('signing', '=', 1),
 )
 
-/** Misses where this key is gone: another has its selector by now. */
+/** Misses if this key is gone because its selector has another key. */
 export const startSigning = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -51,15 +52,16 @@ export const startSigning = prepareWrite<{ workspaceId: string; id: string }>(
   1,
 )
 
-export const deleteDkimKey = prepareWrite<{ workspaceId: string; domain: string; selector: string }>(({ db, slot }) =>
-  db
-    .deleteFrom('dkim_keys')
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('domain', '=', slot('domain'))
-    .where('selector', '=', slot('selector')),
+export const deleteDkimKey = prepareWrite<{ workspaceId: string; domain: DomainName; selector: string }>(
+  ({ db, slot }) =>
+    db
+      .deleteFrom('dkim_keys')
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('domain', '=', slot('domain'))
+      .where('selector', '=', slot('selector')),
 )
 
-/** Misses when it is gone, or signs. */
+/** Misses if the key is gone, or signs. */
 export const deleteIdleKey = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -70,11 +72,11 @@ export const deleteIdleKey = prepareWrite<{ workspaceId: string; id: string }>(
   1,
 )
 
-export const deleteDkimKeys = prepareWrite<{ workspaceId: string; domain: string }>(({ db, slot }) =>
+export const deleteDkimKeys = prepareWrite<{ workspaceId: string; domain: DomainName }>(({ db, slot }) =>
   db.deleteFrom('dkim_keys').where('workspace_id', '=', slot('workspaceId')).where('domain', '=', slot('domain')),
 )
 
-export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: string }>()(({ db, slot }) =>
+export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: DomainName }>()(({ db, slot }) =>
   db
     .selectFrom('dkim_keys')
     .selectAll()
@@ -84,15 +86,15 @@ export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: string }>()
 )
 
 export interface SigningKey {
-  readonly domain: string
+  readonly domain: DomainName
   readonly selector: string
   readonly keyObject: KeyObject
 }
 
 export interface SigningKeyCache {
-  /** The key that signs for the domain, or undefined where there is none. */
-  readonly find: (workspaceId: string, domain: string) => SigningKey | undefined
-  readonly forget: (workspaceId: string, domain: string) => void
+  /** The key that signs for the domain, or undefined. */
+  readonly find: (workspaceId: string, domain: DomainName) => SigningKey | undefined
+  readonly forget: (workspaceId: string, domain: DomainName) => void
   readonly drop: () => void
 }
 
@@ -118,6 +120,6 @@ export function createSigningKeyCache({ read }: { readonly read: Read }): Signin
   }
 }
 
-function cacheKeyOf(workspaceId: string, domain: string): string {
+function cacheKeyOf(workspaceId: string, domain: DomainName): string {
   return `${workspaceId} ${domain}`
 }

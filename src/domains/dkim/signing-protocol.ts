@@ -1,28 +1,27 @@
 /**
- * What the main thread and the signing thread say to each other.
+ * The messages between the main thread and the signing thread.
  *
- * One batch is under way at a time and is answered as a whole, in its order, so nothing
- * needs an id; to forget is not answered. The bytes of all messages of a batch lie in one buffer, one behind the
- * other, and are handed over without a further copy. A key crosses once; after that it is
- * a number, its place in the order of keys.
+ * One batch is under way at a time and is answered completely, in its order, so nothing needs an id; `forget` has no
+ * answer. The bytes of all messages of a batch are concatenated in one buffer, which is transferred without a copy. A
+ * key is sent once; after that its number stands for it.
  */
 import type { DkimKey } from './sign.js'
 
 export type SignerMessage =
   | SigningBatch
-  /** Keys given before are not needed any more; numbers begin again at 0. */
+  /** Drops all keys; numbers begin again at 0. */
   | { readonly kind: 'forget' }
 
 export interface SigningBatch {
   readonly kind: 'batch'
-  /** New ones, numbered on from those before. */
+  /** New keys, numbered after those sent before. */
   readonly keys: readonly DkimKey[]
   readonly jobs: readonly SigningJob[]
   readonly bytes: Uint8Array
 }
 
-/** `length`: of its bytes. With `bodyHash` these are only the header. */
+/** `length`: bytes of the message in the buffer; with `bodyHash` the header only. */
 export type SigningJob = readonly [key: number, now: number, length: number, bodyHash: string | undefined]
 
-/** The field, or why there is none. */
+/** The field, or the reason why there is none. */
 export type SigningAnswer = string | { readonly failure: string }

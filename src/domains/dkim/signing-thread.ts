@@ -1,17 +1,11 @@
 /**
- * DKIM signatures, made on a thread of their own.
+ * Makes DKIM signatures on a thread, in batches (docs/decisions/dkim-signer.md).
  *
- * Why a thread and not the pool behind crypto.sign: each hand-over to the pool wakes one of
- * its four threads, which then takes the core from the main thread, and each result wakes
- * the main thread again. Here whatever gathers while a batch is being signed goes out
- * together with the next, and canonicalization leaves the main thread as well.
+ * Requests that arrive while a batch is being signed form the next batch. If the thread exits, its batch is rejected,
+ * because one of its messages may be the cause; waiting requests go to a new thread. A body that is too large to be
+ * copied is hashed on the main thread, in steps, and only its header is sent.
  *
- * When the thread dies, the batch that it had is rejected: one of its messages may be the
- * cause. What has gathered since goes to a new thread. A body too large to be copied is
- * hashed here, in turns, and only its header crosses.
- *
- * Known limit: one thread makes as many signatures as one core can: 1,000 to 4,000 a
- * second with RSA of 2048 bits.
+ * Limit: one thread makes as many signatures as one core can: 1,000 to 4,000 a second with RSA of 2048 bits.
  */
 import { Worker } from 'node:worker_threads'
 import { scanHeader } from '../../mail/header-fields.js'
@@ -20,11 +14,11 @@ import { hashRelaxedBodyAsync } from './canonical.js'
 import type { DkimKey } from './sign.js'
 import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './signing-protocol.js'
 
-/** Bytes of one message that are copied, and about as many as a batch holds. */
+/** Bytes of one message that are copied at most, and of a batch approximately. */
 const MAX_COPIED_BYTES = 262_144
 const MAX_BATCH_BYTES = 1_048_576
 const MAX_KEYS = 1_000
-/** It holds one batch at a time; the default would let it gather garbage for longer. */
+/** The thread holds one batch at a time; the default would delay garbage collection. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 }
 
 interface PendingSignature {
@@ -43,19 +37,21 @@ export class SigningThread {
   private readonly createWorker: () => Worker
   private worker: Worker | null = null
   private pending: PendingSignature[] = []
-  /** The batch under way. */
+  /** The batch that the thread is signing. */
   private inFlight: readonly PendingSignature[] = []
   private postTimer: NodeJS.Immediate | null = null
   /** Keys that the thread knows, with their numbers. */
   private readonly keyNumbers = new Map<DkimKey, number>()
   private isStopped = false
 
-  /** `start`: a test keeps the thread, to end it. */
+  /** `start`: tests keep the thread to end it. */
   constructor(start: () => Worker = startWorker) {
     this.createWorker = start
   }
 
-  /** The field that goes on top of `raw`. `key` is known by its identity: the same object for each message. */
+  /**
+   * The field to put on top of `raw`. `key` must be the same object for each message: the thread knows it by identity.
+   */
   async sign(raw: Buffer, key: DkimKey, now: number): Promise<string> {
     if (raw.length <= MAX_COPIED_BYTES) return this.enqueue(raw, key, now, undefined)
     const { bodyStart } = scanHeader(raw)
@@ -63,13 +59,13 @@ export class SigningThread {
     return this.enqueue(raw.subarray(0, bodyStart), key, now, bodyHash)
   }
 
-  /** Keys may have changed: the thread drops those that it has. */
+  /** Keys may have changed: the thread drops all of them. */
   forgetKeys(): void {
     this.keyNumbers.clear()
     this.worker?.postMessage({ kind: 'forget' } satisfies SignerMessage)
   }
 
-  /** Ends the thread; what was not signed is rejected. */
+  /** Ends the thread; waiting requests are rejected. */
   async stop(): Promise<void> {
     this.isStopped = true
     if (this.postTimer !== null) clearImmediate(this.postTimer)
@@ -86,7 +82,7 @@ export class SigningThread {
     })
   }
 
-  /** In the next turn, so that all who ask in this one are in the batch. */
+  /** In the next turn, so that all requests of this turn are in the batch. */
   private schedulePost(): void {
     if (this.postTimer !== null || this.inFlight.length > 0 || this.pending.length === 0 || this.isStopped) return
     this.postTimer = setImmediate(() => {
@@ -96,16 +92,16 @@ export class SigningThread {
   }
 
   private postBatch(): void {
-    const wanted = this.takeBatch()
-    this.inFlight = wanted
-    const bytes = new Uint8Array(wanted.reduce((sum, { raw }) => sum + raw.length, 0))
+    const pending = this.takeBatch()
+    this.inFlight = pending
+    const bytes = new Uint8Array(pending.reduce((sum, { raw }) => sum + raw.length, 0))
     let at = 0
-    for (const { raw } of wanted) {
+    for (const { raw } of pending) {
       bytes.set(raw, at)
       at += raw.length
     }
     this.worker ??= this.startWorker()
-    const batch: SigningBatch = { kind: 'batch', ...this.numberKeys(wanted), bytes }
+    const batch: SigningBatch = { kind: 'batch', ...this.numberKeys(pending), bytes }
     this.worker.postMessage(batch, [bytes.buffer])
   }
 
@@ -118,10 +114,10 @@ export class SigningThread {
     return this.pending.splice(0, over === -1 ? this.pending.length : Math.max(1, over))
   }
 
-  private numberKeys(wanted: readonly PendingSignature[]): Pick<SigningBatch, 'keys' | 'jobs'> {
-    if (this.keyNumbers.size + wanted.length > MAX_KEYS) this.forgetKeys()
+  private numberKeys(pending: readonly PendingSignature[]): Pick<SigningBatch, 'keys' | 'jobs'> {
+    if (this.keyNumbers.size + pending.length > MAX_KEYS) this.forgetKeys()
     const keys: DkimKey[] = []
-    const jobs = wanted.map(({ key, now, raw, bodyHash }): SigningJob => {
+    const jobs = pending.map(({ key, now, raw, bodyHash }): SigningJob => {
       let number = this.keyNumbers.get(key)
       if (number === undefined) {
         number = this.keyNumbers.size
@@ -136,7 +132,7 @@ export class SigningThread {
   private startWorker(): Worker {
     const worker = this.createWorker()
     worker.on('message', (answers: readonly SigningAnswer[]) => {
-      // What a thread says after it was given up would be taken for answers to the next batch.
+      // A late answer of a thread that was given up would be taken for the answer to the next batch.
       if (worker === this.worker) this.handleAnswers(answers)
     })
     worker.on('error', (error) => this.handleWorkerLoss(worker, error))
@@ -145,17 +141,17 @@ export class SigningThread {
   }
 
   private handleAnswers(answers: readonly SigningAnswer[]): void {
-    const wanted = this.inFlight
+    const pending = this.inFlight
     this.inFlight = []
     this.schedulePost()
-    wanted.forEach(({ resolve, reject }, at) => {
+    pending.forEach(({ resolve, reject }, at) => {
       const answer = answers[at]
       if (typeof answer === 'string') resolve(answer)
       else reject(new Error(`the message cannot be signed: ${answer?.failure ?? 'no answer'}`))
     })
   }
 
-  /** A new thread knows no keys, and is started by the next batch. */
+  /** The next batch starts a new thread, which knows no keys. */
   private handleWorkerLoss(worker: Worker | null, cause: Error): void {
     if (worker !== this.worker) return
     const lost = this.isStopped ? [...this.inFlight, ...this.pending.splice(0)] : this.inFlight

@@ -1,7 +1,7 @@
 /**
- * The signing thread: signs what a batch asks for, one message after the other, and answers.
+ * The signing thread: signs the messages of a batch one after the other and answers.
  *
- * A message that cannot be signed harms no other of its batch.
+ * A message that cannot be signed does not affect the others of its batch.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { type DkimKey, signDkim } from './sign.js'
@@ -38,5 +38,5 @@ function signJob([number, now, , bodyHash]: SigningJob, raw: Buffer, keys: reado
   }
 }
 
-if (parentPort === null) throw new Error('signatures are made in a worker thread')
+if (parentPort === null) throw new Error('this file runs as a worker thread')
 serve(parentPort)

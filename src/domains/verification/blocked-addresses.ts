@@ -1,10 +1,9 @@
 /**
- * Addresses to which a domain takes no mail, though it takes mail for any other local part.
+ * Addresses at which a domain refuses mail, although it accepts any other local part.
  *
- * Exactly that address: blocking `info@` leaves `info+news@` open, so that an address that
- * was given away and is abused can be closed alone. Case does not count, nor do needless quotes.
- * `postmaster` cannot be blocked: a domain that takes mail must take mail to it (RFC 5321
- * section 4.5.1).
+ * The match is exact: blocking `info@` leaves `info+news@` open, so that a single abused address can be closed. Case
+ * and unnecessary quotes are ignored. `postmaster` cannot be blocked, because a domain that accepts mail must accept
+ * mail to it (RFC 5321 section 4.5.1).
  */
 import { type DomainName, domainOf, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { localPartKey } from '../../mail/mailbox-key.js'
@@ -19,8 +18,8 @@ export const MAX_BLOCKED = 1_000
 type DomainRef = Pick<SendingDomain, 'id' | 'workspace_id'>
 
 /**
- * The key of a local part, or of an address in that domain, as somebody gave it. Throws a
- * Refusal `invalid-parameter` that names the field.
+ * The key of a local part, or of an address in that domain, as a user wrote it. Throws a Refusal `invalid-parameter`
+ * that names the field.
  */
 export function parseBlockedLocalPart(given: string, domain: DomainName, field: string): string {
   const address = tryParseAddress(given) ?? tryParseAddress(`${given}@${domain}`)

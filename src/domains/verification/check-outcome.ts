@@ -1,17 +1,19 @@
 /**
- * What a look at DNS changes of a domain, and when to look again. Pure.
+ * How a check of a domain's DNS records changes the domain, and when to check again. Pure.
  *
- *   status     records hold   records do not hold
- *   pending    verified       failed when somebody asked; else it waits on
- *   failed     verified       as it is
- *   verified   grace ends     72 h of grace, a warning at their beginning; then failed
- *   (forced)   as it is       as it is: the operator's word stands above DNS
+ *   status     records valid   records not valid
+ *   pending    verified        failed if a user asked; else still pending
+ *   failed     verified        unchanged
+ *   verified   grace ends      72 h of grace, with a warning at their beginning; then failed
+ *   (forced)   unchanged       unchanged: the operator overrides DNS
  *
- * No answer changes nothing. `unproved_since` of a verified domain is the beginning of its
- * grace; of any other the moment from which its pace is counted: hourly for three days, daily
- * for thirty, then only when somebody asks.
+ * Without an answer of DNS nothing changes. `unproved_since` is the beginning of the grace for a verified domain, and
+ * for any other the moment from which the interval is counted: hourly for three days, daily for thirty, then on request
+ * only.
  */
 import type { RandomSource } from '../../platform/random.js'
+import { parseJson, toJson } from '../../storage/tables/columns.js'
+import type { RecordStates } from '../../storage/tables/domain-tables.js'
 import type { SendingDomain } from '../sending-domains.js'
 import type { Finding, Verdict } from './judge-records.js'
 
@@ -20,11 +22,6 @@ const DAY = 24 * HOUR
 export const GRACE_PERIOD = 72 * HOUR
 const HOURLY_PERIOD = 3 * DAY
 const RECHECK_PERIOD = 33 * DAY
-
-export type RecordState = 'pending' | 'verified' | 'failed'
-
-/** By purpose, and `mx` and `dmarc`; what is missing is `pending`. */
-export type RecordStates = Readonly<Partial<Record<Finding['purpose'] | 'mx' | 'dmarc', RecordState>>>
 
 export type CheckedRow = Pick<
   SendingDomain,
@@ -43,7 +40,7 @@ export interface CheckResult {
   readonly findings: readonly Finding[]
   readonly mx: 'verified' | 'failed' | null
   readonly dmarc: 'verified' | 'pending' | null
-  /** Somebody asked for it and waits. */
+  /** A user asked for the check and waits for its result. */
   readonly onDemand: boolean
 }
 
@@ -68,7 +65,7 @@ export function decideCheckOutcome(
     status,
     unproved_since: since,
     verified_at: status !== 'verified' ? null : row.status === 'verified' ? row.verified_at : now,
-    record_states: JSON.stringify(mergeRecordStates(parseRecordStates(row), check)),
+    record_states: toJson(mergeRecordStates(parseRecordStates(row), check)),
     checked_at: now,
   }
   return { row: { ...next, next_check_at: nextCheckAt(next, now, dice) }, event: decideEvent(row, next) }
@@ -91,7 +88,10 @@ function decideEvent(before: CheckedRow, after: Pick<CheckedRow, 'status' | 'unp
   return before.unproved_since === null && after.unproved_since !== null ? 'domain.broken' : null
 }
 
-/** After silence: who waits for records keeps its pace, or names whose servers are dead would be asked for ever. */
+/**
+ * After a check without an answer. A domain that is not verified keeps its interval, or names with dead servers would
+ * be asked for ever.
+ */
 function nextCheckAfterNoAnswer(row: SendingDomain, now: number, dice: RandomSource): number | null {
   return row.status === 'verified' ? addJitteredHour(now, dice) : nextCheckAt(row, now, dice)
 }
@@ -100,7 +100,7 @@ function addJitteredHour(now: number, dice: RandomSource): number {
   return Math.round(now + HOUR * (1 - dice() / 10))
 }
 
-/** Spread, so that what was registered or looked at together is not looked at together for ever. */
+/** Spread at random, so that domains that were checked together do not stay together. */
 export function nextCheckAt(
   row: Pick<SendingDomain, 'status' | 'forced' | 'unproved_since' | 'rotation_asked_at'>,
   now: number,
@@ -120,7 +120,7 @@ export function nextCheckAt(
 }
 
 export function parseRecordStates({ record_states: text }: Pick<SendingDomain, 'record_states'>): RecordStates {
-  return JSON.parse(text) as RecordStates
+  return parseJson(text)
 }
 
 function mergeRecordStates(before: RecordStates, { findings, mx, dmarc }: CheckResult): RecordStates {

@@ -1,33 +1,32 @@
 /**
- * What a customer publishes for a sending domain: three CNAMEs into the service zone,
- * where we publish what they stand for, so that keys can change without the customer.
+ * What a customer publishes for a sending domain: three CNAMEs into the service zone. We publish their targets, so keys
+ * can change without the customer.
  *
  *   posthorn.<domain>            -> mail.<zone>                     return paths and tracking links
  *   dkim1._domainkey.<domain>    -> dkim1.<label>._domainkey.<zone>
  *   dkim2._domainkey.<domain>    -> dkim2.<label>._domainkey.<zone>
  *
- * `label` belongs to this registration alone: CNAMEs that somebody left behind, or that
- * another workspace had published, prove nothing for whoever registers the name next.
+ * `label` belongs to this registration only: CNAMEs left over from an earlier registration, or published for another
+ * workspace, prove nothing for the next one.
  */
 
+import type { RecordPurpose } from '../../storage/tables/domain-tables.js'
 import { selectors } from '../dkim/signing-keys.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'
-
-export type Selector = (typeof selectors)[number]
 
 export interface DnsRecord {
   readonly type: 'CNAME'
   readonly name: string
   readonly value: string
-  readonly purpose: 'mail_cname' | Selector
+  readonly purpose: RecordPurpose
 }
 
-/** The host whose addresses, MX and SPF every mail host of a customer stands for. */
+/** The CNAME target of every customer's mail host; has addresses, MX and SPF. */
 export function mailTargetOf(zone: string): string {
   return `mail.${zone}`
 }
 
-/** Where in the service zone a key of that registration is published. */
+/** The name in the service zone at which a key of the registration is published. */
 export function keyTargetOf({ id }: Pick<SendingDomain, 'id'>, selector: string, zone: string): string {
   return `${selector}.${labelOf(id)}._domainkey.${zone}`
 }

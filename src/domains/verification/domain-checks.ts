@@ -1,18 +1,18 @@
 /**
- * Looks at the records of a sending domain in DNS, and keeps what that changes.
+ * Checks the DNS records of a sending domain and stores the result.
  *
- * What was found, the status, the event and the word in the audit log are one commit, which
- * misses when another look has changed the domain meanwhile: then it is decided again from
- * the row as it is now. Of two workspaces that prove the same name at the same moment the
- * unique index lets one have it.
+ * Record states, status, event and audit entry are one commit. It misses if another check changed the domain meanwhile;
+ * then the outcome is decided again from the current row. If two workspaces prove the same name at once, the unique
+ * index lets one of them have it.
  */
 import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { RandomSource } from '../../platform/random.js'
-import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit, Write } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import { prepareRead, prepareWrite } from '../../storage/prepared.js'
+import type { Write } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import {
@@ -25,16 +25,14 @@ import {
 import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
 import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
 
-export interface CheckDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface CheckDeps extends Store {
   readonly resolver: DomainResolver
   readonly names: ZoneNames
   readonly random: RandomSource
 }
 
 export interface CheckedDomain {
-  /** As it is afterwards. */
+  /** The domain after the check. */
   readonly row: SendingDomain
   readonly verdict: Verdict
   readonly findings: readonly Finding[]
@@ -45,11 +43,11 @@ interface GuardedCheck extends CheckedRow {
   readonly workspaceId: string
   readonly id: string
   readonly wasStatus: SendingDomain['status']
-  /** -1 for null. */
+  /** -1 stands for null. */
   readonly wasUnproved: number
 }
 
-/** Misses when the domain is gone, or is not as it was. */
+/** Misses if the domain is gone or was changed. */
 const saveCheck = prepareWrite<GuardedCheck>(
   ({ db, slot }) =>
     db
@@ -76,7 +74,7 @@ interface DuePage {
   readonly limit: number
 }
 
-/** Of all workspaces, those whose time has come, the longest overdue first. */
+/** The domains of all workspaces that are due, the longest overdue first. */
 export const domainsToCheck = prepareRead<DuePage>()(({ db, slot }) =>
   db
     .selectFrom('domains')
@@ -90,8 +88,8 @@ export const domainsToCheck = prepareRead<DuePage>()(({ db, slot }) =>
 )
 
 /**
- * `asker` null: the daemon looks of its own accord. Undefined where the domain is gone.
- * Rejects with `ConstraintViolated` where another workspace has proved the name meanwhile.
+ * `asker` null: a periodic check of the daemon. Resolves to undefined if the domain is gone. Rejects with
+ * `ConstraintViolated` if another workspace has verified the name meanwhile.
  */
 export async function checkDomain(
   deps: CheckDeps,
@@ -113,7 +111,7 @@ export async function checkDomain(
     const { row: after, event } = decideCheckOutcome(before, check, now, random)
     const guarded = { ...after, ...place, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
     const next = { ...before, ...after }
-    // Who tries and is answered needs no letter about it; that a domain worked until now is news to others too.
+    // The user who asked sees the result and needs no notice; that a verified domain fails concerns others too.
     const answered = asker !== null && before.status !== 'verified'
     const writes = [
       saveCheck(guarded),
@@ -160,7 +158,7 @@ function eventTimesOf(
   }
 }
 
-/** As `details.records` of the interface. */
+/** The form of `details.records` in the interface. */
 export interface FindingResource {
   readonly type: 'CNAME'
   readonly name: string

@@ -1,7 +1,6 @@
 /**
- * How DNS is asked for the records of sending domains: afresh each time, because who has just
- * published a record and asks again must not be told what was remembered; and with little
- * patience, because somebody waits for the answer.
+ * The resolver for checks of sending domains. It has no cache, because a user who has just published a record must see
+ * it, and short timeouts, because a user waits for the answer.
  */
 import type { Config } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
@@ -11,7 +10,7 @@ import type { DomainResolver } from './look-up-records.js'
 
 const resolverOptions = { timeout: 2000, tries: 2, cacheSize: 0 }
 
-/** Questions under way end as failures once `signal` is aborted. */
+/** Queries under way end as failures once `signal` is aborted. */
 export function openDomainResolver(
   { dns: { servers } }: Pick<Config, 'dns'>,
   clock: Clock,
@@ -21,7 +20,10 @@ export function openDomainResolver(
 }
 
 const DAY = 24 * 3_600_000
-/** A message that waits to the last keeps its signature; on its way, and at those who verify late, it may take longer. */
+/**
+ * A retired key stays published for the time that a message may be in the queue and this reserve, for its transport and
+ * late verifiers.
+ */
 const TRANSIT_MARGIN = 3 * DAY
 
 export function buildRotationDeps(

@@ -1,14 +1,14 @@
 /**
  * What the answers of DNS mean for each record of a sending domain. Pure.
  *
- *   CNAME to our target                       verified
- *   something else that does the same         verified (a flattened CNAME, records set by hand)
- *   a CNAME elsewhere, something else, none   failed
- *   no answer that would decide it            unknown
- *   a key that a rotation has put there anew, not in DNS yet    awaited
+ *   CNAME to our target                                   verified
+ *   other records with the same effect                    verified (a flattened CNAME, records set by hand)
+ *   a CNAME to another name, other records, none          failed
+ *   no answer that decides it                             unknown
+ *   the key of a rotation under way is not in DNS yet     awaited
  *
- * The label in a key's target belongs to one registration alone, and so does the key: that is
- * what proves whose domain it is. The mail host's target is the same for everybody.
+ * A key and the label in its target belong to one registration only: they prove whose domain it is. The target of the
+ * mail host is the same for all customers.
  */
 import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { holdsKey } from '../dkim/key-record.js'
@@ -27,9 +27,9 @@ import {
 
 export interface Finding extends DnsRecord {
   readonly state: 'verified' | 'failed' | 'unknown' | 'awaited'
-  /** What stands there, shortened; null: nothing, or DNS did not say. */
+  /** The records found, shortened; null: none, or no answer. */
   readonly found: string | null
-  /** Of a DKIM key: whether verifiers see it now. A CNAME alone does not show it. */
+  /** For a DKIM key: whether verifiers see it now, which a CNAME does not prove. */
   readonly visible: boolean
 }
 
@@ -72,14 +72,14 @@ function judgeMailHost(
   const { mx, txt, addresses, targetTxt, targetAddresses } = content
   const found = describeAnswer(cname, mx, txt, addresses)
   const there = { mx: recordsOf(mx), txt: recordsOf(txt), addresses: recordsOf(addresses) }
-  const wanted = { target, inboundMxHost, txt: recordsOf(targetTxt), addresses: recordsOf(targetAddresses) }
-  if (mx.kind !== 'failure' && mxPointsToUs(there, wanted) && spfAuthorizesUs(there, wanted))
+  const expected = { target, inboundMxHost, txt: recordsOf(targetTxt), addresses: recordsOf(targetAddresses) }
+  if (mx.kind !== 'failure' && mxPointsToUs(there, expected) && spfAuthorizesUs(there, expected))
     return { state: 'verified', found }
   if (cname.kind === 'records') return { state: 'failed', found }
   return { state: isUndecided(content) ? 'unknown' : 'failed', found }
 }
 
-/** Without a text there is no SPF record: whatever our own names hold, it is wrong. */
+/** Without TXT records there is no SPF record, so the check fails without knowing our own records. */
 function isUndecided({
   mx,
   txt,
@@ -102,13 +102,13 @@ export function verdictOf(findings: readonly Finding[]): Verdict {
   return wrong.length === 1 ? 'spf-not-proved' : 'domain-not-proved'
 }
 
-/** Of the records that are only suggested; null: not asked for, or no answer. */
+/** State of a record that is only suggested; null: not asked for, or no answer. */
 export function judgeInboundMx(mx: LookupResult<MxRecord> | null, host: string): 'verified' | 'failed' | null {
   if (mx === null || mx.kind === 'failure') return null
   return recordsOf(mx).some(({ exchange }) => exchange.toLowerCase() === host) ? 'verified' : 'failed'
 }
 
-/** Any policy will do: which one is the owner's affair. */
+/** Any policy counts: the owner chooses it. */
 export function judgeDmarc(txt: LookupResult<string>): 'verified' | 'pending' | null {
   if (txt.kind === 'failure') return null
   return recordsOf(txt).some((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text)) ? 'verified' : 'pending'
@@ -120,7 +120,7 @@ function recordsOf<T>(lookup: LookupResult<T>): readonly T[] {
 
 const MAX_FOUND_LENGTH = 500
 
-/** A CNAME tells where to look; without one what stands there itself. */
+/** The CNAME target, or without a CNAME the records at the name itself. */
 function describeAnswer(
   cname: LookupResult<string>,
   ...others: readonly LookupResult<string | MxRecord>[]
@@ -134,7 +134,7 @@ function formatRecord(record: string | MxRecord): string {
   return typeof record === 'string' ? record : `${record.preference} ${record.exchange}.`
 }
 
-/** Strangers write it, terminals and pages show it. */
+/** Untrusted text made safe for terminals and pages. */
 function sanitizeText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?')
 }

@@ -1,16 +1,15 @@
 /**
- * Asks DNS for what a sending domain should publish; says nothing about what it means.
+ * Queries DNS for the records of a sending domain, without judging them.
  *
- * A name that is a CNAME to our target needs no further question. For any other the question
- * is what stands there in the end: many DNS hosts follow a CNAME themselves and publish what
- * it leads to, and some people copy our records by hand.
- * At most twelve questions for a domain.
+ * A name with a CNAME to our target needs no further query. For any other name the final records are queried: many DNS
+ * hosts flatten CNAMEs, and some customers copy our records by hand. At most twelve queries for a domain.
  */
 import type { LookupResult, MxRecord, RecordResolver, Resolver } from '../../platform/dns/resolver.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'
-import { mailTargetOf, type Selector } from './dns-records.js'
+import { mailTargetOf } from './dns-records.js'
 
-/** What of the service's names the records of domains lead to. */
+/** The names of the service that the records of domains lead to. */
 export interface ZoneNames {
   readonly zone: string
   readonly inbound_mx_host: string
@@ -25,7 +24,7 @@ export interface KeyAnswers {
 
 export interface MailHostAnswers {
   readonly cname: LookupResult<string>
-  /** Null: the CNAME says all, or there is nothing. */
+  /** Null: the CNAME is enough, or there is nothing. */
   readonly content: {
     readonly mx: LookupResult<MxRecord>
     readonly txt: LookupResult<string>
@@ -38,7 +37,7 @@ export interface MailHostAnswers {
 export interface DomainAnswers {
   readonly mailHost: MailHostAnswers
   readonly keys: Readonly<Record<Selector, KeyAnswers>>
-  /** Null: it takes no mail in. */
+  /** Null: the domain does not receive mail. */
   readonly inboundMx: LookupResult<MxRecord> | null
   readonly dmarc: LookupResult<string>
 }
@@ -82,7 +81,7 @@ async function lookUpMailHost(resolver: DomainResolver, host: string, target: st
   return { cname, content: { mx, txt, addresses, targetTxt, targetAddresses } }
 }
 
-/** Whether a CNAME is there and is ours. */
+/** Whether there is a CNAME to our target. */
 export function pointsTo(cname: LookupResult<string>, target: string): boolean {
   return (
     cname.kind === 'records' && cname.records.length === 1 && cname.records[0].toLowerCase() === target.toLowerCase()

@@ -1,10 +1,11 @@
 /**
- * Looks again at every domain whose time has come, a few at a time.
+ * Checks every domain that is due, a few at a time.
  *
- * Each look sets the time of the next one; what could not be looked at, because of a fault or
- * because another workspace has the name verified, is put off, so that it holds up nobody.
+ * Each check sets the time of the next one. A domain that could not be checked, because of a fault or because another
+ * workspace has the name verified, is postponed, so that it does not delay the others.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DomainName } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import { prepareWrite } from '../../storage/prepared.js'
@@ -22,8 +23,8 @@ const PAUSE = 20
 export interface RecheckDeps extends RotationDeps {
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
-  /** Nothing that was remembered of it counts any more. */
-  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: string }) => void
+  /** Called when a domain changed: caches drop it. */
+  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: DomainName }) => void
 }
 
 const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>
@@ -35,8 +36,8 @@ const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: num
 )
 
 /**
- * Ends when there is none left, or after the page under way once `signal` is aborted. Rejects
- * when nothing can be stored: the next round tries again.
+ * Resolves when no domain is due, or after the current page once `signal` is aborted. Rejects if nothing can be stored;
+ * the next round tries again.
  */
 export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Promise<void> {
   const { read, clock } = deps
@@ -60,7 +61,7 @@ async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
     else await handleChecked(deps, row, await checkDomain(deps, row, null, clock()))
   } catch (err) {
     if (err instanceof StorageFault) throw err
-    // Whether another workspace was faster, or something is broken: neither is mended by a look at once.
+    // Another workspace was first, or there is a fault: an immediate second check would not help.
     if (!(err instanceof ConstraintViolated)) log.error({ err, domain }, 'a sending domain cannot be checked')
     await postpone(HOUR).catch((fault: unknown) => log.error({ err: fault, domain }, 'a check cannot be put off'))
   }

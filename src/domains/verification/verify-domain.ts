@@ -1,13 +1,12 @@
 /**
- * Verifies a sending domain because somebody asks for it: a door or the command line.
+ * Verifies a sending domain at the request of a user, over REST or on the command line.
  *
- * A look at DNS is a dozen questions to servers of the asker's choice, so one domain gets
- * no more than somebody needs who tries every second.
+ * A check is a dozen queries to servers of the user's choice, so the checks of a domain are limited to about one a
+ * second.
  */
 
 import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
-import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
@@ -19,8 +18,8 @@ import { type CheckDeps, type CheckedDomain, checkDomain, toFindingResources } f
 import type { Verdict } from './judge-records.js'
 
 /**
- * The domain as it is when all its records hold; undefined where it is gone. Throws a Refusal:
- * `domain-taken`; `no-answer`; or what is not proved, with what was found in `details.records`.
+ * The verified domain, or undefined if it is gone. Throws a Refusal: `domain-taken`, `no-answer`, or one that says what
+ * is not proved, with the records found in `details.records`.
  */
 export async function verifyDomain(
   deps: CheckDeps,
@@ -28,20 +27,20 @@ export async function verifyDomain(
   actor: Actor,
   now: number,
 ): Promise<SendingDomain | undefined> {
-  requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
+  requireNotTaken(deps.read, row.workspace_id, row.domain)
   const checked = await checkDomain(deps, row, actor, now).catch((error: unknown) => {
-    // Another workspace was faster: the same look as before says so.
-    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
+    // Another workspace was first: the same check as before throws that refusal.
+    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain)
     throw error
   })
   if (checked === undefined || checked.verdict === 'proved') return checked?.row
   throw buildUnprovedRefusal(checked.row.domain, checked.verdict, checked)
 }
 
-/** Verified by the operator's word. Throws a Refusal `domain-taken`. */
+/** Marks it verified by the operator's decision, without DNS. Throws a Refusal `domain-taken`. */
 export function forceVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
   const { id, workspace_id: workspaceId, domain, status } = row
-  requireNotTaken(read, workspaceId, domain as DomainName)
+  requireNotTaken(read, workspaceId, domain)
   const act = {
     workspaceId,
     actor,
@@ -75,7 +74,7 @@ const MAX_CHECKS_PER_MINUTE = 60
 const MINUTE = 60_000
 const MAX_DOMAINS = 10_000
 
-/** Counts a look at a domain; throws a Refusal `rate-limited` where it has had all of a minute. */
+/** Counts a check of a domain; throws a Refusal `rate-limited` if the minute's checks are used up. */
 export type CheckLimiter = (domainId: string, now: number) => void
 
 export function createCheckLimiter(): CheckLimiter {

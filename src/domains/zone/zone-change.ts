@@ -1,6 +1,6 @@
 /**
- * Raises the zone's serial where the configuration has changed what the zone holds: the database cannot notice
- * that by itself.
+ * Raises the zone's serial when the configuration has changed the records of the zone, which no trigger of the database
+ * notices.
  */
 import { createHash } from 'node:crypto'
 import type { Database } from '../../storage/database.js'
@@ -10,7 +10,10 @@ import { buildFixedRecords, type ZoneSettings } from './zone-records.js'
 
 const SETTINGS_HASH_KEY = 'zone_configured'
 
-/** `restarted`: raised in any case. The database may have been restored, to a serial that secondaries have passed. */
+/**
+ * `restarted`: raises the serial in any case, because a restored database may have a serial that secondaries have
+ * passed.
+ */
 export async function syncZoneSerial(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   settings: ZoneSettings,

@@ -1,7 +1,7 @@
 /**
  * Records of the service zone as text: in the form of a zone file (RFC 1035 section 5.1), and as values.
  *
- * Names are absolute, so that the lines may be put into another zone's file as they are.
+ * Names are absolute, so the lines can be put into the file of another zone unchanged.
  */
 import { assertNever } from '../../mail/assert-never.js'
 import type { RecordData, SoaData, ZoneRecord } from './zone-records.js'

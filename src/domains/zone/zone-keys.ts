@@ -1,8 +1,8 @@
 /**
- * The DKIM keys of registrations as records of the service zone, by name and page by page.
+ * The DKIM keys of registrations as records of the service zone, by name and in pages.
  *
- * Every registration has its keys there, verified or not: its CNAMEs are looked at before it is.
- * These are reads over all workspaces: the zone is public.
+ * Every registration has its keys in the zone, verified or not, because its CNAMEs are checked before it is verified.
+ * These reads span all workspaces: the zone is public.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../storage/prepared.js'
@@ -23,12 +23,12 @@ const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
         .onRef('dkim_keys.domain', '=', 'domains.domain'),
     )
     .select(['domains.id', 'dkim_keys.selector', 'dkim_keys.public_record'])
-    // As the index `domains_label` has it.
+    // The expression of the index `domains_label`.
     .where(sql<string>`substr(domains.id, 15)`, '=', slot('tail'))
     .orderBy('dkim_keys.selector'),
 )
 
-/** The keys of the registration whose names in the zone bear `label`: the last twenty digits of its id. */
+/** The keys of the registration with `label`, which is the last twenty digits of its id. */
 export function keysOfLabel(read: Read, label: string): readonly PublishedKey[] {
   if (!/^[0-9a-f]{20}$/.test(label)) return []
   return keysByIdTail(read, { tail: `${label.slice(0, 4)}-${label.slice(4, 8)}-${label.slice(8)}` })
@@ -53,10 +53,10 @@ const keysBetween = prepareRead<{ after: string; last: string }>()(({ db, slot }
     .orderBy('dkim_keys.selector'),
 )
 
-/** Registrations of one page: a short read. */
+/** Registrations in one page, so that a read is short. */
 const PAGE_SIZE = 100
 
-/** In the order of the registrations' ids. Whoever takes a page later sees the database as it is then. */
+/** Pages in the order of the registrations' ids. Each page is read from the database when it is requested. */
 export function* readKeyPages(read: Read): Generator<readonly PublishedKey[]> {
   let after = ''
   for (;;) {

@@ -1,16 +1,15 @@
 /**
- * What the service zone holds whatever domains are registered: its servers, the hosts that customers'
+ * The records of the service zone that do not depend on registered domains: its name servers, the hosts that customers'
  * records lead to, and the service's own mail. Pure.
  *
- * Only names inside the zone are published; whatever else the configuration names lies elsewhere and is its
- * owner's. Each host of the service has the public addresses, an MX and an SPF record: for a customer's mail host
- * is a CNAME to one, and the name at EHLO is checked too (RFC 7208 section 2.3). A host without
- * addresses has no SPF record rather than one that forbids its mail.
+ * Only names inside the zone are published. Each host of the service has the public addresses, an MX and an SPF record:
+ * a customer's mail host is a CNAME to one, and receivers check the EHLO name too (RFC 7208 section 2.3). A host
+ * without addresses has no SPF record, since an empty one would forbid its mail.
  *
- * Known limit: a name server inside the zone is this machine.
+ * Limit: a name server inside the zone is assumed to be this machine.
  */
 import type { Config } from '../../config/complete.js'
-import { domainOf } from '../../mail/address.js'
+import { type DomainName, domainOf } from '../../mail/address.js'
 import { parseIpAddress } from '../../platform/ip-address.js'
 import { mailTargetOf } from '../verification/dns-records.js'
 
@@ -26,13 +25,13 @@ export type RecordData =
 export interface SoaData {
   readonly type: 'SOA'
   readonly primary: string
-  /** A mailbox, its `@` a dot. */
+  /** A mailbox with a dot in place of `@`. */
   readonly contact: string
   readonly serial: number
   readonly refresh: number
   readonly retry: number
   readonly expire: number
-  /** For how long it is remembered that something is not there. */
+  /** Time to live of negative answers. */
   readonly negativeTtl: number
 }
 
@@ -50,13 +49,13 @@ export interface SoaRecord extends ZoneRecord {
 export interface ZoneSettings {
   readonly zone: string
   readonly hostname: string
-  /** Where links lead. */
+  /** The host of links. */
   readonly linkHost: string
   readonly mxHost: string
-  /** Of the service's own mail. */
-  readonly mailDomain: string
+  /** The sender of the service's own mail. */
+  readonly mailDomain: DomainName
   readonly addresses: readonly string[]
-  /** Where mail leaves from. */
+  /** The addresses that mail is sent from. */
   readonly sendingAddresses: readonly string[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
@@ -80,7 +79,7 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
   }
 }
 
-/** Behind a translator of addresses mail leaves from a private one, which nobody else sees. */
+/** Behind NAT mail is sent from a private address, which must not be published. */
 function isPublic(address: string): boolean {
   return parseIpAddress(address)?.range() === 'unicast'
 }
@@ -95,7 +94,7 @@ export interface ServiceKey {
   readonly public_record: string
 }
 
-/** All but the SOA record: the apex first, then by name. */
+/** All records but the SOA: the apex first, then by name. */
 export function buildFixedRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly ZoneRecord[] {
   const { zone, ttl } = settings
   const all = [
@@ -146,7 +145,7 @@ function toMailRecords(name: string, { mxHost, sendingAddresses }: ZoneSettings)
   ]
 }
 
-/** The service signs all that it sends: who cannot prove to be it may be refused. */
+/** The service signs all of its mail, so receivers may reject mail in its name that does not align. */
 function buildServiceMailRecords(
   { zone, mailDomain }: ZoneSettings,
   keys: readonly ServiceKey[],
@@ -164,7 +163,7 @@ function buildServiceMailRecords(
 const REFRESH = 900
 const RETRY = 300
 const EXPIRE = 14 * 86_400
-/** Whoever asks a moment too early is to see soon what came. */
+/** Short, so that a query that was too early does not hide a new record for long. */
 const NEGATIVE_TTL = 300
 
 export function buildSoaRecord({ zone, hostname, nameservers, ttl }: ZoneSettings, serial: number): SoaRecord {

@@ -1,9 +1,8 @@
 /**
- * The service zone as questions see it: what is at a name, and all of it.
+ * The service zone as queries see it: the records at a name, and all records.
  *
- * Everything that was read holds for one serial: every change of the keys raises it, whoever makes the
- * change, so it is looked at first, each time. Names of keys are remembered in bounds; names
- * that are not there cost one look at an index and are not.
+ * Cached records are valid for one serial. Triggers raise it with every change of the keys, so it is read first, each
+ * time. The cache of key names is bounded; names that do not exist cost one read of an index and are not cached.
  */
 import { createLruCache, type LruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
@@ -24,9 +23,9 @@ export interface ServiceZone {
   readonly name: string
   readonly readSerial: () => number
   readonly readSoa: () => SoaRecord
-  /** By a name of the zone in lower case; empty: it only holds other names; null: there is no such name. */
+  /** Records at a name of the zone, in lower case; empty: a name between others; null: no such name. */
   readonly findRecords: (name: string) => readonly ZoneRecord[] | null
-  /** All records but the SOA, in one order; a page is read when it is asked for. */
+  /** All records but the SOA, in a fixed order; a page is read when it is requested. */
   readonly readPages: () => Generator<readonly ZoneRecord[]>
 }
 
@@ -36,7 +35,7 @@ interface Snapshot {
   readonly serial: number
   readonly soa: SoaRecord
   readonly fixed: ReadonlyMap<string, readonly ZoneRecord[]>
-  /** Of keys. */
+  /** Names of keys that are cached. */
   readonly keyRecords: LruCache<readonly ZoneRecord[]>
 }
 
@@ -94,7 +93,7 @@ function readServiceKeys(read: Read, { mailDomain: domain }: ZoneSettings): read
   return dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain })
 }
 
-/** With the names between those that have records and the zone's own: they exist (RFC 8020), and have none. */
+/** With the names between those with records and the apex: they exist (RFC 8020) without records. */
 function indexByName(
   { zone }: ZoneSettings,
   records: readonly ZoneRecord[],

@@ -6,7 +6,6 @@
  * (RFC 3464 section 2). The recipient's NOTIFY decides whether there is one, the email's RET
  * and ENVID what it holds (RFC 3461).
  */
-import type { Address } from '../../mail/address.js'
 import type { DsnNotify } from '../../mail/dsn-parameters.js'
 import { createMessageId } from '../../mail/message-id.js'
 import { uuidv7 } from '../../platform/ids.js'
@@ -43,9 +42,9 @@ export function buildSenderNotice(
   now: number,
 ): ServiceNotice | null {
   const { email, raw: original } = subject
-  if (!shouldNotifySender(subject, told.kind)) return null
+  const to = email.envelope_from
+  if (to === '' || !shouldNotifySender(subject, told.kind)) return null
   const id = uuidv7(now)
-  const to = email.envelope_from as Address
   const messageId = createMessageId(id, sender.hostname)
   const dsn: Dsn = {
     kind: told.kind,

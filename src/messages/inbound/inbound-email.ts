@@ -9,6 +9,8 @@
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { parseJson, toJson } from '../../storage/tables/columns.js'
+import type { Arrival } from '../../storage/tables/inbound-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { MovedBytes, Write } from '../../storage/writer/write.js'
 
@@ -32,16 +34,6 @@ export type NewInbound = Pick<
   | 'received_at'
 > & { readonly arrival: Arrival }
 
-/** What was seen of the client that brought a message, as far as it bears on its spam score. */
-export interface Arrival {
-  /** It spoke before it was greeted. */
-  readonly earlyTalker: boolean
-  /** DNS block lists that know its address. */
-  readonly listings: readonly { readonly zone: string; readonly weight: number; readonly answer: string }[]
-  /** Why the message is spam whatever its score; null: it is judged by its score. */
-  readonly spamReason: string | null
-}
-
 /** What reading it told. */
 export type InboundContent = Pick<
   InboundEmail,
@@ -62,36 +54,37 @@ export type InboundContent = Pick<
 
 type ProcessedInbound = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
 
-const insertInbound = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; size: number }>(({ db, slot }) =>
-  db.insertInto('inbound_emails').values({
-    id: slot('id'),
-    workspace_id: slot('workspace_id'),
-    kind: slot('kind'),
-    status: 'received',
-    domain: slot('domain'),
-    envelope_from: slot('envelope_from'),
-    envelope_to: slot('envelope_to'),
-    client_address: slot('client_address'),
-    helo: slot('helo'),
-    spf_result: slot('spf_result'),
-    dkim_result: slot('dkim_result'),
-    dmarc_result: slot('dmarc_result'),
-    authentication: slot('authentication'),
-    arrival: slot('arrival'),
-    reference_ids: '[]',
-    from_email: '',
-    from_key: '',
-    from_name: '',
-    to_emails: '[]',
-    cc_emails: '[]',
-    subject: '',
-    has_html: 0,
-    has_text: 0,
-    attachment_count: 0,
-    size: slot('size'),
-    spam_report: '[]',
-    received_at: slot('received_at'),
-  }),
+const insertInbound = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: InboundEmail['arrival']; size: number }>(
+  ({ db, slot }) =>
+    db.insertInto('inbound_emails').values({
+      id: slot('id'),
+      workspace_id: slot('workspace_id'),
+      kind: slot('kind'),
+      status: 'received',
+      domain: slot('domain'),
+      envelope_from: slot('envelope_from'),
+      envelope_to: slot('envelope_to'),
+      client_address: slot('client_address'),
+      helo: slot('helo'),
+      spf_result: slot('spf_result'),
+      dkim_result: slot('dkim_result'),
+      dmarc_result: slot('dmarc_result'),
+      authentication: slot('authentication'),
+      arrival: slot('arrival'),
+      reference_ids: toJson([]),
+      from_email: '',
+      from_key: '',
+      from_name: '',
+      to_emails: toJson([]),
+      cc_emails: toJson([]),
+      subject: '',
+      has_html: 0,
+      has_text: 0,
+      attachment_count: 0,
+      size: slot('size'),
+      spam_report: toJson([]),
+      received_at: slot('received_at'),
+    }),
 )
 
 const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
@@ -107,7 +100,7 @@ const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { rea
 /** The record and its bytes, for the commit before the 250. */
 export function storeInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = wanted
-  const arrival = JSON.stringify(wanted.arrival)
+  const arrival = toJson(wanted.arrival)
   return [
     insertInbound({ ...wanted, arrival, size: raw.length }),
     insertInboundRaw({ inbound_id, workspace_id, received_at, raw }),
@@ -115,8 +108,7 @@ export function storeInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Writ
 }
 
 export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
-  const kept = JSON.parse(arrival) as Partial<Arrival>
-  return { earlyTalker: false, listings: [], spamReason: null, ...kept }
+  return { earlyTalker: false, listings: [], spamReason: null, ...parseJson(arrival) }
 }
 
 /**

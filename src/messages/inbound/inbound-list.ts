@@ -10,9 +10,12 @@
  * looked into.
  */
 import { type Compilable, sql } from 'kysely'
+import type { DomainName } from '../../mail/address.js'
+import type { Slice } from '../../storage/paging.js'
+import { seekOffset } from '../../storage/paging.js'
 import { prepareRead, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
-import { INDEX_STEP, ROW_STEP, seekOffset, waitForStep } from '../../storage/stepped-walk.js'
-import type { InboundStatus, SpamStatus } from '../../storage/tables/tables.js'
+import { INDEX_STEP, ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
+import type { InboundStatus, SpamStatus } from '../../storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-email.js'
 
 /** Undefined: any. */
@@ -47,11 +50,6 @@ export type ListedInbound = Pick<InboundEmail, (typeof listColumns)[number]>
 
 type Cursor = Pick<InboundEmail, 'received_at' | 'id'>
 
-interface PageRange {
-  readonly offset: number
-  readonly limit: number
-}
-
 const START_CURSOR: Cursor = { received_at: Number.MAX_SAFE_INTEGER, id: '' }
 
 /** Those with an index of their own, the usually narrowest first. */
@@ -60,11 +58,7 @@ const indexedFilters = ['from', 'domain', 'spamStatus', 'status'] as const
 /** Null: the index of the whole list. */
 type Driver = (typeof indexedFilters)[number] | null
 
-export async function listInbound(
-  read: Read,
-  filter: InboundFilter,
-  slice: PageRange,
-): Promise<readonly ListedInbound[]> {
+export async function listInbound(read: Read, filter: InboundFilter, slice: Slice): Promise<readonly ListedInbound[]> {
   const given = indexedFilters.filter((name) => filter[name] !== undefined)
   if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
@@ -85,7 +79,7 @@ async function scanRows(
   read: Read,
   filter: InboundFilter,
   driver: Driver,
-  { offset, limit }: PageRange,
+  { offset, limit }: Slice,
 ): Promise<readonly ListedInbound[]> {
   const found: string[] = []
   let toPass = offset
@@ -154,7 +148,7 @@ function queryAfter(
     .where('workspace_id', '=', workspaceId)
     .where('kind', '=', sql.lit('mail' as const))
     .$if(driver === 'status', (query) => query.where('status', '=', status ?? 'received'))
-    .$if(driver === 'domain', (query) => query.where('domain', '=', domain ?? ''))
+    .$if(driver === 'domain', (query) => query.where('domain', '=', sql<DomainName>`${domain}`))
     .$if(driver === 'spamStatus', (query) => query.where('spam_status', '=', spamStatus ?? 'clean'))
     .$if(driver === 'from', (query) => query.where('from_key', '=', sql<string>`lower(${from})`))
     .$if(since !== undefined, (query) => query.where('received_at', '>=', since ?? 0))

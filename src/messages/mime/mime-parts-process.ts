@@ -11,78 +11,59 @@
  * the message's fault; nor is one that fails: that is a Refusal `unavailable`, and no answer about
  * the message.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import type { Duplex } from 'node:stream'
-import { fileURLToPath } from 'node:url'
+
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
 import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
+import { exitReasonOf, type MimeChild, type ProcessLimits, startMimeChild, unrefMimeChild } from './mime-child.js'
 import type {
   AnalysisResult,
   AttachmentResult,
   BodyLengths,
+  ContentAnalyzer,
   DigestResult,
   FromMimeProcess,
-  MimeOutline,
+  MessageDigester,
   MimeParts,
   MimeRequest,
   MimeResult,
-  ProcessData,
   ReadableParts,
   ReadableResult,
   ToMimeProcess,
   UnreadableReason,
 } from './mime-parts-protocol.js'
 
-type ProcessResult = MimeResult | ReadableResult | AttachmentResult | AnalysisResult | DigestResult
-
-export interface ProcessLimits {
-  /** Milliseconds for one message, and more for each megabyte of it: many are slow where the machine is busy. */
-  readonly time: number
-  readonly timePerMegabyte: number
-  /** Megabytes of heap. */
-  readonly memory: number
-  /** Megabytes of all memory of the process. */
-  readonly resident: number
-  /** Milliseconds after which a process that has nothing to do ends. */
-  readonly idle: number
-}
+type ProcessResult<Summary, Analysis> =
+  | MimeResult
+  | ReadableResult
+  | AttachmentResult
+  | AnalysisResult<Summary, Analysis>
+  | DigestResult<unknown>
 
 /** Milliseconds for a process to begin. */
 const START_TIMEOUT = 30_000
-/** Characters of its standard error that are told. */
-const MAX_STDERR = 2_000
 const MB = 1_048_576
 /** Octets of a frame: a message of the largest size that any listener takes, and what is told of it. */
 const FRAME_LIMITS = { value: 67_108_864, bytes: 1_073_741_824 }
 
-interface RunningProcess {
-  readonly child: ChildProcess
-  readonly stream: Duplex
-  readonly ready: Promise<void>
-  markReady: () => void
-  hasStarted: boolean
-  stderrTail: string
-}
-
-interface PendingRequest {
-  readonly resolve: (result: ProcessResult) => void
+interface PendingRequest<Result> {
+  readonly resolve: (result: Result) => void
   readonly reject: (error: Refusal) => void
 }
 
-export class MimeProcess {
-  private running: RunningProcess | null = null
-  /** Of who waits for the message that the process has now. */
-  private pending: PendingRequest | null = null
-  /** Of the message that is being studied. */
-  private outline: MimeOutline | null = null
+export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
+  private running: MimeChild | null = null
+  /** The request that the process works at. */
+  private pending: PendingRequest<ProcessResult<Summary, Analysis>> | null = null
+  /** Of the message that is being analyzed. */
+  private summary: { readonly value: Summary } | null = null
   private timer: NodeJS.Timeout | undefined
   private isEnded = false
 
-  /** `study`: the module of a `Study`; null: none is asked for. */
+  /** `analyzer`: needed for `analyze` alone. */
   constructor(
     private readonly limits: ProcessLimits,
-    private readonly analysisModule: URL | null = null,
+    private readonly analyzer: ContentAnalyzer<Summary, Facts, Analysis> | null = null,
   ) {}
 
   /** The id of the process, while there is one. */
@@ -94,35 +75,41 @@ export class MimeProcess {
   async parse(raw: Buffer): Promise<MimeResult> {
     const answer = await this.request(raw, { kind: 'parts' })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
-    throw new Error(`the parts of a message were asked for, and the process says ${answer.kind}`)
+    throw new Error(`the parts of a message were requested, and the process answered ${answer.kind}`)
   }
 
   /** As `parse`, with bodies for an answer in JSON. */
   async parseForDisplay(raw: Buffer): Promise<ReadableResult> {
     const answer = await this.request(raw, { kind: 'readable' })
     if (answer.kind === 'readable' || answer.kind === 'unreadable') return answer
-    throw new Error(`a message to be read was asked for, and the process says ${answer.kind}`)
+    throw new Error(`a readable message was requested, and the process answered ${answer.kind}`)
   }
 
-  /** As `parse`; `place`: of the attachment among those that `parse` tells of. */
+  /** As `parse`; `index`: of the attachment among those that `parse` returns. */
   async readAttachment(raw: Buffer, index: number): Promise<AttachmentResult> {
     const answer = await this.request(raw, { kind: 'attachment', index })
     if (answer.kind === 'attachment' || answer.kind === 'none' || answer.kind === 'unreadable') return answer
-    throw new Error(`an attachment was asked for, and the process says ${answer.kind}`)
+    throw new Error(`an attachment was requested, and the process answered ${answer.kind}`)
   }
 
-  /** What is in the message, and what the study makes of it. */
-  async analyze(raw: Buffer, facts: unknown): Promise<AnalysisResult> {
-    const answer = await this.request(raw, { kind: 'studied', facts })
-    if (answer.kind === 'studied' || answer.kind === 'unreadable') return answer
-    throw new Error(`a study was asked for, and the process says ${answer.kind}`)
+  /** What the analyzer makes of the message. */
+  async analyze(raw: Buffer, facts: Facts): Promise<AnalysisResult<Summary, Analysis>> {
+    const answer = await this.request(raw, { kind: 'analyzed', facts })
+    if (answer.kind === 'analyzed' || answer.kind === 'unreadable') return answer
+    throw new Error(`an analysis was requested, and the process answered ${answer.kind}`)
   }
 
-  /** What the `Digest` of a module makes of the message. */
-  async digest(raw: Buffer, module: URL, facts: unknown): Promise<DigestResult> {
+  /** What the digester makes of the message. */
+  async digest<DigestFacts, Digest>(
+    raw: Buffer,
+    { module }: MessageDigester<DigestFacts, Digest>,
+    facts: DigestFacts,
+  ): Promise<DigestResult<Digest>> {
     const answer = await this.request(raw, { kind: 'digested', module: module.href, facts })
-    if (answer.kind === 'digested' || answer.kind === 'unreadable') return answer
-    throw new Error(`a digest was asked for, and the process says ${answer.kind}`)
+    // The digester of that module made it.
+    if (answer.kind === 'digested') return { kind: 'digested', digest: answer.digest as Digest }
+    if (answer.kind === 'unreadable') return answer
+    throw new Error(`a digest was requested, and the process answered ${answer.kind}`)
   }
 
   /** For good: what is asked for later is not read. */
@@ -136,12 +123,12 @@ export class MimeProcess {
     if (running.child.exitCode === null && running.child.signalCode === null) await gone
   }
 
-  private async request(raw: Buffer, request: MimeRequest): Promise<ProcessResult> {
+  private async request(raw: Buffer, request: MimeRequest): Promise<ProcessResult<Summary, Analysis>> {
     clearTimeout(this.timer)
     if (this.isEnded) return { kind: 'unreadable', why: 'broken', message: 'stopped' }
     this.running ??= this.startChild()
     const { running } = this
-    const answered = new Promise<ProcessResult>((resolve, reject) => {
+    const answered = new Promise<ProcessResult<Summary, Analysis>>((resolve, reject) => {
       this.pending = { resolve, reject }
     })
     await Promise.race([running.ready, answered])
@@ -154,11 +141,11 @@ export class MimeProcess {
     return answered
   }
 
-  private startChild(): RunningProcess {
-    const running = startProcess(this.limits, this.analysisModule)
+  private startChild(): MimeChild {
+    const running = startMimeChild(this.limits, this.analyzer?.module ?? null)
     const { child, stream } = running
-    const read = createFrameReader(FRAME_LIMITS, (said, bytes) =>
-      this.onMessage(running, said as FromMimeProcess, bytes),
+    const read = createFrameReader<FromMimeProcess<Summary, Analysis>>(FRAME_LIMITS, (said, bytes) =>
+      this.onMessage(running, said, bytes),
     )
     stream.on('data', (chunk: Buffer) => {
       try {
@@ -179,7 +166,7 @@ export class MimeProcess {
   }
 
   /** What a process says after it was given up is for no one: another one may have a message by now. */
-  private onMessage(running: RunningProcess, said: FromMimeProcess, bytes: Buffer): void {
+  private onMessage(running: MimeChild, said: FromMimeProcess<Summary, Analysis>, bytes: Buffer): void {
     if (running !== this.running) return
     switch (said.kind) {
       case 'ready':
@@ -188,10 +175,10 @@ export class MimeProcess {
         running.hasStarted = true
         running.markReady()
         break
-      case 'outlined':
-        this.outline = said.outline
+      case 'summarized':
+        this.summary = { value: said.summary }
         break
-      case 'studied':
+      case 'analyzed':
         this.finishRequest(
           this.analysisResultOf(said.analysis) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' },
         )
@@ -217,7 +204,7 @@ export class MimeProcess {
     }
   }
 
-  private discardChild(running: RunningProcess, why: UnreadableReason, message: string): void {
+  private discardChild(running: MimeChild, why: UnreadableReason, message: string): void {
     if (running !== this.running) return
     this.running = null
     running.child.kill('SIGKILL')
@@ -229,60 +216,23 @@ export class MimeProcess {
     this.finishRequest(this.analysisResultOf(null) ?? { kind: 'unreadable', why, message })
   }
 
-  /** What took the process down after its message was taken apart cost the message its study alone. */
-  private analysisResultOf(analysis: unknown): AnalysisResult | null {
-    return this.outline === null ? null : { kind: 'studied', outline: this.outline, analysis }
+  /** A message whose analysis took the process down has its summary, and no analysis. */
+  private analysisResultOf(analysis: Analysis | null): AnalysisResult<Summary, Analysis> | null {
+    return this.summary === null ? null : { kind: 'analyzed', summary: this.summary.value, analysis }
   }
 
   /** A process with nothing to do keeps ours not alive, and ends after a while. */
-  private finishRequest(result: ProcessResult): void {
+  private finishRequest(result: ProcessResult<Summary, Analysis>): void {
     clearTimeout(this.timer)
-    this.outline = null
+    this.summary = null
     const { running } = this
     if (running !== null) {
-      unrefProcess(running)
+      unrefMimeChild(running)
       this.timer = setTimeout(() => this.discardChild(running, 'broken', 'not needed'), this.limits.idle).unref()
     }
     this.pending?.resolve(result)
     this.pending = null
   }
-}
-
-function startProcess({ memory, resident }: ProcessLimits, study: URL | null): RunningProcess {
-  const data: ProcessData = { analysisModule: study?.href ?? null, resident }
-  const program = fileURLToPath(new URL('./mime-parts-worker.js', import.meta.url))
-  const options = [`--max-old-space-size=${memory}`, '--max-semi-space-size=4', '--enable-source-maps']
-  const child = spawn(process.execPath, [...options, program, JSON.stringify(data)], {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    env: {},
-  })
-  let markReady = (): void => undefined
-  const ready = new Promise<void>((resolve) => {
-    markReady = resolve
-  })
-  const stream = child.stdio[3] as Duplex
-  const running: RunningProcess = { child, stream, ready, markReady, hasStarted: false, stderrTail: '' }
-  child.stderr?.on('data', (chunk: Buffer) => {
-    running.stderrTail = `${running.stderrTail}${chunk.toString('latin1')}`.slice(-MAX_STDERR)
-  })
-  return running
-}
-
-function unrefProcess({ child, stream: wire }: RunningProcess): void {
-  child.unref()
-  for (const stream of [wire, child.stderr]) (stream as { unref?: () => void } | null)?.unref?.()
-}
-
-/** V8 aborts where a heap is full, and Linux, like our watch over the process, kills what holds too much. */
-function exitReasonOf(
-  code: number | null,
-  signal: NodeJS.Signals | null,
-  lastWords: string,
-): [UnreadableReason, string] {
-  if (signal === 'SIGABRT' || signal === 'SIGKILL' || signal === 'SIGTRAP' || code === 134) {
-    return ['memory', 'out of memory']
-  }
-  return ['broken', `the process ended with ${signal ?? code}: ${lastWords}`]
 }
 
 function jsonBodiesOf(bytes: Buffer, { html, text }: BodyLengths): Pick<ReadableParts, 'html' | 'text'> {

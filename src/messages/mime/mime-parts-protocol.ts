@@ -1,4 +1,8 @@
-/** What a message is taken apart into, and what the process that does it says. */
+/**
+ * What a message is taken apart into, what rooms above make of it in the same process, and the frames that
+ * the process and its parent exchange.
+ */
+import type { Header } from '../../mail/header-fields.js'
 
 export interface MimeField {
   /** As written. */
@@ -28,28 +32,36 @@ export interface MimeParts {
 /** `gone`: its bytes are not there any more. */
 export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'
 
-/** What a record keeps of a message whose bodies are not asked for. */
-export interface MimeOutline {
-  readonly hasHtml: boolean
-  readonly hasText: boolean
-  readonly attachments: number
+/** A message, scanned and taken apart once for everything that is made of it. */
+export interface ParsedMessage {
+  readonly raw: Buffer
+  readonly header: Header
+  readonly parts: MimeParts
 }
 
-/** What rooms above have made of a message in the same process; null: it was too much for them. */
-export type AnalysisResult =
-  | { readonly kind: 'studied'; readonly outline: MimeOutline; readonly analysis: unknown }
+/**
+ * What a room above makes of a message in the process, within its time and its memory. The module at `module`
+ * exports it as `contentAnalyzer`. Facts, summary and analysis cross between the processes as JSON.
+ */
+export interface ContentAnalyzer<Summary, Facts, Analysis> {
+  readonly module: URL
+  /** Sent before the analysis begins, so it is there even if the analysis takes the process down. */
+  readonly summarize: (message: ParsedMessage) => Summary
+  readonly analyze: (message: ParsedMessage, facts: Facts) => Analysis
+}
+
+/** The same of a message that is not taken apart into parts. The module exports it as `messageDigester`. */
+export interface MessageDigester<Facts, Digest> {
+  readonly module: URL
+  readonly digest: (raw: Buffer, facts: Facts) => Digest
+}
+
+/** `analysis` is null where it failed or exceeded the limits of the process. */
+export type AnalysisResult<Summary, Analysis> =
+  | { readonly kind: 'analyzed'; readonly summary: Summary; readonly analysis: Analysis | null }
   | UnreadableResult
 
-/**
- * The export `study` of a module that a reader is given. It runs in the process, within its time
- * and its memory; `facts` and what it returns cross as JSON.
- */
-export type AnalyzeContent = (raw: Buffer, parts: MimeParts, facts: unknown) => unknown
-
-/** The export `digest` of a module: as a `Study`, of a message that is not taken apart into parts. */
-export type DigestMessage = (raw: Buffer, facts: unknown) => unknown
-
-export type DigestResult = { readonly kind: 'digested'; readonly digest: unknown } | UnreadableResult
+export type DigestResult<Digest> = { readonly kind: 'digested'; readonly digest: Digest } | UnreadableResult
 
 export interface UnreadableResult {
   readonly kind: 'unreadable'
@@ -79,12 +91,13 @@ export type AttachmentResult =
 /** `readable`: its parts, with a text of its HTML where it has none. `module`: its URL. */
 export type MimeRequest =
   | { readonly kind: 'parts' | 'readable' }
-  | { readonly kind: 'studied'; readonly facts: unknown }
+  | { readonly kind: 'analyzed'; readonly facts: unknown }
   | { readonly kind: 'digested'; readonly module: string; readonly facts: unknown }
   | { readonly kind: 'attachment'; readonly index: number }
 
-/** What the process is started with, as its argument: limits, and the module of a `Study` if it has one. */
+/** What the process is started with, as its argument. */
 export interface ProcessData {
+  /** URL of the module of a `ContentAnalyzer`; null: there is none. */
   readonly analysisModule: string | null
   /** Megabytes of resident memory. */
   readonly resident: number
@@ -101,17 +114,17 @@ export interface BodyLengths {
   readonly text: number | null
 }
 
-/** What the process says: that it can take a message up, then what came of each. */
-export type FromMimeProcess =
+/** What the process says: that it is ready for a message, then the result of each. */
+export type FromMimeProcess<Summary, Analysis> =
   | { readonly kind: 'ready' }
   | {
       readonly kind: 'parts' | 'readable'
       readonly parts: Omit<MimeParts, 'html' | 'text'>
       readonly bodies: BodyLengths
     }
-  /** Before its study, which may take the process down. */
-  | { readonly kind: 'outlined'; readonly outline: MimeOutline }
-  | { readonly kind: 'studied'; readonly analysis: unknown }
+  /** Before the analysis, which may take the process down. */
+  | { readonly kind: 'summarized'; readonly summary: Summary }
+  | { readonly kind: 'analyzed'; readonly analysis: Analysis | null }
   | { readonly kind: 'digested'; readonly digest: unknown }
   /** The bytes of the frame are its content. */
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment }

@@ -9,7 +9,7 @@ import { workerData } from 'node:worker_threads'
 const CHECK_INTERVAL = 100
 const MB = 1_048_576
 
-const { parent, resident } = workerData as { readonly parent: number; readonly resident: number }
+const { parent, resident }: { readonly parent: number; readonly resident: number } = workerData
 
 setInterval(() => {
   if (process.ppid !== parent || process.memoryUsage.rss() > resident * MB) process.kill(process.pid, 'SIGKILL')

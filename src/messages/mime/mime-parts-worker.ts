@@ -17,20 +17,20 @@ import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { AttachmentStream, Headers, MessageText } from 'mailparser'
-import { readFieldValue, scanHeader } from '../../mail/header-fields.js'
+import { type Header, readFieldValue, scanHeader } from '../../mail/header-fields.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
 import { openParentStream, raiseOomScore } from '../../platform/processes/child-process.js'
 import type {
-  AnalyzeContent,
-  DigestMessage,
+  ContentAnalyzer,
   FromMimeProcess,
+  MessageDigester,
   MimeAttachment,
   MimeField,
-  MimeOutline,
   MimeParts,
   MimeRequest,
+  ParsedMessage,
   ProcessData,
   ToMimeProcess,
 } from './mime-parts-protocol.js'
@@ -51,17 +51,17 @@ function* chunksOf(raw: Buffer): Generator<Buffer> {
 }
 
 /** `take` gets the content of each attachment, piece by piece, with the attachment's place. */
-function parseParts(raw: Buffer, onChunk: (place: number, chunk: Buffer) => void): Promise<MimeParts> {
+function parseParts(raw: Buffer, header: Header, onChunk: (index: number, chunk: Buffer) => void): Promise<MimeParts> {
   return new Promise((resolve, reject) => {
     const attachments: MimeAttachment[] = []
     let places = 0
     const parser = new PartParser(options, (text) => collectNamedText(text, { attachments, onChunk, index: places++ }))
     let body: MessageText | undefined
-    let header: Headers | undefined
+    let declared: Headers | undefined
     let lastLineEnds = false
     parser.on('error', reject)
     parser.on('headers', (headers) => {
-      header = headers
+      declared = headers
       lastLineEnds = endsWithMessage(headers)
     })
     parser.on('data', (part) => {
@@ -70,7 +70,12 @@ function parseParts(raw: Buffer, onChunk: (place: number, chunk: Buffer) => void
     })
     parser.on('end', () => {
       const { html, text } = selectBodies(body, lastLineEnds)
-      resolve({ html, text: text ?? readUnsplitText(raw, header), headers: fieldsOf(raw), attachments })
+      resolve({
+        html,
+        text: text ?? readUnsplitText(raw, header, declared),
+        headers: fieldsOf(raw, header),
+        attachments,
+      })
     })
     Readable.from(chunksOf(raw)).pipe(parser)
   })
@@ -96,8 +101,9 @@ function collectAttachment(part: AttachmentStream, goal: AttachmentSink): void {
     content_id: decodeHeaderText(part.cid ?? '') || null,
     disposition: part.contentDisposition?.toLowerCase() === 'inline' ? 'inline' : 'attachment',
   } as const
-  collectContent(part.content as Readable, described, goal)
-  ;(part.content as Readable).on('end', () => part.release())
+  const content = part.content as Readable
+  collectContent(content, described, goal)
+  content.on('end', () => part.release())
 }
 
 function collectNamedText({ filename, headers, content }: NamedText, goal: AttachmentSink): void {
@@ -152,26 +158,26 @@ function selectBodies(body: MessageText | undefined, lastLineEnds: boolean): Pic
  * What a multipart holds whose boundary is missing or never comes: the parser finds nothing in
  * it, and whoever reads shall see what is there all the same. Null where its parts begin.
  */
-function readUnsplitText(raw: Buffer, headers: Headers | undefined): string | null {
+function readUnsplitText(raw: Buffer, { bodyStart }: Header, headers: Headers | undefined): string | null {
   const declared = headers?.get('content-type')
   if (typeof declared !== 'object' || !('params' in declared) || !/^multipart\//i.test(declared.value)) return null
   const { boundary = '' } = declared.params
-  const body = raw.subarray(scanHeader(raw).bodyStart)
+  const body = raw.subarray(bodyStart)
   if (boundary !== '' && (body.includes(`\n--${boundary}`) || body.indexOf(`--${boundary}`) === 0)) return null
   const text = (isUtf8(body) ? body.toString() : body.toString('latin1')).replaceAll('\r\n', '\n')
   return text.trim() === '' ? null : text.replace(/\n$/, '')
 }
 
-function fieldsOf(raw: Buffer): MimeField[] {
-  return scanHeader(raw).fields.map((field) => ({
+function fieldsOf(raw: Buffer, { fields }: Header): MimeField[] {
+  return fields.map((field) => ({
     name: raw.toString('latin1', field.start, field.colon).trimEnd(),
     value: decodeHeaderText(readFieldValue(raw, field), MAX_VALUE),
   }))
 }
 
-/** What is said, with the bytes of its frame. */
+/** A message to the parent, with the bytes of its frame. */
 interface OutgoingFrame {
-  readonly message: FromMimeProcess
+  readonly message: FromMimeProcess<unknown, unknown>
   readonly bytes?: readonly Buffer[]
 }
 
@@ -179,13 +185,13 @@ interface OutgoingFrame {
  * The bytes of one attachment, in one piece. No encoding makes bytes of fewer characters, so the
  * message's size is enough; what is not written to costs nothing.
  */
-async function readAttachment(raw: Buffer, wanted: number): Promise<OutgoingFrame> {
+async function readAttachment(raw: Buffer, header: Header, index: number): Promise<OutgoingFrame> {
   const bytes = Buffer.allocUnsafeSlow(raw.length)
   let size = 0
-  const parts = await parseParts(raw, (place, chunk) => {
-    if (place === wanted) size += chunk.copy(bytes, size)
+  const parts = await parseParts(raw, header, (place, chunk) => {
+    if (place === index) size += chunk.copy(bytes, size)
   })
-  const attachment = parts.attachments[wanted]
+  const attachment = parts.attachments[index]
   if (attachment === undefined) return { message: { kind: 'none' } }
   if (attachment.size !== size) throw new Error('an attachment is larger than its message')
   return { message: { kind: 'attachment', attachment }, bytes: [bytes.subarray(0, size)] }
@@ -193,24 +199,38 @@ async function readAttachment(raw: Buffer, wanted: number): Promise<OutgoingFram
 
 type SendFrame = (frame: OutgoingFrame) => void
 
-async function runRequest(raw: Buffer, wanted: MimeRequest, sendFrame: SendFrame): Promise<OutgoingFrame> {
-  if (wanted.kind === 'attachment') return readAttachment(raw, wanted.index)
-  if (wanted.kind === 'digested') {
-    const { digest } = (await import(wanted.module)) as { readonly digest: DigestMessage }
-    return { message: { kind: 'digested', digest: digest(raw, wanted.facts) } }
+async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFrame): Promise<OutgoingFrame> {
+  if (request.kind === 'digested') {
+    const { messageDigester } = (await import(request.module)) as DigesterModule
+    return { message: { kind: 'digested', digest: messageDigester.digest(raw, request.facts) } }
   }
-  const parts = await parseParts(raw, () => undefined)
-  if (wanted.kind === 'studied') {
-    sendFrame({ message: { kind: 'outlined', outline: outlineOf(parts) } })
-    return { message: { kind: 'studied', analysis: await runAnalysis(raw, parts, wanted.facts) } }
-  }
-  return wanted.kind === 'readable'
+  const header = scanHeader(raw)
+  if (request.kind === 'attachment') return readAttachment(raw, header, request.index)
+  const parts = await parseParts(raw, header, () => undefined)
+  if (request.kind === 'analyzed') return analyze({ raw, header, parts }, request.facts, sendFrame)
+  return request.kind === 'readable'
     ? toPartsFrame('readable', withTextOfHtml(parts), encodeJson)
     : toPartsFrame('parts', parts, encodeUtf8)
 }
 
-function outlineOf({ html, text, attachments }: MimeParts): MimeOutline {
-  return { hasHtml: html !== null, hasText: text !== null, attachments: attachments.length }
+interface AnalyzerModule {
+  readonly contentAnalyzer: ContentAnalyzer<unknown, unknown, unknown>
+}
+interface DigesterModule {
+  readonly messageDigester: MessageDigester<unknown, unknown>
+}
+
+/** An analysis that throws costs the message its analysis, not its summary. */
+async function analyze(message: ParsedMessage, facts: unknown, sendFrame: SendFrame): Promise<OutgoingFrame> {
+  const { analysisModule } = data
+  if (analysisModule === null) throw new Error('this process was given no analyzer')
+  const { contentAnalyzer } = (await import(analysisModule)) as AnalyzerModule
+  sendFrame({ message: { kind: 'summarized', summary: contentAnalyzer.summarize(message) } })
+  try {
+    return { message: { kind: 'analyzed', analysis: contentAnalyzer.analyze(message, facts) } }
+  } catch {
+    return { message: { kind: 'analyzed', analysis: null } }
+  }
 }
 
 function toPartsFrame(
@@ -246,22 +266,6 @@ function encodeJson(body: string): readonly Buffer[] {
 
 const QUOTE = Buffer.from('"')
 
-/** A study that throws costs the message its study, not its parts. */
-async function runAnalysis(raw: Buffer, parts: MimeParts, facts: unknown): Promise<unknown> {
-  try {
-    return (await loadAnalysis())(raw, parts, facts)
-  } catch {
-    return null
-  }
-}
-
-async function loadAnalysis(): Promise<AnalyzeContent> {
-  const { analysisModule } = data
-  if (analysisModule === null) throw new Error('this process was given no study')
-  const module = (await import(analysisModule)) as { readonly analyzeContent: AnalyzeContent }
-  return module.analyzeContent
-}
-
 function withTextOfHtml(parts: MimeParts): MimeParts {
   const { html, text } = parts
   return text === null && html !== null ? { ...parts, text: textOfHtml(html) || null } : parts
@@ -286,7 +290,7 @@ if (data.analysisModule !== null) await import(data.analysisModule)
 const stream = openParentStream()
 const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }
-const read = createFrameReader(frameLimits, (message, raw) => void handleMessage(raw, message as ToMimeProcess, say))
+const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => void handleMessage(raw, message, say))
 stream.on('data', read)
 stream.on('error', () => process.exit(0))
 stream.on('close', () => process.exit(0))

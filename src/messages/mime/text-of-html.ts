@@ -8,6 +8,8 @@
  * less pretty, and never slow. The text of a very long body is cut.
  */
 import { compile } from 'html-to-text'
+import { blockElements, cellElements, unrenderedElements } from '../../mail/html/elements.js'
+import { type HtmlHandler, type HtmlTag, readHtml } from '../../mail/html/read-html.js'
 
 /** Opening and closing tags, of which the time goes with the product, and line ends. */
 const MAX_MARKS = 3_000
@@ -56,94 +58,36 @@ function isSafeToConvert(html: string): boolean {
 }
 
 function toPlainText(html: string): string {
-  return stripTags(html)
+  const reader = new PlainTextReader()
+  readHtml(html, reader, MAX_STRIPPED)
+  return reader.text
     .slice(0, MAX_TEXT)
-    .replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]{2,8}));/gi, decodeEntity)
     .replace(/[^\S\n]+/g, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
 }
 
-const namedEntities: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  euro: '€',
-  copy: '©',
-  ndash: '–',
-  mdash: '—',
-}
+class PlainTextReader implements HtmlHandler {
+  text = ''
+  /** The unrendered element that is open; empty: none. */
+  private unrendered = ''
 
-/** The commonest names; what is none of them stays as it is. */
-function decodeEntity(whole: string, hex?: string, decimal?: string, name?: string): string {
-  if (name !== undefined) return Object.hasOwn(namedEntities, name) ? (namedEntities[name] ?? whole) : whole
-  const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-  return code >= 0x20 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
-}
-
-/** Elements whose text nobody sees, and where they end. */
-const hiddenElements: Readonly<Record<string, RegExp>> = {
-  script: /<\/script/gi,
-  style: /<\/style/gi,
-  title: /<\/title/gi,
-  template: /<\/template/gi,
-}
-const breakElements = new Set([
-  'br',
-  'p',
-  'div',
-  'tr',
-  'li',
-  'table',
-  'ul',
-  'ol',
-  'hr',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-  'h5',
-  'h6',
-])
-const cellElements = new Set(['td', 'th'])
-/** What makes a tag, a comment or the like of a `<`. */
-const tagPattern = /<(?:\/?([a-z][a-z0-9]*)|[!?/])/iy
-
-function stripTags(html: string): string {
-  let text = ''
-  let at = 0
-  while (at < html.length && text.length < MAX_TEXT) {
-    const open = html.indexOf('<', at)
-    if (open === -1) return text + html.slice(at)
-    tagPattern.lastIndex = open
-    const found = tagPattern.exec(html)
-    const name = found?.[1]?.toLowerCase() ?? ''
-    text += html.slice(at, open) + (found === null ? '<' : replacementFor(name))
-    at = found === null ? open + 1 : findTagEnd(html, open, found[0].startsWith('</') ? '' : name)
+  onOpenTag({ name }: HtmlTag): void {
+    if (unrenderedElements.has(name)) this.unrendered = name
+    this.separateText(name)
   }
-  return text
-}
 
-function replacementFor(name: string): string {
-  if (breakElements.has(name)) return '\n'
-  return cellElements.has(name) ? ' ' : ''
-}
+  onCloseTag(name: string): void {
+    if (name === this.unrendered) this.unrendered = ''
+    this.separateText(name)
+  }
 
-/** Behind the tag, the comment, or the element that nobody sees, which begins at `open`. */
-function findTagEnd(html: string, open: number, name: string): number {
-  if (html.startsWith('<!--', open)) return indexAfter(html, '-->', open + 4)
-  const end = indexAfter(html, '>', open + 1)
-  const closing = Object.hasOwn(hiddenElements, name) ? hiddenElements[name] : undefined
-  if (closing === undefined) return end
-  closing.lastIndex = end
-  return closing.test(html) ? indexAfter(html, '>', closing.lastIndex) : html.length
-}
+  onText(text: string): void {
+    if (this.unrendered === '' && this.text.length < MAX_TEXT) this.text += text
+  }
 
-/** The end of the text where there is no such sign, so that nothing is searched twice. */
-function indexAfter(text: string, sign: string, from: number): number {
-  const at = text.indexOf(sign, from)
-  return at === -1 ? text.length : at + sign.length
+  private separateText(name: string): void {
+    if (blockElements.has(name)) this.onText('\n')
+    else if (cellElements.has(name)) this.onText(' ')
+  }
 }

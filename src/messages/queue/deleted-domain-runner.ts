@@ -4,15 +4,11 @@
  * A walk over the queue that a fault or the daemon's stop interrupts is logged and not resumed: the
  * remaining messages fail at their next attempt.
  */
-
 import type { Log } from '../../platform/log.js'
-import type { Read } from '../../storage/prepared.js'
-import type { Commit } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
 import { type DeletedDomain, failDomain } from './fail-domain.js'
 
-export interface DeletedDomainRunnerDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface DeletedDomainRunnerDeps extends Store {
   readonly log: Pick<Log, 'error' | 'warn'>
   /** No mail from the domain is left in the queue, or the walk was interrupted. */
   readonly onWalkEnd: (gone: DeletedDomain) => void

@@ -4,8 +4,9 @@
  * Both reads walk an index: `queue_due` for all of a workspace, `queue_lanes` for one
  * lane (workspace, domain, priority), so that their cost does not grow with the queue.
  */
+
+import type { DomainName } from '../../mail/address.js'
 import { prepareRead } from '../../storage/prepared.js'
-import type { QueueEntry } from './queue.js'
 
 interface DueQuery {
   readonly workspaceId: string
@@ -27,13 +28,12 @@ export const dueEntriesOfWorkspace = prepareRead<DueQuery>()(({ db, slot }) =>
     .where((eb) => eb(eb.refTuple('next_attempt_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
     .orderBy('next_attempt_at')
     .orderBy('id')
-    .limit(slot('limit'))
-    .$castTo<QueueEntry>(),
+    .limit(slot('limit')),
 )
 
 interface LaneQuery {
   readonly workspaceId: string
-  readonly domain: string
+  readonly domain: DomainName
   readonly priority: 0 | 1 | 2
   readonly now: number
   readonly limit: number
@@ -50,6 +50,5 @@ export const dueEntriesOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
     .where('held', '=', 0)
     .where('next_attempt_at', '<=', slot('now'))
     .orderBy('next_attempt_at')
-    .limit(slot('limit'))
-    .$castTo<QueueEntry>(),
+    .limit(slot('limit')),
 )

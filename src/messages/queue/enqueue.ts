@@ -4,10 +4,11 @@
  */
 
 import { recordEvent } from '../../events/event-log.js'
-import type { Address, DomainName } from '../../mail/address.js'
+import type { Address } from '../../mail/address.js'
 import { domainOf } from '../../mail/address.js'
 import { uuidv7 } from '../../platform/ids.js'
-import { type Priority, SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { MovedBytes, Write } from '../../storage/writer/write.js'
 import { type Email, insertEmail } from '../email.js'
 import { insertRaw } from '../raw-message.js'
@@ -144,8 +145,8 @@ function toQueueEntry(email: Email, id: string, recipient: Address): QueueEntry 
     email_id: email.id,
     workspace_id: email.workspace_id,
     recipient,
-    domain: domainOf(recipient) as DomainName,
-    priority: priorityRank[email.priority as Priority],
+    domain: domainOf(recipient),
+    priority: priorityRank[email.priority],
     attempts: 0,
     enqueued_at: email.scheduled_for ?? email.created_at,
     next_attempt_at: email.scheduled_for ?? email.created_at,
@@ -176,8 +177,7 @@ function recordQueuedEvent(email: Email, recipients: readonly NewRecipient[]): W
 }
 
 /** Tags as events show them: an object by name. */
-export function toTagObject(tags: string): Record<string, string> {
+export function toTagObject(tags: Email['tags']): Record<string, string> {
   if (tags === '[]') return {}
-  const list = JSON.parse(tags) as readonly { readonly name: string; readonly value: string }[]
-  return Object.fromEntries(list.map(({ name, value }) => [name, value]))
+  return Object.fromEntries(parseJson(tags).map(({ name, value }) => [name, value]))
 }

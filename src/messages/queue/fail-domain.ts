@@ -6,11 +6,12 @@
  * the wire now, or moves out of the walk's sight, fails at its next attempt, because no
  * key signs for it any more. So it may also be cut short, between two pages.
  */
-import { type Address, type DomainName, domainOf } from '../../mail/address.js'
-import { prepareRead, type Read } from '../../storage/prepared.js'
-import type { Flag } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { type DomainName, domainOf } from '../../mail/address.js'
+import type { Store } from '../../storage/database.js'
+import { prepareRead } from '../../storage/prepared.js'
+import type { Flag } from '../../storage/tables/columns.js'
 import type { Commit } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
 
 const PAGE_SIZE = 200
@@ -48,11 +49,7 @@ export interface DeletedDomain {
 }
 
 /** Resolves to the number of recipients that have failed; rejects with the reason of `signal` where it is cut short. */
-export async function failDomain(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
-  gone: DeletedDomain,
-  signal?: AbortSignal,
-): Promise<number> {
+export async function failDomain({ read, commit }: Store, gone: DeletedDomain, signal?: AbortSignal): Promise<number> {
   let failed = 0
   for (const held of [0, 1] as const) {
     let place: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
@@ -60,7 +57,7 @@ export async function failDomain(
       signal?.throwIfAborted()
       const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, place)
       const ours = page.filter(
-        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email as Address) === gone.domain,
+        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email) === gone.domain,
       )
       failed += await failEntries(commit, ours, gone.at)
       const last = page.length < PAGE_SIZE ? undefined : page.at(-1)

@@ -5,12 +5,16 @@
  * comes of it is decided on the wire. Every change names the state that it expects, so that it misses rather than
  * undoes what happened meanwhile.
  */
-import type { SelectQueryBuilder } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { recordEvent } from '../../events/event-log.js'
+import type { Address, DomainName } from '../../mail/address.js'
 import { prepareWrite, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
-import type { Flag, RecipientStatus, Tables } from '../../storage/tables/tables.js'
+import type { Flag } from '../../storage/tables/columns.js'
+import type { RecipientStatus } from '../../storage/tables/email-tables.js'
+import type { Tables } from '../../storage/tables/tables.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
+import type { Email } from '../email.js'
 import { changeRecipientStatus } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
 import { toTagObject } from './enqueue.js'
@@ -29,8 +33,8 @@ export interface ListedEntry {
   readonly id: string
   readonly email_id: string
   readonly workspace_id: string
-  readonly recipient: string
-  readonly domain: string
+  readonly recipient: Address
+  readonly domain: DomainName
   readonly attempts: number
   readonly enqueued_at: number
   readonly next_attempt_at: number
@@ -39,10 +43,9 @@ export interface ListedEntry {
   readonly last_response: string | null
   readonly waits_for: string | null
   readonly recipient_status: RecipientStatus
-  readonly from_email: string
+  readonly from_email: Address
   readonly subject: string
-  /** JSON, as the email holds them. */
-  readonly tags: string
+  readonly tags: Email['tags']
 }
 
 const PAGE_SIZE = 500
@@ -103,7 +106,7 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
     // Not found by an index of the workspace, which would sort all of its queue anew for each page.
     narrow = narrow.where(({ fn, val }) => fn.coalesce('queue.workspace_id', val('')), '=', workspaceId)
   }
-  if (domain !== undefined) narrow = narrow.where('queue.domain', '=', domain)
+  if (domain !== undefined) narrow = narrow.where('queue.domain', '=', sql<DomainName>`${domain}`)
   if (ids !== undefined) narrow = narrow.where('queue.id', 'in', ids)
   switch (status) {
     case undefined:

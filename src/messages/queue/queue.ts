@@ -7,17 +7,14 @@
  * its history is in `attempts`.
  */
 import { type Selectable, sql } from 'kysely'
-import type { Address, DomainName } from '../../mail/address.js'
+import type { DomainName } from '../../mail/address.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
-import type { Flag, Priority, Tables } from '../../storage/tables/tables.js'
+import type { Flag } from '../../storage/tables/columns.js'
+import type { Priority } from '../../storage/tables/email-tables.js'
+import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
-type QueueRow = Selectable<Tables['queue']>
-
-export interface QueueEntry extends QueueRow {
-  readonly recipient: Address
-  readonly domain: DomainName
-}
+export type QueueEntry = Selectable<Tables['queue']>
 
 export const priorityRank: Readonly<Record<Priority, 0 | 1 | 2>> = { high: 0, normal: 1, low: 2 }
 
@@ -36,11 +33,9 @@ const columns = [
   'noticed',
   'last_response',
   'waits_for',
-] as const satisfies readonly (keyof QueueRow)[]
+] as const satisfies readonly (keyof QueueEntry)[]
 
-export const insertEntry = prepareWrite<QueueRow>(({ db, slot }) =>
-  db.insertInto('queue').values(Object.fromEntries(columns.map((column) => [column, slot(column)])) as never),
-)
+export const insertEntry = prepareWrite<QueueEntry>(({ db, slots }) => db.insertInto('queue').values(slots(columns)))
 
 interface Lease {
   readonly id: string
@@ -93,7 +88,7 @@ interface Postponement {
 
 interface LanePostponement extends Omit<Postponement, 'id'> {
   readonly workspaceId: string
-  readonly domain: string
+  readonly domain: DomainName
   readonly priority: 0 | 1 | 2
   readonly now: number
   /** Age at which an entry is tried in any case: of which the sender was not told of a delay yet, and of any. */
@@ -173,5 +168,5 @@ export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
 )
 
 export const entryById = prepareRead<{ id: string }>()(({ db, slot }) =>
-  db.selectFrom('queue').select(columns).where('id', '=', slot('id')).$castTo<QueueEntry>(),
+  db.selectFrom('queue').select(columns).where('id', '=', slot('id')),
 )

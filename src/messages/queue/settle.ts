@@ -5,9 +5,11 @@
  *   queued -> delivered | sent | bounced | failed      settled: the entry leaves the queue
  *   queued -> queued                                   deferred: the entry waits
  */
-import { type EventType, recordEvent } from '../../events/event-log.js'
+
+import { recordEvent } from '../../events/event-log.js'
+import type { Reason } from '../../mail/reasons.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { RecipientStatus } from '../../storage/tables/tables.js'
+import type { EventType, RecipientStatus } from '../../storage/tables/email-tables.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import { buildEmailEvent, type EmailSummary } from '../email-event.js'
@@ -29,7 +31,7 @@ export interface AttemptRecord {
   /** Some server answered. */
   readonly reached: boolean
   readonly response: string
-  readonly reason: string | null
+  readonly reason: Reason | null
   readonly transcript: string
 }
 

@@ -10,9 +10,10 @@
  * Pure. Known limit: a server that calls every block "user unknown" (some Japanese
  * mobile carriers do) cannot be told from an honest one.
  */
+
+import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
 import { isConditional } from './conditional-replies.js'
-import type { Reason } from './reasons.js'
 import { findPattern } from './reply-patterns.js'
 import type { Stage } from './stage.js'
 import { reasonOfCode, reasonOfStatus } from './status-reasons.js'

@@ -5,7 +5,7 @@
  * Exchange Online adds. Codes that servers spray without meaning (X.0.0, X.1.0, X.2.0,
  * plain 550) are left out on purpose: they stay `unclassified`.
  */
-import type { Reason } from './reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 import type { Stage } from './stage.js'
 
 const reasonsByDetail: Readonly<Record<string, Reason>> = {

@@ -1,49 +1,23 @@
-/** The refused lines of an imported file: their number, and the first 100 with their reasons. */
+/** The lines of a file that were refused: their number, and the first of them with their reasons. */
 export interface RefusedLine {
   readonly line: number
   /** The column at fault; null: the entire line. */
   readonly field: string | null
   readonly reason: string
-  /** The value, short and printable. */
+  /** The value at fault, shortened and printable; null: none. */
   readonly value: string | null
 }
 
+/** As reports of imports show it. */
 export interface RefusedSummary {
   readonly refused: number
   /** The first `MAX_LISTED` of them. */
   readonly refusals: readonly RefusedLine[]
 }
 
+/** Lines that a summary lists: a file may have a hundred thousand faults. */
 export const MAX_LISTED = 100
 
-export class RefusedLines {
-  private refusedCount = 0
-  private readonly reported: RefusedLine[] = []
-
-  /** Continues an earlier count. */
-  static fromSummary({ refused, refusals }: RefusedSummary): RefusedLines {
-    const lines = new RefusedLines()
-    lines.refusedCount = refused
-    lines.reported.push(...refusals)
-    return lines
-  }
-
-  add(line: RefusedLine): void {
-    this.refusedCount += 1
-    if (this.reported.length < MAX_LISTED) this.reported.push(line)
-  }
-
-  /** Together with `more`. */
-  toSummary(more: readonly RefusedLine[]): RefusedSummary {
-    const room = MAX_LISTED - this.reported.length
-    return { refused: this.refusedCount + more.length, refusals: [...this.reported, ...more.slice(0, room)] }
-  }
-
-  get count(): number {
-    return this.refusedCount
-  }
-
-  get listedLines(): readonly RefusedLine[] {
-    return this.reported
-  }
+export function addRefusedLines({ refused, refusals }: RefusedSummary, more: readonly RefusedLine[]): RefusedSummary {
+  return { refused: refused + more.length, refusals: [...refusals, ...more.slice(0, MAX_LISTED - refusals.length)] }
 }

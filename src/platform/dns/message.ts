@@ -89,7 +89,7 @@ export function rcodeOf(reply: Buffer): string {
 /** Null: malformed. */
 export function readReply(reply: Buffer): Reply | null {
   try {
-    const [questions, answered, referred] = [4, 6, 8].map((at) => reply.readUInt16BE(at)) as [number, number, number]
+    const [questions, answered, referred] = [reply.readUInt16BE(4), reply.readUInt16BE(6), reply.readUInt16BE(8)]
     if (answered + referred > MAX_RECORDS) return null
     const { records, end } = readSection(reply, skipQuestions(reply, questions), answered)
     const authorities = readSection(reply, end, referred).records

@@ -12,10 +12,15 @@ import { MessageChannel } from 'node:worker_threads'
 const LARGE_BYTES = 1_048_576
 
 export function freeMemory(...buffers: readonly Uint8Array[]): void {
-  const large = new Set(buffers.map(({ buffer }) => buffer).filter(({ byteLength }) => byteLength >= LARGE_BYTES))
+  const large = new Set(buffers.map(({ buffer }) => buffer).filter(isLargeMemory))
   if (large.size === 0) return
   const { port1, port2 } = new MessageChannel()
-  port1.postMessage(null, [...large] as ArrayBuffer[])
+  port1.postMessage(null, [...large])
   port1.close()
   port2.close()
+}
+
+/** Shared memory cannot be given away. */
+function isLargeMemory(memory: ArrayBufferLike): memory is ArrayBuffer {
+  return memory instanceof ArrayBuffer && memory.byteLength >= LARGE_BYTES
 }

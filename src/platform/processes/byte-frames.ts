@@ -42,10 +42,13 @@ export function writeFrame(
   stream.uncork()
 }
 
-/** Returns a function that is given the chunks of the stream. It throws FrameTooLarge. */
-export function createFrameReader(
+/**
+ * Returns a function that is given the chunks of the stream; it throws FrameTooLarge. The other end of the stream
+ * is ours, so its values are trusted to be of type `Value`.
+ */
+export function createFrameReader<Value>(
   limits: FrameLimits,
-  onFrame: (value: unknown, bytes: Buffer) => void,
+  onFrame: (value: Value, bytes: Buffer) => void,
 ): (chunk: Buffer) => void {
   const head = Buffer.alloc(HEADER_BYTES)
   let json = Buffer.alloc(0)

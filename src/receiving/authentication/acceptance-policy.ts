@@ -7,7 +7,7 @@
  * nothing. An author of several domains, whose owners cannot be asked, counts as quarantined
  * (RFC 9989 section 11.5). A `temperror` never refuses, nor does any other check than DMARC.
  */
-import type { Authentication } from '../../messages/inbound/authentication-results.js'
+import type { Authentication } from '../../mail/authentication-results.js'
 
 export type DmarcSetting = 'reject' | 'quarantine' | 'report'
 

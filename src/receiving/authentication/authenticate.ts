@@ -13,9 +13,10 @@
  *
  * Known limit: a BIMI logo is not looked for.
  */
+
+import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import { findFields, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
 import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'

@@ -1,6 +1,7 @@
 /** What the main thread and the authentication thread say to each other. */
+
+import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import type { RefusalKind } from '../../mail/refusal.js'
-import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
 import type { LookupResult, MxRecord, RecordType } from '../../platform/dns/resolver.js'
 
 /** A DNS question; the cache and its limits are on the main thread. */

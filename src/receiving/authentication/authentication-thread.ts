@@ -11,9 +11,9 @@
  */
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '../../mail/assert-never.js'
-import { scanHeader } from '../../mail/header-fields.js'
+import type { Authentication, Connection } from '../../mail/authentication-results.js'
+import type { Header } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
 import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
@@ -27,7 +27,7 @@ export interface AuthenticationResult {
 }
 
 /** `raw` is not to be used any more once this was called. */
-export type Authenticate = (raw: Buffer, connection: Connection) => Promise<AuthenticationResult>
+export type Authenticate = (raw: Buffer, header: Header, connection: Connection) => Promise<AuthenticationResult>
 
 export interface AuthenticationDeps {
   readonly resolver: RecordResolver
@@ -63,8 +63,8 @@ export class AuthenticationThread {
   }
 
   /** Rejects with a `Refusal` where the message cannot be judged. */
-  readonly authenticate: Authenticate = async (raw, connection) => {
-    if (scanHeader(raw).end < LARGE_HEADER) return this.request(raw, connection)
+  readonly authenticate: Authenticate = async (raw, header, connection) => {
+    if (header.end < LARGE_HEADER) return this.request(raw, connection)
     const admitted = await this.largeHeaders.acquire(LARGE_HEADER_LIMITS.maxWait)
     if (!admitted) throw new Refusal('unavailable', 'too many messages with large headers, try again later')
     try {

@@ -10,7 +10,7 @@
  */
 import type { DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { arc } from 'mailauth/lib/arc/index.js'
-import type { ArcVerdict } from '../../messages/inbound/authentication-results.js'
+import type { ArcVerdict } from '../../mail/authentication-results.js'
 import { createKeyResolver, MIN_KEY_BITS } from './check-dkim.js'
 import { NoDnsAnswer } from './dns-queries.js'
 

@@ -13,10 +13,10 @@
 import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { tryParseDomainName } from '../../mail/address.js'
+import type { DkimVerdict } from '../../mail/authentication-results.js'
 import { findFields, type Header, type HeaderField, readFieldValue } from '../../mail/header-fields.js'
 import { MAX_LIST_LENGTH } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { DkimVerdict } from '../../messages/inbound/authentication-results.js'
 import { notVerifiedPrefix, verifySignatures } from './bounded-verifier.js'
 import { keyNameOf, type SignatureField, type SignatureFields, type SkippedSignature } from './signature-fields.js'
 

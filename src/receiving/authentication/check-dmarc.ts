@@ -17,7 +17,7 @@ import type {
   DmarcResult,
   DmarcVerdict,
   SpfVerdict,
-} from '../../messages/inbound/authentication-results.js'
+} from '../../mail/authentication-results.js'
 
 export interface DmarcInput {
   /** Addresses of the From fields. */

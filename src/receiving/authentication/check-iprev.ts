@@ -5,7 +5,7 @@
  * name; `temperror`: DNS did not say. At most `mostNames` names are followed.
  */
 import type { DNSResolver } from 'mailauth'
-import type { IprevVerdict } from '../../messages/inbound/authentication-results.js'
+import type { IprevVerdict } from '../../mail/authentication-results.js'
 import { type IpAddress, parseIpAddress } from '../../platform/ip-address.js'
 import { NoDnsAnswer } from './dns-queries.js'
 

@@ -9,7 +9,7 @@
  * takes no domain with an underscore: `none`.
  */
 import { type DNSResolver, spf } from 'mailauth'
-import type { Connection, SpfResult, SpfVerdict } from '../../messages/inbound/authentication-results.js'
+import type { Connection, SpfResult, SpfVerdict } from '../../mail/authentication-results.js'
 
 export async function checkSpf(connection: Connection, resolver: DNSResolver, time: number): Promise<SpfVerdict> {
   const { clientAddress, helo, envelopeFrom, hostname } = connection

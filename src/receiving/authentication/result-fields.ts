@@ -5,12 +5,7 @@
  * Every value in them may be a stranger's: what is no token is a quoted string, what is not
  * printable ASCII becomes `?`, what is longer than a line may be is cut.
  */
-import type {
-  Authentication,
-  Connection,
-  DkimVerdict,
-  SpfVerdict,
-} from '../../messages/inbound/authentication-results.js'
+import type { Authentication, Connection, DkimVerdict, SpfVerdict } from '../../mail/authentication-results.js'
 
 const FOLD = '\r\n '
 /** Octets of one value: a line stays far under the 998 of RFC 5322 section 2.1.1. */

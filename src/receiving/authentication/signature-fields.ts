@@ -14,14 +14,7 @@
  * none passes by what is not there.
  */
 import { domainToASCII } from 'node:url'
-import {
-  findFields,
-  type Header,
-  type HeaderField,
-  readFieldValue,
-  scanHeader,
-  spliceHeader,
-} from '../../mail/header-fields.js'
+import { findFields, type Header, type HeaderField, readFieldValue, spliceHeader } from '../../mail/header-fields.js'
 import { notVerifiedPrefix } from './bounded-verifier.js'
 
 export const MAX_SIGNATURES = 10
@@ -79,7 +72,7 @@ export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
     skipped: over.slice(0, MAX_SKIPPED).map((field) => toSkipped(raw, field)),
     oversizedChain,
     message,
-    bodyStart: changes ? scanHeader(message).bodyStart : header.bodyStart,
+    bodyStart: message.length - (raw.length - header.bodyStart),
   }
 }
 

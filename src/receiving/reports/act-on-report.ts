@@ -9,6 +9,7 @@
  */
 import type { Address } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
+import { describeReason } from '../../mail/reasons.js'
 import { emailById } from '../../messages/email.js'
 import {
   type InboundEmail,
@@ -18,11 +19,11 @@ import {
 } from '../../messages/inbound/inbound-email.js'
 import { type LateOutcome, type OutcomeSubject, resolveLateOutcome } from '../../messages/late-outcome.js'
 import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
-import { describeReason } from '../../messages/replies/reasons.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
@@ -87,8 +88,8 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
   }
   return {
     ignoredCounts,
-    processReport: (email, digest): ProcessingResult => {
-      const findings = buildEffects(deps, email, digest as ReportMail)
+    processReport: (email, mail): ProcessingResult => {
+      const findings = buildEffects(deps, email, mail)
       const place = { id: email.id, workspaceId: email.workspace_id }
       const own = shouldKeepReport(findings, email)
         ? [markReportProcessed({ ...place, at: deps.clock() })]
@@ -111,7 +112,7 @@ function shouldKeepReport(findings: readonly ReportEffect[], { size }: Pick<Inbo
 function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly ReportEffect[] {
   const { report } = mail
   const findings = new Map<string, ReportEffect>()
-  for (const address of JSON.parse(email.envelope_to) as readonly Address[]) {
+  for (const address of parseJson(email.envelope_to)) {
     const claim = verifyClaim(deps.policy, address, mail)
     const key = claim.kind === 'none' ? claim.why : claim.recipientId
     if (findings.has(key)) continue
@@ -210,7 +211,7 @@ function buildSuppressions(
   at: number,
 ): Write[] {
   const suppress = (reason: NewSuppression['reason'], metadata: NewSuppression['metadata']): Write[] => {
-    const address = recipient.address as Address
+    const address = recipient.address
     const { workspace_id: workspaceId, id: sourceEmailId } = email
     return [addSuppression({ workspaceId, email: address, reason, sourceEmailId, metadata, at })]
   }

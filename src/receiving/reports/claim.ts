@@ -11,9 +11,12 @@
 import type { KeyObject } from 'node:crypto'
 import { type Address, localPartOf } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
-import { REFERENCE_FIELD, recipientOfReference } from '../../mail/reference-field.js'
-import { recipientOfReturnPath } from '../../mail/return-path.js'
-import { recipientOfUnsubscribe } from '../../mail/unsubscribe-address.js'
+import {
+  REFERENCE_FIELD,
+  recipientOfReference,
+  recipientOfReturnPath,
+  recipientOfUnsubscribe,
+} from '../../mail/recipient-token.js'
 import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../recipient-policy.js'
 import type { Bounce, ComplaintReport, Report } from './report.js'
 import { parseTypedAddress } from './report-addresses.js'

@@ -6,14 +6,13 @@
  * further on was to report a success, this is that report: it is made once, and then the wish
  * for it is gone, because a recipient that is delivered already has no other mark of it.
  */
-import type { Address } from '../../mail/address.js'
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
+import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
 import { buildSenderNotice, shouldNotifySender } from '../../messages/dsn/sender-notice.js'
 import type { OutcomeSubject } from '../../messages/late-outcome.js'
 import { rawOfEmail } from '../../messages/raw-message.js'
 import { type Recipient, updateNotify } from '../../messages/recipients.js'
-import { describeReason } from '../../messages/replies/reasons.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
@@ -50,15 +49,13 @@ export function buildLateNotice(
 ): LateNotice | null {
   const { kind, action, digit } = dsnTerms[bounce.kind]
   const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
-  if (
-    !shouldNotifySender({ email, notify }, kind) ||
-    isSuppressed(read, SERVICE_WORKSPACE, email.envelope_from as Address)
-  )
-    return null
+  const sender = email.envelope_from
+  if (sender === '' || !shouldNotifySender({ email, notify }, kind)) return null
+  if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return null
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
   const reportedRecipient: DsnRecipient = {
-    address: recipient.address as DsnRecipient['address'],
+    address: recipient.address,
     orcpt: recipient.orcpt,
     action,
     status: bounce.status?.startsWith(`${digit}.`) === true ? bounce.status : `${digit}.0.0`,

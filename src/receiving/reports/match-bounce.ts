@@ -40,7 +40,7 @@ export function findBounceFor(
 
 /** With its detail or without (`bob+shop`): servers take it off. */
 function isSameMailbox(named: Address, own: Address): boolean {
-  return isSameAddress(named, own) || isSameAddress(named, `${mailboxPartOf(own)}@${domainOf(own)}` as Address)
+  return isSameAddress(named, own) || isSameAddress(named, `${mailboxPartOf(own)}@${domainOf(own)}`)
 }
 
 function isSameKnownAddress(one: Address | null, other: Address | null): boolean {
@@ -51,7 +51,7 @@ function isSameKnownAddress(one: Address | null, other: Address | null): boolean
 function mayBeOurs({ recipient, original }: Bounce, own: Address, fellows: readonly string[]): boolean {
   if (recipient === null) return true
   if (original !== null && !isSameAddress(original, recipient)) return false
-  if (fellows.some((fellow) => isSameAddress(fellow as Address, recipient))) return false
+  if (fellows.some((fellow) => isSameAddress(fellow, recipient))) return false
   const domain = domainOf(recipient)
   return domain === domainOf(own) || domain.endsWith(`.${domainOf(own)}`)
 }

@@ -9,7 +9,7 @@
  * Patterns are tried on at most 16 KB of text with its blanks made single, and hold no
  * nested repetition.
  */
-import type { Reason } from '../../messages/replies/reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 
 export interface BounceFamily {
   readonly family: string

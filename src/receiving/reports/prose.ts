@@ -6,8 +6,8 @@
  * where the returned message begins; 16 KB of them are read.
  */
 import type { Address } from '../../mail/address.js'
+import type { Reason } from '../../mail/reasons.js'
 import { isConditional } from '../../messages/replies/conditional-replies.js'
-import type { Reason } from '../../messages/replies/reasons.js'
 import {
   type BounceFamily,
   bounceFamilies,
@@ -135,7 +135,7 @@ function diagnosticOf(recipient: Address, section: readonly string[], lines: rea
   const bare = recipient.toLowerCase()
   const named = all.find((line) => line.toLowerCase().includes(bare))
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
-  const rest = isSameAddress(recipient, beside as Address) ? '' : beside
+  const rest = isSameAddress(recipient, beside) ? '' : beside
   return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toOneLine(flat))
 }
 

@@ -5,9 +5,10 @@
  * from `classify-reply`, so that a bounce in a report and a refusal in a dialogue have
  * the same words.
  */
+
+import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
 import { classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
-import type { Reason } from '../../messages/replies/reasons.js'
 import type { Bounce, BounceKind } from './report.js'
 
 const MAX_DIAGNOSTIC = 1_000

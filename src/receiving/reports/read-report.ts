@@ -10,6 +10,8 @@
  */
 import type { Address } from '../../mail/address.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
+import { blockElements } from '../../mail/html/elements.js'
+import { readHtml } from '../../mail/html/read-html.js'
 import { isAutomatic, isVacation } from './auto-reply.js'
 import { readComplaint } from './complaint.js'
 import { hasDeliveryStatus, type ProseLookup, readDeliveryStatus } from './delivery-status.js'
@@ -19,7 +21,7 @@ import { sectionsOf } from './recipient-sections.js'
 import type { BounceReport, Report, ReportedHeader } from './report.js'
 import { findAddresses } from './report-addresses.js'
 import { firstValueOf, parseHeader } from './report-fields.js'
-import { parseReport, type ReportPart } from './report-parts.js'
+import { type ParsedReport, parseReport, type ReportPart } from './report-parts.js'
 import { readSesNotification } from './ses-notification.js'
 
 const MAX_PROSE = 1_500
@@ -39,11 +41,11 @@ const returnedTypes: ReadonlySet<string> = new Set([
 const nestedTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global'])
 
 export function readReport(raw: Buffer): Report {
-  return readAtDepth(raw, 0)
+  return readParsedReport(parseReport(raw))
 }
 
-function readAtDepth(raw: Buffer, depth: number): Report {
-  const { header, parts } = parseReport(raw)
+/** `depth`: how many messages this report is nested in. */
+export function readParsedReport({ header, parts }: ParsedReport, depth = 0): Report {
   const told = parts.filter(({ type }) => !returnedTypes.has(type))
   const { words, returned } = splitReturnedMessage(textOf(told))
   const attached = parts.find(({ type }) => returnedTypes.has(type))
@@ -74,7 +76,7 @@ function readNestedReport(parts: readonly ReportPart[], depth: number): Report |
   for (const { text } of parts.filter(({ type }) => nestedTypes.has(type)).slice(0, MAX_ATTACHED)) {
     const type = firstValueOf(parseHeader(text.trimStart()), 'content-type') ?? ''
     const report = /^\s{0,8}multipart\/report\b/i.test(type)
-      ? readAtDepth(Buffer.from(text.trimStart()), depth + 1)
+      ? readParsedReport(parseReport(Buffer.from(text.trimStart())), depth + 1)
       : null
     if (report?.type === 'bounce' || report?.type === 'complaint') return report
   }
@@ -119,17 +121,20 @@ function isFromMailSystem(header: ReportedHeader): boolean {
 function textOf(told: readonly ReportPart[]): string {
   const plain = told.filter(({ type }) => type.startsWith('text/') && type !== 'text/html')
   const chosen = plain.some(({ text }) => text.trim() !== '') ? plain : told.filter(({ type }) => type === 'text/html')
-  return chosen.map(({ type, text }) => (type === 'text/html' ? stripTags(text) : text)).join('\n')
+  return chosen.map(({ type, text }) => (type === 'text/html' ? textOfReportHtml(text) : text)).join('\n')
 }
 
-/** Good enough for words: tags that hold an `@` are addresses, unless they are links. */
-function stripTags(html: string): string {
-  return html
-    .replace(/<(br|p|div|tr|li|h\d)\b[^<>]{0,500}>/gi, '\n')
-    .replace(/<a\s[^<>]{0,1000}>|<\/?[a-z!][^<>@]{0,1000}>/gi, ' ')
-    .replace(/&lt;/gi, '<')
-    .replace(/&gt;/gi, '>')
-    .replace(/&(nbsp|#160);/gi, ' ')
-    .replace(/&#0?39;/g, "'")
-    .replace(/&amp;/gi, '&')
+/** Words for people. An address in angle brackets that nobody escaped looks like a tag and is kept. */
+function textOfReportHtml(html: string): string {
+  const pieces: string[] = []
+  readHtml(html, {
+    onOpenTag({ name, start, end }) {
+      if (name.includes('@')) pieces.push(html.slice(start, end))
+      else pieces.push(blockElements.has(name) ? '\n' : ' ')
+    },
+    onCloseTag: () => void pieces.push(' '),
+    onText: (text) => void pieces.push(text),
+    onComment: () => void pieces.push(' '),
+  })
+  return pieces.join('')
 }

@@ -33,7 +33,7 @@ function readDomain(text: string, at: number): string {
 }
 
 /** Also where servers on the way have changed the case of the local part. */
-export function isSameAddress(one: Address, other: Address): boolean {
+export function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 

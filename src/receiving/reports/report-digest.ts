@@ -1,18 +1,20 @@
-/** A report read in the process that takes messages apart: a `Digest` of messages/mime/mime-parts-protocol. */
+/** A report as the processes that take messages apart read it. */
+import type { MessageDigester } from '../../messages/mime/mime-parts-protocol.js'
 import { isAutoReply } from './auto-reply.js'
 import type { ReportMail } from './claim.js'
-import { readReport } from './read-report.js'
+import { readParsedReport } from './read-report.js'
 import { parseReport } from './report-parts.js'
 
-export interface ReportFacts {
+interface ReportFacts {
   /** Of its envelope; empty: `<>`. */
   readonly envelopeFrom: string
 }
 
-export function digest(raw: Buffer, facts: unknown): ReportMail {
-  const { envelopeFrom } = facts as ReportFacts
-  return { report: readReport(raw), isAutoReply: envelopeFrom === '' || isAutoReply(parseReport(raw).header) }
+/** Under the name that the processes import. */
+export const messageDigester: MessageDigester<ReportFacts, ReportMail> = {
+  module: new URL(import.meta.url),
+  digest: (raw, { envelopeFrom }) => {
+    const parsed = parseReport(raw)
+    return { report: readParsedReport(parsed), isAutoReply: envelopeFrom === '' || isAutoReply(parsed.header) }
+  },
 }
-
-/** This module, for the process. */
-export const reportDigest = new URL(import.meta.url)

@@ -1,6 +1,6 @@
 /** What a message at a return path or a feedback address says about mail of ours. */
 import type { Address } from '../../mail/address.js'
-import type { Reason } from '../../messages/replies/reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 
 /** `temporary`: given up, for something that may pass. `delayed`: it is still being tried. */
 export type BounceKind = 'permanent' | 'temporary' | 'delayed' | 'delivered'

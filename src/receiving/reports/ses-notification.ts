@@ -6,7 +6,7 @@
  * 128 KB; 100 recipients count. Never throws.
  */
 import type { Address } from '../../mail/address.js'
-import type { Reason } from '../../messages/replies/reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind, Report, ReportedHeader } from './report.js'

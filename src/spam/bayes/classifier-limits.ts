@@ -10,7 +10,8 @@
  *   domain vouches for it, also where the client costs that message a little.
  */
 
-import type { SpamContribution, SpamThresholds } from '../spam-report.js'
+import type { SpamContribution } from '../../storage/tables/inbound-tables.js'
+import type { SpamThresholds } from '../spam-report.js'
 import type { BayesContribution } from './points.js'
 import type { TokenCount } from './score.js'
 

@@ -5,17 +5,15 @@
  * between makes the commit miss, and it is tried again on what is there then.
  */
 import { createHash } from 'node:crypto'
-import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
-import type { Commit } from '../../storage/writer/write.js'
+import type { Store } from '../../storage/database.js'
+import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import type { SpamMessage } from '../spam-message.js'
 import { type BayesLimits, expireBayesData } from './expiry.js'
-import { type BayesVerdict, buildLearnWrites, buildUnlearnWrites, findLearned, type MessageRef } from './records.js'
+import { buildLearnWrites, buildUnlearnWrites, findLearned, type MessageRef } from './records.js'
 import { tokenizeMessage } from './tokens.js'
 
-export interface BayesDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface BayesDeps extends Store {
   /** Absent: the usual ones. */
   readonly limits?: BayesLimits
 }

@@ -12,13 +12,12 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import type { BayesVerdict, Tables } from '../../storage/tables/tables.js'
+import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
+import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import { buildDayCount, dayOf, learningDayOf, subtractDayCount } from './days.js'
 import type { BayesCounts, TokenCount } from './score.js'
 import { hashToken, packKeys, unpackKeys } from './token-keys.js'
-
-export type { BayesVerdict } from '../../storage/tables/tables.js'
 
 /** One message of one workspace. */
 export interface MessageRef {

@@ -6,10 +6,11 @@
  * tag is held against the innermost of them alone: a page that closes in the wrong order is read
  * a little wrong, and none is read slowly.
  *
- * Limits: those of `html-scan`; 64,000 characters of visible text, 500 links, 200 kept elements.
+ * Limits: those of `mail/html/read-html`; 64,000 characters of visible text, 500 links, 200 kept elements.
  */
+import { blockElements, cellElements, unrenderedElements, voidElements } from '../../mail/html/elements.js'
+import { type HtmlAttribute, type HtmlHandler, type HtmlTag, readHtml } from '../../mail/html/read-html.js'
 import { type ComputedStyle, computeStyle, initialStyle, isCamouflaged } from './computed-style.js'
-import { type HtmlHandler, scanHtml } from './html-scan.js'
 
 const MAX_TEXT = 64_000
 const MAX_LINKS = 500
@@ -58,38 +59,6 @@ interface Frame {
   nested: number
 }
 
-const voidElements = new Set([
-  'area',
-  'base',
-  'br',
-  'col',
-  'embed',
-  'hr',
-  'img',
-  'input',
-  'link',
-  'meta',
-  'source',
-  'wbr',
-])
-const blockElements = new Set([
-  'p',
-  'br',
-  'div',
-  'td',
-  'th',
-  'tr',
-  'table',
-  'li',
-  'ul',
-  'ol',
-  'h1',
-  'h2',
-  'h3',
-  'hr',
-  'center',
-])
-
 type MutableFacts = { -readonly [Name in keyof HtmlFacts]: HtmlFacts[Name] } & {
   readonly links: HtmlLink[]
   readonly images: string[]
@@ -119,7 +88,7 @@ function createEmptyFacts(): MutableFacts {
 
 export function collectHtmlFacts(html: string): HtmlFacts {
   const collector = new HtmlFactsCollector()
-  scanHtml(html, collector)
+  readHtml(html, collector)
   collector.endLink()
   return collector.facts
 }
@@ -131,24 +100,30 @@ class HtmlFactsCollector implements HtmlHandler {
   private lastIsLetter = false
   /** A letter, then something that shows nothing. */
   private isWordInterrupted = false
+  /** The unrendered element that is open; empty: none. */
+  private unrendered = ''
 
-  openTag(name: string, attributes: ReadonlyMap<string, string>): void {
+  onOpenTag({ name, attributes: written }: HtmlTag): void {
+    const attributes = toAttributeMap(written)
+    if (unrenderedElements.has(name)) this.unrendered = name
     countTag(this.facts, name, attributes)
-    if (blockElements.has(name)) addVisible(this.facts, ' ')
+    this.separateWords(name)
     this.lastIsLetter = false
     if (name === 'a') this.beginLink(attributes.get('href'))
     if (name === 'area') this.addArea(attributes.get('href'))
     pushFrame(this.frames, name, computeStyle(this.currentStyle(), attributes), this.currentStyle())
   }
 
-  closeTag(name: string): void {
+  onCloseTag(name: string): void {
+    if (name === this.unrendered) this.unrendered = ''
     if (name === 'a') this.endLink()
-    if (blockElements.has(name)) addVisible(this.facts, ' ')
+    this.separateWords(name)
     popFrame(this.frames, name)
   }
 
-  addText(text: string, encoded: boolean): void {
-    if (encoded && /^[a-z0-9]$/i.test(text)) this.facts.encodedLetters += 1
+  onText(text: string, isReference: boolean): void {
+    if (this.unrendered !== '') return
+    if (isReference && /^[a-z0-9]$/i.test(text)) this.facts.encodedLetters += 1
     if (this.isWordInterrupted && /^\p{L}/u.test(text)) this.facts.brokenWords += 1
     this.isWordInterrupted = false
     this.lastIsLetter = /\p{L}$/u.test(text.slice(-2))
@@ -156,7 +131,7 @@ class HtmlFactsCollector implements HtmlHandler {
     if (this.link !== null && this.link.text.length < MAX_LINK_TEXT) this.link.text += text.slice(0, MAX_LINK_TEXT)
   }
 
-  addComment(): void {
+  onComment(): void {
     this.isWordInterrupted = this.lastIsLetter
   }
 
@@ -176,9 +151,19 @@ class HtmlFactsCollector implements HtmlHandler {
     if (href !== undefined) this.link = { href, text: '' }
   }
 
+  private separateWords(name: string): void {
+    if (blockElements.has(name) || cellElements.has(name)) addVisible(this.facts, ' ')
+  }
+
   private currentStyle(): ComputedStyle {
     return this.frames.at(-1)?.style ?? initialStyle
   }
+}
+
+function toAttributeMap(attributes: readonly HtmlAttribute[]): ReadonlyMap<string, string> {
+  const values = new Map<string, string>()
+  for (const { name, value } of attributes) if (!values.has(name)) values.set(name, value)
+  return values
 }
 
 function countTag(counts: MutableFacts, name: string, attributes: ReadonlyMap<string, string>): void {

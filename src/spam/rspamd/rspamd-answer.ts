@@ -7,6 +7,7 @@
  * Limits: the first 1,000 symbols are looked at; scores are cut to 1,000 either way.
  */
 import { decodeHeaderText } from '../../mail/header-text.js'
+import { isRecord } from '../../platform/records.js'
 
 export interface RspamdSymbol {
   readonly name: string
@@ -76,9 +77,7 @@ function parseJson(text: string): unknown {
 }
 
 function asRecord(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : null
+  return isRecord(value) ? value : null
 }
 
 function asBoundedNumber(value: unknown): number | null {

@@ -16,8 +16,10 @@
  * The symbols are shown with what they weigh here; the line `RSPAMD` takes up what is left, so
  * that the report adds up. Limit: the 40 heaviest symbols.
  */
+
+import type { SpamContribution } from '../../storage/tables/inbound-tables.js'
 import { overlapOf } from '../own-points.js'
-import { roundScore, type SpamContribution, type SpamThresholds, sumScores } from '../spam-report.js'
+import { roundScore, type SpamThresholds, sumScores } from '../spam-report.js'
 import type { RspamdAction, RspamdSymbol, RspamdVerdict } from './rspamd-answer.js'
 
 const MAX_SYMBOLS = 40

@@ -16,7 +16,7 @@ import { toStorageError } from '../health/faults.js'
 
 /** A file stands where a new one should come to be. */
 export class FileExistsError extends Error {
-  override name = 'FileExists'
+  override name = 'FileExistsError'
 
   constructor(readonly file: string) {
     super(`${file} is there already: it is not overwritten`)

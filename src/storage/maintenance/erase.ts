@@ -15,6 +15,8 @@
  * `workspace_id` gives its rows up in portions; any other is walked by its primary key
  * in slices (an index on it would cost every message).
  */
+
+import { keysOf } from '../../platform/records.js'
 import type { Database } from '../database.js'
 import { prepareRead, prepareWrite } from '../prepared.js'
 import { OPERATOR_WORKSPACE_KEY } from '../service-state.js'
@@ -77,7 +79,7 @@ const erasePlans = {
 } as const satisfies { readonly [Name in WorkspaceTable]: ErasePlan & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */
-export const workspaceTables = Object.keys(erasePlans) as WorkspaceTable[]
+export const workspaceTables = keysOf(erasePlans)
 
 /**
  * Misses when there is no such workspace any more, and when it is the operator's, which is never

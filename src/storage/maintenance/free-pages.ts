@@ -1,17 +1,12 @@
-/** Pages of the database file that deletions left empty: how many there are, and giving them back to the file system. */
+/** Gives pages of the database file that deletions left empty back to the file system. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../database.js'
-import type { Read } from '../prepared.js'
+import { countFreePages, type Database } from '../database.js'
 
 const PAGES_PER_STEP = 2_000
 /** Empty pages that stay, for what is stored next. */
 const MAX_FREE_PAGES = 5_000
 /** Milliseconds. */
 const STEP_PAUSE = 50
-
-export function countFreePages(read: Read): number {
-  return read<{ freelist_count: number }>('pragma freelist_count', [])[0]?.freelist_count ?? 0
-}
 
 /** In steps with pauses between them; ends when a step frees nothing. */
 export async function reclaimFreePages(

@@ -1,7 +1,7 @@
 /** Workspaces, keys, sending domains, emails, the outbound queue, events, suppressions. */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   `create table workspaces (
     id text primary key, name text not null, slug text not null unique, icon_url text, plan text not null,
     created_at integer not null) strict`,
@@ -86,8 +86,4 @@ const statements = [
     created_at integer not null, primary key (workspace_id, key)) strict, without rowid`,
   `create index idempotency_age on idempotency (created_at)`,
   `create table service_state (key text primary key, value text not null) strict, without rowid`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

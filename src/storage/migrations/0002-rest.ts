@@ -3,13 +3,13 @@
  * usage of quotas, the first answer of an idempotency key, the audit log, and indexes
  * of the lists.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
 const counted = (row: 'new' | 'old', by: '+ 1' | '- 1'): string =>
   `insert into email_counts (workspace_id, status, count) values (${row}.workspace_id, ${row}.status, 0 ${by})
    on conflict (workspace_id, status) do update set count = count ${by};`
 
-const statements = [
+export const up = runStatements([
   'alter table emails add column key_id text',
   'alter table emails add column template_id text',
   'create index emails_by_status on emails (workspace_id, status, created_at)',
@@ -39,8 +39,4 @@ const statements = [
   'create index audit_log_of_workspace on audit_log (workspace_id, seq)',
   'create index suppressions_of_workspace on suppressions (workspace_id, id)',
   'create index suppressions_by_reason on suppressions (workspace_id, reason, id)',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

@@ -2,9 +2,9 @@
  * What the spam classifier has learned: counts of tokens and of messages of each workspace, and
  * which messages were learned as what. The index by worth is the order in which tokens are forgotten.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   `create table bayes_tokens (
     workspace_id text not null, token integer not null, spam integer not null, ham integer not null,
     since integer not null, last_learned integer not null,
@@ -18,8 +18,4 @@ const statements = [
     verdict text not null check (verdict in ('spam', 'ham')), tokens blob not null, learned_at integer not null,
     unique (workspace_id, fingerprint)) strict`,
   'create index bayes_learned_of_workspace on bayes_learned (workspace_id, seq)',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

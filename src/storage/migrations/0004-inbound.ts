@@ -1,7 +1,7 @@
 /** Mail from outside: its record, its bytes, and what waits to be looked at. */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   `create table inbound_emails (
     id text primary key, workspace_id text not null, kind text not null check (kind in ('mail', 'report')),
     status text not null check (status in ('received', 'processed', 'failed')), domain text not null,
@@ -20,8 +20,4 @@ const statements = [
   `create table inbound_raw (
     inbound_id text primary key, workspace_id text not null, received_at integer not null, raw blob not null) strict`,
   'create index inbound_raw_age on inbound_raw (received_at)',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

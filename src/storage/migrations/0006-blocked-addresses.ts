@@ -1,10 +1,8 @@
 /** Addresses of a domain that takes mail for any local part, to which it takes none. */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-export async function up(db: Kysely<unknown>): Promise<void> {
-  await sql
-    .raw(`create table blocked_addresses (
+export const up = runStatements([
+  `create table blocked_addresses (
       workspace_id text not null, domain_id text not null, local_part text not null,
-      primary key (workspace_id, domain_id, local_part)) strict, without rowid`)
-    .execute(db)
-}
+      primary key (workspace_id, domain_id, local_part)) strict, without rowid`,
+])

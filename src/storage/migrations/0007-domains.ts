@@ -1,7 +1,7 @@
 /** What DNS showed of a sending domain and when it is asked again; the way of a key from published to retired. */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   `alter table domains add column record_states text not null default '{}'`,
   'alter table domains add column checked_at integer',
   'alter table domains add column next_check_at integer',
@@ -12,8 +12,4 @@ const statements = [
   'create index domains_to_check on domains (next_check_at, id) where next_check_at is not null',
   'alter table dkim_keys add column usable_at integer not null default 0',
   'alter table dkim_keys add column retired_at integer',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

@@ -4,11 +4,11 @@
  * A file lies in chunks, so that none of its commits is large. Each counts 4 KB beside its
  * own size: a million empty ones are no small thing either.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
 const ROW = 4096
 
-const statements = [
+export const up = runStatements([
   `create table templates (
     id text primary key, workspace_id text not null, name text not null, subject text not null, html text, text text,
     listed_variables text, variables text not null, size integer not null, version integer not null,
@@ -32,8 +32,4 @@ const statements = [
     update cached_file_totals set bytes = bytes + new.size - old.size where workspace_id = new.workspace_id; end`,
   `create trigger cached_files_go after delete on cached_files begin
     update cached_file_totals set bytes = bytes - old.size - ${ROW} where workspace_id = old.workspace_id; end`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

@@ -1,5 +1,5 @@
 /** Audiences, contacts, kept counts of both, and the removals that are under way. */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
 const counted = (row: 'new' | 'old', by: '+ 1' | '- 1'): string =>
   `insert into contact_counts (workspace_id, list, count) values (${row}.workspace_id, 'all', 0 ${by})
@@ -11,7 +11,7 @@ const countedIn = (row: 'new' | 'old', by: '+ 1' | '- 1'): string =>
     select ${row}.workspace_id, ${row}.audience_id, 0 ${by} where ${row}.audience_id is not null
     on conflict (workspace_id, list) do update set count = count ${by};`
 
-const statements = [
+export const up = runStatements([
   `create table audiences (
     id text primary key, workspace_id text not null, name text not null, description text,
     created_at integer not null, updated_at integer not null) strict`,
@@ -33,8 +33,4 @@ const statements = [
   `create table audience_removals (
     audience_id text primary key, workspace_id text not null, created_at integer not null) strict, without rowid`,
   'create index audience_removals_of_workspace on audience_removals (workspace_id)',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

@@ -2,9 +2,9 @@
  * Invitations, workspaces that are being erased, the lists of who belongs where, and the few
  * events that the service's own mail is written from.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   'create index members_of_user on members (user_id)',
   'create index members_of_workspace on members (workspace_id, joined_at, id)',
   `create table invitations (
@@ -19,8 +19,4 @@ const statements = [
   'create table erasures (id text primary key, asked_at integer not null) strict, without rowid',
   `create index events_told on events (seq)
     where type in ('invitation.created', 'domain.broken', 'domain.failed')`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

@@ -4,11 +4,11 @@
  *
  * A serial is the time of the change in seconds, or one more than the last: it never goes back.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
 const raise = 'begin update zone_serial set serial = max(serial + 1, unixepoch()); end'
 
-const statements = [
+export const up = runStatements([
   'create table zone_serial (id integer primary key check (id = 1), serial integer not null) strict',
   'insert into zone_serial values (1, unixepoch())',
   `create trigger zone_keys_come after insert on dkim_keys ${raise}`,
@@ -17,8 +17,4 @@ const statements = [
   `create trigger zone_domains_come after insert on domains ${raise}`,
   `create trigger zone_domains_go after delete on domains ${raise}`,
   'create index domains_label on domains (substr(id, 15))',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

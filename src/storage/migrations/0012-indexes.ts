@@ -1,13 +1,9 @@
 /** Lists of a workspace in their whole order, so that no page of them sorts what comes before and after it. */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   'drop index api_keys_of_workspace',
   'create index api_keys_of_workspace on api_keys (workspace_id, created_at, id)',
   'create index domains_of_workspace on domains (workspace_id, created_at, id)',
   'create index workspaces_age on workspaces (created_at, id)',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

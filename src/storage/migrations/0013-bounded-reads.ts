@@ -3,9 +3,9 @@
  * the filters beside it ask for, so that a walk along it needs no rows of the table; and the
  * number of tokens that a classifier has learned, kept by triggers.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   // A column of its own: along an index of an expression SQLite looks into every row of the table.
   `alter table inbound_emails add column from_key text not null default ''`,
   `update inbound_emails set from_key = lower(from_email) where from_email <> ''`,
@@ -23,8 +23,4 @@ const statements = [
   `create trigger bayes_tokens_uncounted after delete on bayes_tokens begin
     update bayes_counts set tokens = tokens - 1 where workspace_id = old.workspace_id;
   end`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

@@ -1,7 +1,7 @@
 /** Imports of many rows that go on behind their request: what was asked for, how far they are, and their files. */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   `create table imports (
     id text primary key, workspace_id text not null, kind text not null check (kind in ('contacts', 'suppressions')),
     status text not null check (status in ('processing', 'completed', 'failed')), options text not null,
@@ -14,8 +14,4 @@ const statements = [
     seq integer primary key, workspace_id text not null, import_id text not null, place integer not null,
     bytes blob not null) strict`,
   'create unique index import_chunks_of_import on import_chunks (workspace_id, import_id, place)',
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

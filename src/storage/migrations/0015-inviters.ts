@@ -3,12 +3,12 @@
  * statement takes the right away. The operator's workspace is stored: of an existing database the
  * oldest that lives, which is the one that system mail went to before.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
 const cancelTheirs = `update invitations set status = 'cancelled'
   where workspace_id = old.workspace_id and invited_by = old.user_id and status = 'pending';`
 
-const statements = [
+export const up = runStatements([
   `alter table invitations add column invited_by text not null default ''`,
   `update invitations set invited_by = coalesce((select id from users where users.email = invited_by_email), '')`,
   `update invitations set status = 'cancelled' where status = 'pending' and not exists (
@@ -20,8 +20,4 @@ const statements = [
     when old.role <> 'member' and new.role = 'member' begin ${cancelTheirs} end`,
   `insert into service_state (key, value)
     select 'operator_workspace', id from workspaces order by created_at, id limit 1`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

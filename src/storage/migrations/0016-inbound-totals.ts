@@ -4,9 +4,9 @@
  * A message counts with the size in its record as long as its bytes are there. The two rows leave in
  * either order: whichever goes first gives the bytes back.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   'create table inbound_totals (workspace_id text primary key, bytes integer not null) strict, without rowid',
   `insert into inbound_totals (workspace_id, bytes)
     select workspace_id, sum(size) from inbound_emails
@@ -21,8 +21,4 @@ const statements = [
   `create trigger inbound_emails_go after delete on inbound_emails
     when exists (select 1 from inbound_raw where inbound_id = old.id) begin
     update inbound_totals set bytes = bytes - old.size where workspace_id = old.workspace_id; end`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

@@ -3,9 +3,9 @@
  *
  * Of what was learned before, only the moment of learning is known: it stands for the date.
  */
-import { type Kysely, sql } from 'kysely'
+import { runStatements } from '../migrate.js'
 
-const statements = [
+export const up = runStatements([
   'alter table bayes_learned add column dated_on integer not null default 0',
   'update bayes_learned set dated_on = learned_at / 86400000',
   `create table bayes_days (
@@ -14,8 +14,4 @@ const statements = [
   `insert into bayes_days (workspace_id, day, spam, ham)
     select workspace_id, dated_on, sum(verdict = 'spam'), sum(verdict = 'ham')
     from bayes_learned group by workspace_id, dated_on`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
+])

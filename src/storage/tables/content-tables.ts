@@ -1,8 +1,11 @@
 /**
- * The shapes of the tables of templates and cached files. Part of `tables.ts`, which says
- * what holds for all of them.
+ * The tables of templates, cached files, audiences, contacts, suppressions and imports. Part of
+ * `tables.ts`, which says what holds for all tables.
  */
-import type { Flag } from './email-tables.js'
+import type { Generated } from 'kysely'
+import type { RefusalKind } from '../../mail/refusal.js'
+import type { RefusedSummary } from '../../platform/csv/refused-lines.js'
+import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
 
 export interface TemplatesTable {
   id: string
@@ -11,31 +14,31 @@ export interface TemplatesTable {
   subject: string
   html: string | null
   text: string | null
-  /** JSON list: as the client gave it; null: it gave none. */
-  listed_variables: string | null
-  /** JSON list: those that were listed, and those that are used beyond. */
-  variables: string
+  /** As the client gave them; null: it gave none. */
+  listed_variables: Json<readonly string[]> | null
+  /** The listed ones, then others that the bodies use. */
+  variables: Json<readonly string[]>
   /** Octets of both bodies. */
   size: number
-  /** Grows with every change, so that of two at once one sees the other. */
+  /** Grows with every change, so that of two concurrent changes one sees the other. */
   version: number
-  created_at: number
-  updated_at: number
+  created_at: Timestamp
+  updated_at: Timestamp
 }
 
 /** A file that was uploaded to be sent later. */
 export interface CachedFilesTable {
   workspace_id: string
-  /** What nobody can guess: `file_cache_key`. */
+  /** Unguessable: `file_cache_key` of the API. */
   key: string
   name: string
   content_type: string
-  /** Of the chunks that are there. */
+  /** Of the chunks that are stored so far. */
   size: number
-  /** 0: it is still coming in, or was cut off. */
+  /** 0: the upload is under way, or was cut off. */
   complete: Flag
-  created_at: number
-  used_at: number
+  created_at: Timestamp
+  used_at: Timestamp
 }
 
 export interface CachedFileChunksTable {
@@ -49,8 +52,124 @@ export interface CachedFileChunksTable {
 /** Octets that a cached file counts beside its own size: what the triggers of its migration say. */
 export const CACHED_FILE_ROW_BYTES = 4096
 
-/** What the cached files of a workspace count together: kept by triggers. */
+/** Octets of all cached files of a workspace: maintained by triggers. */
 export interface CachedFileTotalsTable {
   workspace_id: string
   bytes: number
+}
+
+export interface AudiencesTable {
+  id: string
+  workspace_id: string
+  name: string
+  description: string | null
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+/** An address is once in an audience, and once among the contacts of a workspace that are in no audience. */
+export interface ContactsTable {
+  id: string
+  workspace_id: string
+  /** Null: in no audience. */
+  audience_id: string | null
+  /** As the client gave it. */
+  email: string
+  /** The address in lower case: it identifies the contact. */
+  email_key: string
+  first_name: string | null
+  last_name: string | null
+  subscribed: Flag
+  metadata: Json<JsonObject>
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+/** Number of contacts in each list: maintained by triggers on `contacts`. */
+export interface ContactCountsTable {
+  workspace_id: string
+  /** Id of an audience, or `all`: those of the workspace. */
+  list: string
+  count: number
+}
+
+/** Audiences that were deleted and whose contacts are being removed. */
+export interface AudienceRemovalsTable {
+  audience_id: string
+  workspace_id: string
+  created_at: Timestamp
+}
+
+export type SuppressionReason = 'hard_bounce' | 'spam_complaint' | 'manual' | 'unsubscribe'
+
+export interface SuppressionsTable {
+  id: string
+  workspace_id: string
+  /** Lower case. */
+  email: string
+  reason: SuppressionReason
+  source_email_id: string | null
+  metadata: Json<JsonObject>
+  created_at: Timestamp
+}
+
+/** What the request for an import asked for. */
+export type ImportOptions =
+  | { readonly kind: 'contacts'; readonly audienceId: string; readonly resubscribe: boolean }
+  | {
+      readonly kind: 'suppressions'
+      readonly reason: SuppressionReason
+      readonly actor: { readonly id: string; readonly keyId: string | null }
+    }
+
+export interface ContactImportReport extends RefusedSummary {
+  readonly added: number
+  readonly updated: number
+  /** Lines that say what is stored already. */
+  readonly unchanged: number
+  /** Lines that would subscribe an unsubscribed contact again. */
+  readonly still_unsubscribed: number
+}
+
+/** The provider whose columns a file of suppressions has; `list`: none in particular. */
+export type SuppressionProvider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'
+
+export interface SuppressionImportReport extends RefusedSummary {
+  readonly provider: SuppressionProvider
+  readonly added: number
+  /** On the list already. */
+  readonly known: number
+}
+
+/** Why an import failed: what a request would have been refused with. */
+export interface ImportError {
+  readonly kind: RefusalKind | 'internal'
+  readonly message: string
+}
+
+/** Imports that go on after their request was answered. */
+export interface ImportsTable {
+  id: string
+  workspace_id: string
+  kind: 'contacts' | 'suppressions'
+  status: 'processing' | 'completed' | 'failed'
+  options: Json<ImportOptions>
+  /** Rows of the file. */
+  total: number
+  /** Rows that are processed. */
+  done: number
+  /** On the processed rows, of the type that belongs to `kind`; null: none is processed. */
+  report: Json<ContactImportReport | SuppressionImportReport> | null
+  error: Json<ImportError> | null
+  created_at: Timestamp
+  finished_at: Timestamp | null
+}
+
+/** The file of an import that is not finished, in pieces. */
+export interface ImportChunksTable {
+  seq: Generated<number>
+  workspace_id: string
+  import_id: string
+  place: number
+  bytes: Buffer
 }

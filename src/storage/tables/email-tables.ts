@@ -1,10 +1,11 @@
 /**
- * The shapes of the tables of emails: the record, its bytes, recipients, queue, attempts.
- * Part of `tables.ts`, which says what holds for all of them.
+ * The tables of emails: the record, its bytes, recipients, queue, attempts, events. Part of
+ * `tables.ts`, which says what holds for all tables.
  */
 import type { Generated } from 'kysely'
-
-export type Flag = 0 | 1
+import type { Address, DomainName } from '../../mail/address.js'
+import type { Reason } from '../../mail/reasons.js'
+import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
 
 type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
 /** States of an email and of each of its recipients: see `messages/states.ts`. */
@@ -12,27 +13,32 @@ export type RecipientStatus = CommonStatus | 'suppressed'
 /** An email whose recipients are all suppressed has failed. */
 export type EmailStatus = CommonStatus | 'complained'
 export type Priority = 'high' | 'normal' | 'low'
+export type AttemptOutcome = 'delivered' | 'sent' | 'deferred' | 'bounced' | 'failed'
+
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
 export interface EmailsTable {
   id: string
   workspace_id: string
-  /** How it came in. */
   source: 'smtp' | 'rest' | 'service'
   message_id: string
   /** Envelope sender of the app; empty for `<>`. DSNs go there. */
-  envelope_from: string
+  envelope_from: Address | ''
   /** RFC 3461 ENVID (decoded) and RET of the submission. */
   envid: string | null
   ret: 'full' | 'headers' | null
   /** Header fields as the client gave them, for lists and answers. */
-  from_email: string
+  from_email: Address
   from_name: string
-  to_emails: string
-  cc_emails: string
-  bcc_emails: string
-  reply_to: string
+  to_emails: Json<readonly string[]>
+  cc_emails: Json<readonly string[]>
+  bcc_emails: Json<readonly string[]>
+  reply_to: Json<readonly string[]>
   subject: string
-  /** JSON list of {name, value}. */
-  tags: string
+  tags: Json<readonly Tag[]>
   track_opens: Flag
   track_clicks: Flag
   priority: Priority
@@ -40,19 +46,19 @@ export interface EmailsTable {
   size: number
   smtputf8: Flag
   status: EmailStatus
-  created_at: number
-  scheduled_for: number | null
-  sent_at: number | null
-  delivered_at: number | null
-  opened_at: number | null
-  clicked_at: number | null
-  bounced_at: number | null
+  created_at: Timestamp
+  scheduled_for: Timestamp | null
+  sent_at: Timestamp | null
+  delivered_at: Timestamp | null
+  opened_at: Timestamp | null
+  clicked_at: Timestamp | null
+  bounced_at: Timestamp | null
   /** The API key that sent it; null: a trusted network or the service itself. */
   key_id: string | null
   template_id: string | null
 }
 
-/** How many emails a workspace has in each status: kept by triggers on `emails`. */
+/** Number of emails of a workspace in each status: maintained by triggers on `emails`. */
 export interface EmailCountsTable {
   workspace_id: string
   status: EmailStatus
@@ -62,15 +68,15 @@ export interface EmailCountsTable {
 export interface RawMessagesTable {
   email_id: string
   workspace_id: string
-  created_at: number
-  /** Header and body as they go out, without our DKIM-Signature. */
+  created_at: Timestamp
+  /** Header and body as sent, without our DKIM-Signature. */
   raw: Buffer
 }
 
 export interface DkimSignaturesTable {
   email_id: string
   workspace_id: string
-  created_at: number
+  created_at: Timestamp
   /** The whole header field with its CRLF; made once, at the first attempt. */
   field: string
 }
@@ -79,8 +85,8 @@ export interface RecipientsTable {
   id: string
   email_id: string
   workspace_id: string
-  address: string
-  domain: string
+  address: Address
+  domain: DomainName
   status: RecipientStatus
   /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null: not given. */
   notify: string | null
@@ -88,14 +94,13 @@ export interface RecipientsTable {
   orcpt: string | null
   attempts: Generated<number>
   last_response: string | null
-  /** Machine word out of `messages/replies/reasons.ts`. */
-  reason: string | null
+  reason: Reason | null
   mx: string | null
   /** Session of the last attempt, at most 8 KB. */
   transcript: string | null
-  created_at: number
-  delivered_at: number | null
-  settled_at: number | null
+  created_at: Timestamp
+  delivered_at: Timestamp | null
+  settled_at: Timestamp | null
 }
 
 export interface QueueTable {
@@ -103,21 +108,21 @@ export interface QueueTable {
   id: string
   email_id: string
   workspace_id: string
-  recipient: string
+  recipient: Address
   /** Domain of `recipient`. */
-  domain: string
+  domain: DomainName
   /** 0 high, 1 normal, 2 low. */
   priority: 0 | 1 | 2
   attempts: number
-  enqueued_at: number
+  enqueued_at: Timestamp
   /** In the future: not due, or leased. */
-  next_attempt_at: number
+  next_attempt_at: Timestamp
   leased: Flag
   held: Flag
   /** A "delayed" DSN was sent. */
   noticed: Flag
   last_response: string | null
-  /** The host that is not called until `next_attempt_at`, and why; null: the entry waits for its time alone. */
+  /** The host that is not dialled before `next_attempt_at`, and why; null: the entry waits for its time only. */
   waits_for: string | null
 }
 
@@ -127,19 +132,62 @@ export interface AttemptsTable {
   email_id: string
   recipient_id: string
   number: number
-  at: number
+  at: Timestamp
   /** Milliseconds. */
   duration: number
-  /** Host name of the MX, or of the route; null when none was found. */
+  /** Host name of the MX, or of the route; null: none was found. */
   mx: string | null
   address: string | null
   /** As `TLSv1.3`; null: plain text. */
   tls: string | null
-  /** Some server answered. */
+  /** A server answered. */
   reached: Flag
-  outcome: 'delivered' | 'sent' | 'deferred' | 'bounced' | 'failed'
-  reason: string | null
+  outcome: AttemptOutcome
+  reason: Reason | null
   /** What the remote said, or what went wrong, at most 2 KB. */
   response: string
-  next_attempt_at: number | null
+  next_attempt_at: Timestamp | null
+}
+
+export type EventType =
+  | 'email.queued'
+  | 'email.sent'
+  | 'email.delivered'
+  | 'email.deferred'
+  | 'email.bounced'
+  | 'email.failed'
+  | 'email.complained'
+  | 'email.unsubscribed'
+  | 'email.received'
+  | 'domain.verified'
+  | 'domain.failed'
+
+/**
+ * Read by our own rooms only, never shown to a subscriber. `domain.broken`: DNS no longer has the
+ * expected records; a warning while mail still goes out.
+ */
+export type InternalEventType = 'invitation.created' | 'domain.broken'
+
+export interface EventsTable {
+  seq: Generated<number>
+  id: string
+  workspace_id: string
+  type: EventType | InternalEventType
+  email_id: string | null
+  recipient: string | null
+  created_at: Timestamp
+  /** The event's payload. */
+  data: Json<JsonObject>
+}
+
+export interface IdempotencyTable {
+  workspace_id: string
+  key: string
+  /** SHA-256 of what the key was used for, hex. */
+  fingerprint: string
+  /** The email that a message submitted by SMTP became. */
+  email_id: string | null
+  /** JSON: the first answer to a request of the API. */
+  answer: string | null
+  created_at: Timestamp
 }

@@ -1,44 +1,63 @@
 /**
- * The shapes of the tables of mail from outside. Part of `tables.ts`, which says what holds
- * for all of them.
+ * The tables of inbound mail and of the spam classifier. Part of `tables.ts`, which says what holds
+ * for all tables; `spam/bayes/records.ts` says how the classifier's tables are maintained.
  */
-import type { Flag } from './email-tables.js'
+import type { Generated } from 'kysely'
+import type { Address, DomainName } from '../../mail/address.js'
+import type { Authentication, DkimResult, DmarcResult } from '../../mail/authentication-results.js'
+import type { Flag, Json, Timestamp } from './columns.js'
 
 export type InboundStatus = 'received' | 'processed' | 'failed'
 export type SpamStatus = 'clean' | 'suspicious' | 'spam'
 
+/** What was seen of the client that brought a message, as far as it bears on its spam score. */
+export interface Arrival {
+  /** It spoke before it was greeted. */
+  readonly earlyTalker: boolean
+  /** DNS block lists that list its address. */
+  readonly listings: readonly { readonly zone: string; readonly weight: number; readonly answer: string }[]
+  /** Why the message is spam whatever its score; null: its score decides. */
+  readonly spamReason: string | null
+}
+
+/** One named part of a spam score. */
+export interface SpamContribution {
+  readonly name: string
+  readonly score: number
+  readonly description: string
+}
+
 export interface InboundEmailsTable {
   id: string
   workspace_id: string
-  /** `report`: it came to a return path, and speaks of mail that we sent; never listed. */
+  /** `report`: it came to a return path and is about mail that we sent; never listed. */
   kind: 'mail' | 'report'
   status: InboundStatus
-  /** Of the first of `envelope_to`. */
-  domain: string
+  /** Of the first of `envelope_to`; empty for a report. */
+  domain: DomainName | ''
   /** Empty for `<>`. */
-  envelope_from: string
-  /** JSON list: the recipients that belong to this workspace. */
-  envelope_to: string
+  envelope_from: Address | ''
+  /** The recipients that belong to this workspace. */
+  envelope_to: Json<readonly Address[]>
   client_address: string
   helo: string
-  /** Folded: whatever is neither pass nor fail. The full words are in `authentication`. */
+  /** `neutral`: neither pass nor fail; `authentication` has the exact result. */
   spf_result: 'pass' | 'fail' | 'neutral'
-  dkim_result: string
-  dmarc_result: string
-  /** JSON object. */
-  authentication: string
-  /** JSON object: an `Arrival` (`messages/inbound/inbound-email.ts`). */
-  arrival: string
-  /** From here on what the header says, empty until it was read. */
+  dkim_result: DkimResult | 'none'
+  dmarc_result: DmarcResult
+  /** Without fields: no results were made. */
+  authentication: Json<Partial<Authentication>>
+  arrival: Json<Partial<Arrival>>
+  /** From here on what the header says, empty until the message is processed. */
   message_id: string | null
-  /** JSON list of message ids: its References, or its In-Reply-To. */
-  reference_ids: string
+  /** Message ids of its References, or of its In-Reply-To. */
+  reference_ids: Json<readonly string[]>
   from_email: string
-  /** The same in lower case: by it the list is filtered. */
+  /** `from_email` in lower case, for the filter of lists. */
   from_key: string
   from_name: string
-  to_emails: string
-  cc_emails: string
+  to_emails: Json<readonly string[]>
+  cc_emails: Json<readonly string[]>
   subject: string
   has_html: Flag
   has_text: Flag
@@ -48,29 +67,76 @@ export interface InboundEmailsTable {
   spam_status: SpamStatus | null
   /** Hundredths of a point. */
   spam_score: number | null
-  /** JSON list of {name, score, description}. */
-  spam_report: string
-  received_at: number
-  processed_at: number | null
+  spam_report: Json<readonly SpamContribution[]>
+  received_at: Timestamp
+  processed_at: Timestamp | null
 }
 
 export interface InboundRawTable {
   inbound_id: string
   workspace_id: string
-  received_at: number
+  received_at: Timestamp
   raw: Buffer
 }
 
-/** Bytes of mail that a workspace holds: a message counts its `size` while its row in `inbound_raw` is there. Kept by triggers. */
+/** Bytes of inbound mail of a workspace: a message counts its `size` while it has a row in `inbound_raw`. Maintained by triggers. */
 export interface InboundTotalsTable {
   workspace_id: string
   bytes: number
 }
 
-/** Addresses of a domain whose mail is refused though the domain takes mail: see `domains/verification/blocked-addresses.ts`. */
+/** Addresses whose mail is refused although their domain accepts mail: see `domains/verification/blocked-addresses.ts`. */
 export interface BlockedAddressesTable {
   workspace_id: string
   domain_id: string
   /** As `localPartKey` makes it. */
   local_part: string
+}
+
+export type BayesVerdict = 'spam' | 'ham'
+
+export interface BayesTokensTable {
+  workspace_id: string
+  /** 48 bits of a hash of the token. */
+  token: number
+  /** Number of learned messages of each kind that have it. */
+  spam: number
+  ham: number
+  /** `seq` of the message that added it: messages learned before are not in its counts. */
+  since: number
+  /** Days since 1970. */
+  last_learned: number
+}
+
+/** Number of tokens of a workspace: maintained by triggers on `bayes_tokens`. */
+export interface BayesCountsTable {
+  workspace_id: string
+  tokens: number
+}
+
+export interface BayesMessagesTable {
+  workspace_id: string
+  verdict: BayesVerdict
+  count: number
+}
+
+export interface BayesDaysTable {
+  workspace_id: string
+  /** Days since 1970: when the mail came. */
+  day: number
+  /** Messages of that day that were learned. */
+  spam: number
+  ham: number
+}
+
+export interface BayesLearnedTable {
+  seq: Generated<number>
+  workspace_id: string
+  fingerprint: string
+  verdict: BayesVerdict
+  /** The tokens that were counted, six bytes each. */
+  tokens: Buffer
+  learned_at: Timestamp
+  /** The day that it counts on in `bayes_days`; 0: it has no date. */
+  dated_on: number
 }

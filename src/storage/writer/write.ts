@@ -34,7 +34,7 @@ export type Commit = (writes: readonly Write[]) => Promise<void>
 
 /** A write touched another number of rows than it must: the world had moved on. */
 export class WriteConflict extends Error {
-  override name = 'Missed'
+  override name = 'WriteConflict'
 }
 
 /** A write broke a constraint of the schema: a key that is there already, a check. */
@@ -55,5 +55,16 @@ export class StorageFault extends Error {
     message: string,
   ) {
     super(message)
+  }
+}
+
+/** Waits for a commit: true when it was made, false when a write of it missed. */
+export async function tryCommit(commit: Promise<void>): Promise<boolean> {
+  try {
+    await commit
+    return true
+  } catch (error) {
+    if (error instanceof WriteConflict) return false
+    throw error
   }
 }

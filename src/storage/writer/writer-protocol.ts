@@ -88,8 +88,9 @@ export function toWire(request: WriteRequest, numbers: StatementNumbers, transfe
 function toWirePieces({ pieces }: MovedBytes, transfer: Set<ArrayBuffer>): WirePieces {
   return {
     pieces: pieces.map((piece) => {
-      if (piece.buffer.byteLength < MOVE_FROM_BYTES) return new Uint8Array(piece)
-      transfer.add(piece.buffer as ArrayBuffer)
+      const { buffer } = piece
+      if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < MOVE_FROM_BYTES) return new Uint8Array(piece)
+      transfer.add(buffer)
       return piece
     }),
   }

@@ -79,7 +79,7 @@ class WriterThread {
       this.texts.push(...next.texts)
       for (const request of next.requests) batch.push(fromWire(request, this.texts))
       messages += 1
-      next = batch.length < MAX_BATCH ? (receiveMessageOnPort(this.port)?.message as ToWriter | undefined) : undefined
+      next = batch.length < MAX_BATCH ? receiveMessageOnPort(this.port)?.message : undefined
     }
     if (messages > 0) {
       this.reply(messages, this.commit(batch))
@@ -152,7 +152,7 @@ function openWriterDatabase(options: ConnectionOptions): OpenDatabase {
 
 if (parentPort === null) throw new Error('the writer runs in a worker thread')
 try {
-  new WriterThread(parentPort, workerData as ConnectionOptions)
+  new WriterThread(parentPort, workerData)
 } catch (error) {
   parentPort.postMessage({ kind: 'cannot-open', failure: failureToWire(toStorageFault(error), 0) } satisfies FromWriter)
 }

@@ -1,4 +1,4 @@
-/** Quotas of emails: in the commit itself, at the edges of buckets, under a crowd, beside another process. */
+/** Email quotas: charged in the commit, at bucket edges, under concurrency, beside another process. */
 import t from 'tap'
 import { createUsageCleanup } from '../../../src/accounts/limits/old-usage.js'
 import { createPlanCache, findUnknownPlans, type Plan, setPlan } from '../../../src/accounts/limits/plans.js'
@@ -12,8 +12,8 @@ import { type CommitEmails, commitEmails, type IdempotentRequest } from '../../.
 import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -33,7 +33,7 @@ interface Door {
   readonly handedOver: string[]
 }
 
-/** A way in with its own memory, as each process has one. */
+/** Commits emails with a cache of its own, as each process has one. */
 function door({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay = 200_000): Door {
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
@@ -76,7 +76,7 @@ const usage = (workspaceId: string) =>
     [workspaceId],
   )
 
-t.test('each quota refuses in its own way, and says when to come back', async (t) => {
+t.test('each quota refuses with its own code and says when to retry', async (t) => {
   const table: readonly (readonly [PlanLimits, domainLimit: number, RefusalKind, details: object])[] = [
     [{ credits: 2 }, 100, 'insufficient-quota', { quota: 'credits', limit: 2, remaining: 0, reset_at: null }],
     [
@@ -131,7 +131,7 @@ t.test('each quota refuses in its own way, and says when to come back', async (t
   }
 })
 
-t.test('a batch is taken as a whole or not at all, and counts all of its emails', async (t) => {
+t.test('a batch is committed completely or not at all, and counts all of its emails', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
   const { take, handedOver } = door(database, { emails_per_month: 10 }, 6)
@@ -151,7 +151,7 @@ t.test('a batch is taken as a whole or not at all, and counts all of its emails'
   t.equal(await take([], null, noon), null, 'nothing costs nothing')
 })
 
-t.test('the windows slide by the hour and by the day, in UTC', async (t) => {
+t.test('the windows advance by the hour and by the day, in UTC', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
   const daily = door(database, { emails_per_day: 5 })
@@ -180,7 +180,7 @@ t.test('the windows slide by the hour and by the day, in UTC', async (t) => {
   })
 })
 
-t.test('a crowd at two processes never gets more than there is', async (t) => {
+t.test('concurrent requests in two processes never exceed a quota', async (t) => {
   const domains = ['a.test', 'b.test', 'c.test']
   const crowds: readonly (readonly [PlanLimits, domainLimit: number, taken: number, RefusalKind])[] = [
     [{ credits: 70, emails_per_month: 71, emails_per_day: 72 }, 40, 70, 'insufficient-quota'],
@@ -191,7 +191,7 @@ t.test('a crowd at two processes never gets more than there is', async (t) => {
     const prepared = of(workspace)
     const first = door(database, limits, domainLimit)
     const second = door(await openTestDatabase(t, { file }), limits, domainLimit)
-    // What breaks a constraint after it was charged makes the writer undo a whole batch and try its parts.
+    // A constraint violation after the charge makes the writer undo the batch and retry its parts.
     const broken = [1, 2].map(() => {
       const email = prepared(noon, 'd.test')
       return first.take([email, email], null, noon).catch((error: Error) => error.name)
@@ -217,7 +217,7 @@ t.test('a crowd at two processes never gets more than there is', async (t) => {
   }
 })
 
-t.test('an equal request is charged once, and answered when nothing is left', async (t) => {
+t.test('a repeated request is charged once, and answered when the quota is used up', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
   const { take } = door(database, { emails_per_day: 1 })
@@ -243,7 +243,7 @@ t.test('an equal request is charged once, and answered when nothing is left', as
   )
 })
 
-t.test('what misses for another reason is no quota', async (t) => {
+t.test('a conflict for another reason is not reported as a quota', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
   const { take } = door(database, { emails_per_day: 5 })
@@ -253,7 +253,7 @@ t.test('what misses for another reason is no quota', async (t) => {
   t.same(usage(workspace), [])
 })
 
-t.test('only what a limit needs is counted beside the month and the sender domain', async (t) => {
+t.test('beside the month and the sender domain, only what a limit needs is counted', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
   await door(database, {}).take(batch(prepared, 3, noon), null, noon)
@@ -263,7 +263,7 @@ t.test('only what a limit needs is counted beside the month and the sender domai
   ])
 })
 
-t.test('housekeeping removes the buckets that no window reaches, and no other', async (t) => {
+t.test('housekeeping removes the buckets that no window reaches, and no others', async (t) => {
   const workspace = newWorkspace()
   const midnight = noon - 12 * HOUR
   const kinds: readonly (readonly [kind: string, oldest: number, width: number])[] = [
@@ -285,7 +285,7 @@ t.test('housekeeping removes the buckets that no window reaches, and no other', 
   )
 })
 
-t.test('a step of housekeeping removes few buckets, however many are old', async (t) => {
+t.test('one housekeeping step removes few buckets, however many are old', async (t) => {
   const workspace = newWorkspace()
   const old = Array.from({ length: 1100 }, (_, bucket) =>
     addUsage({ workspace_id: workspace, kind: 'domain:a.test', bucket, count: 1 }),
@@ -302,7 +302,7 @@ t.test('a step of housekeeping removes few buckets, however many are old', async
   t.ok(most <= 500, `${most} at once`)
 })
 
-t.test('usage is told in the shape of the plan', async (t) => {
+t.test('usage is reported in the shape of the plan', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
   await door(database, { credits: 100 }).take(batch(prepared, 7, noon), null, noon)
@@ -337,7 +337,7 @@ t.test('usage is told in the shape of the plan', async (t) => {
   })
 })
 
-t.test('a plan is remembered until it is told to forget; an unknown one is the default', async (t) => {
+t.test('a plan is cached until it is invalidated; an unknown plan is the default one', async (t) => {
   const { read, commit } = database
   const limits = { default_plan: 'free', domain_emails_per_day: 1, plans: builtInPlans }
   const found = async (plan: string, at: number): Promise<string> => {

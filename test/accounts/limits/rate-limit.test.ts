@@ -1,4 +1,4 @@
-/** Requests in windows of time: by tables, by property, and across a restart. */
+/** Rate limits of requests: by tables, by property, and across a restart. */
 import fc from 'fast-check'
 import t from 'tap'
 import { buildRateRefusal, createRateLimit, type RateState } from '../../../src/accounts/limits/rate-limit.js'
@@ -9,7 +9,7 @@ import { builtInPlans, type PlanLimits } from '../../../src/config/plans.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Commit } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 /** A full hour, so that slices of every window begin here. */
 const begun = Date.UTC(2026, 10, 21, 12)
@@ -42,7 +42,7 @@ const tables: readonly (readonly [what: string, limits: PlanLimits, looks: reado
       [0, true, 1, 1],
       [0, true, 0, 1],
       [0, false, 0, 1],
-      // The bucket has gained one, but a second never holds more than the burst.
+      // The bucket has gained one token, but a second never holds more than the burst.
       [999, false, 0, 1],
       [1000, true, 1, 1],
       [1000, true, 0, 1],
@@ -78,7 +78,7 @@ const tables: readonly (readonly [what: string, limits: PlanLimits, looks: reado
   ],
 ]
 
-t.test('requests by the second, the minute and the day', async (t) => {
+t.test('requests are limited by the second, the minute and the day', async (t) => {
   for (const [what, limits, looks] of tables) {
     const limit = createRateLimit({ limitsOf: () => limits })
     for (const [at, allowed, remaining, retryAfter] of looks) {
@@ -90,7 +90,7 @@ t.test('requests by the second, the minute and the day', async (t) => {
   }
 })
 
-t.test('a plan without limits of requests refuses nothing and counts against 1000 a second', async (t) => {
+t.test('a plan without request limits refuses nothing and counts against 1000 a second', async (t) => {
   for (const limits of [{}, { emails_per_month: 5 }]) {
     const limit = createRateLimit({ limitsOf: () => limits })
     t.match(limit.peek('ws', begun), { allowed: true, limit: 1000, remaining: 1000, resetAt: begun / 1000 })
@@ -100,7 +100,7 @@ t.test('a plan without limits of requests refuses nothing and counts against 100
   }
 })
 
-t.test('to look counts nothing; a refusal neither; each key has its own', async (t) => {
+t.test('checking counts nothing, a refusal counts nothing, and each key has its own count', async (t) => {
   const limit = createRateLimit({ limitsOf: () => ({ requests_per_second: 1 }) })
   for (let n = 0; n < 3; n += 1) t.match(limit.peek('a', begun), { allowed: true, remaining: 1 })
   t.equal(limit.take('a', begun).allowed, true)
@@ -109,7 +109,7 @@ t.test('to look counts nothing; a refusal neither; each key has its own', async 
   t.equal(limit.take('a', begun + 1000).allowed, true)
 })
 
-t.test('another plan counts at once, with what was asked before', async (t) => {
+t.test('a new plan applies at once, including requests already counted', async (t) => {
   let limits: PlanLimits = builtInPlans['free'] ?? {}
   const limit = createRateLimit({ limitsOf: () => limits })
   for (let n = 0; n < 20; n += 1) t.equal(limit.take('ws', begun).allowed, true)
@@ -123,7 +123,7 @@ t.test('another plan counts at once, with what was asked before', async (t) => {
   t.match(limit.take('ws', begun + 20), { allowed: true, limit: 500 })
 })
 
-t.test('the memory is bounded: the key unused for longest is forgotten', async (t) => {
+t.test('memory is bounded: the least recently used key is dropped', async (t) => {
   const limit = createRateLimit({ limitsOf: () => ({ requests_per_minute: 1 }), maxKeys: 2 })
   for (const key of ['a', 'b']) limit.take(key, begun)
   t.equal(limit.take('a', begun).allowed, false)
@@ -132,7 +132,7 @@ t.test('the memory is bounded: the key unused for longest is forgotten', async (
   t.equal(limit.take('b', begun).allowed, true)
 })
 
-t.test('a clock that is set back makes room later, never sooner', async (t) => {
+t.test('a clock that is set back delays requests and never admits more', async (t) => {
   const limit = createRateLimit({ limitsOf: () => ({ requests_per_second: 2, burst: 2 }) })
   for (const at of [0, -5000]) t.equal(limit.take('ws', begun + at).allowed, true)
   for (const at of [-5000, -1, 0, 999]) t.equal(limit.take('ws', begun + at).allowed, false)
@@ -147,7 +147,7 @@ t.test('a refusal says how long to wait', async (t) => {
   t.same(refusal.details, { retry_after: 61, limit: 1, remaining: 0, reset_at: '2026-11-21T12:01:01.000Z' })
 })
 
-t.test('no span of time ever holds more than its limit, and whoever waits as told comes in', async (t) => {
+t.test('no span of time holds more than its limit, and a client that waits as told is admitted', async (t) => {
   const small = fc.integer({ min: 1, max: 12 })
   const plan = fc.record(
     {
@@ -214,7 +214,7 @@ function holdsPace(passed: readonly number[], burst: number, perSecond: number):
   })
 }
 
-t.test('a window forgets what has left it', async (t) => {
+t.test('a window drops requests that have left it', async (t) => {
   const count = new SlidingCount(SECOND)
   for (let at = 0; at < 5000; at += 1) count.add(begun + at)
   t.equal(count.count(begun + 4999), 1000)
@@ -224,7 +224,7 @@ t.test('a window forgets what has left it', async (t) => {
   t.equal(count.nextRoomAt(1, begun + 6000), begun + 6000)
 })
 
-t.test('the day survives a restart, but for what was not saved', async (t) => {
+t.test('the daily count survives a restart, except for what was not yet saved', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { workspaceId, writes } = buildWorkspaceWithOwner(database.read, 'Own', parseAddress('o@a.test'), 'day', begun)
   await database.commit(writes)

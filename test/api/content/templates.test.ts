@@ -1,18 +1,18 @@
 /**
- * Templates and cached files over REST, and the messages that come of them.
+ * Templates and cached files over REST, and the messages made of them.
  *
- * Most tests share a daemon and its sink; those have their own that look at all that is there.
+ * Most tests share a daemon and its sink; tests that inspect everything stored have their own.
  */
 import { type ParsedMail, simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import { deliverInbound } from '../../helpers/deliver-inbound.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
-import type { Json, RestAnswer } from '../../helpers/rest-client.js'
-import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import type { Json, RestAnswer } from '../../helpers/http/rest-client.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
+import { deliverInbound } from '../../helpers/smtp/deliver-inbound.js'
+import { openSink, type ScriptedSink } from '../../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const MB = 1_048_576
@@ -60,7 +60,7 @@ async function createTemplate(app: TestDaemon, template: object, key = app.key):
 
 const post = (app: TestDaemon, body: object): Promise<RestAnswer> => app.rest('POST', '/v1/emails', { body })
 
-/** The id of an email that the sink has taken. */
+/** The id of an email that the sink has accepted. */
 async function sendEmail(app: TestDaemon, body: object): Promise<string> {
   const answer = await post(app, body)
   if (answer.status !== 201) throw new Error(answer.text)
@@ -69,7 +69,7 @@ async function sendEmail(app: TestDaemon, body: object): Promise<string> {
   return id
 }
 
-/** Sends, and reads what the sink took. */
+/** Sends an email and returns what the sink received. */
 async function sendAndParse(
   app: TestDaemon,
   sink: ScriptedSink,
@@ -82,7 +82,7 @@ async function sendAndParse(
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
 const refusal = (answer: RestAnswer): readonly unknown[] => [answer.status, error(answer).code]
 
-t.test('a template is made, listed, shown, changed and deleted', async (t) => {
+t.test('a template is created, listed, read, updated and deleted', async (t) => {
   const { app } = await appWithSink(t)
   const wanted = { name: 'Welcome', subject: 'Hi {{first_name}}', html: '<p>{{first_name}} {{user.city}}</p>' }
   const answer = await app.rest('POST', '/v1/templates', { body: wanted })
@@ -134,7 +134,7 @@ t.test('a template is made, listed, shown, changed and deleted', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('two changes at once lose nothing of each other', async (t) => {
+t.test('two concurrent updates are both kept', async (t) => {
   const id = await createTemplate(app, { name: 'n', subject: 's', text: 't' })
   const changes = [{ name: 'new' }, { subject: '{{a}}' }, { html: '{{b}}' }, { text: '{{c}}' }]
   await Promise.all(changes.map((body) => app.rest('PATCH', `/v1/templates/${id}`, { body })))
@@ -142,7 +142,7 @@ t.test('two changes at once lose nothing of each other', async (t) => {
   t.match(found, { name: 'new', subject: '{{a}}', html: '{{b}}', text: '{{c}}', variables: ['a', 'b', 'c'] })
 })
 
-t.test('what is wrong with a template is told with its field', async (t) => {
+t.test('an invalid template is refused with its field', async (t) => {
   const { app } = await appWithSink(t)
   const good = { name: 'n', subject: 's', text: 't' }
   const rows: readonly (readonly [body: object, code: string, field: string])[] = [
@@ -171,7 +171,7 @@ t.test('what is wrong with a template is told with its field', async (t) => {
   t.equal((await app.rest('GET', '/v1/templates')).text, '{"data":[]}')
 })
 
-t.test('a page of the list holds as much of bodies as an answer should', async (t) => {
+t.test('a page of the list is bounded in bytes of bodies', async (t) => {
   const { app } = await appWithSink(t)
   for (let n = 0; n < 10; n += 1) await createTemplate(app, { name: String(n), subject: 's', text: 'x'.repeat(MB - n) })
   const { data } = (await app.rest('GET', '/v1/templates')).json<{ readonly data: readonly Json[] }>()
@@ -181,7 +181,7 @@ t.test('a page of the list holds as much of bodies as an answer should', async (
   )
 })
 
-t.test('a preview shows what a send would say, and sends nothing', async (t) => {
+t.test('a preview shows what a send would produce, and sends nothing', async (t) => {
   const id = await createTemplate(app, {
     name: 'n',
     subject: 'Hi {{n}}',
@@ -200,7 +200,7 @@ t.test('a preview shows what a send would say, and sends nothing', async (t) => 
   t.same([sink.messages.length, app.rows('select 1 from emails')], [0, []])
 })
 
-t.test('a send by template brings its subject and bodies, in both shapes of a request', async (t) => {
+t.test('a send by template takes its subject and bodies, in both request shapes', async (t) => {
   const template_id = await createTemplate(app, {
     name: 'n',
     subject: 'Grüße, {{name}}',
@@ -271,14 +271,14 @@ t.test('a send that its template cannot serve is refused, alone and in a batch',
   t.same(app.errors, [])
 })
 
-t.test('a batch that would make much of little is refused, also where none of it may be sent', async (t) => {
+t.test('a batch that would expand a small request too much is refused, even if no email of it is valid', async (t) => {
   const template_id = await createTemplate(app, { name: 'n', subject: 's', text: '{{a}}'.repeat(10_000) })
   const one = { ...email, from: 'app@nobody.test', template_id, template_data: { a: 'x'.repeat(1_000) } }
   const batch = await app.rest('POST', '/v1/emails/batch', { body: Array.from({ length: 100 }, () => one) })
   t.same(refusal(batch), [413, 'payload_too_large'])
 })
 
-t.test('whoever writes to the link that unsubscribes is on the list, and was the first recipient', async (t) => {
+t.test('a message to the unsubscribe address suppresses its sender, who was the first recipient', async (t) => {
   const { app, sink } = await appWithSink(t)
   const template_id = await createTemplate(app, {
     name: 'n',
@@ -296,7 +296,7 @@ t.test('whoever writes to the link that unsubscribes is on the list, and was the
   t.same(suppressed, { email: 'bob@b.test', reason: 'unsubscribe', source_email_id: mail.id })
 })
 
-t.test('a file is stored under a key of its own, with the type of its part or of its name', async (t) => {
+t.test('a file is stored under its own key, with the type of its part or of its name', async (t) => {
   const rows: readonly (readonly [name: string, said: string | null, type: string])[] = [
     ['bill.pdf', null, 'application/pdf'],
     ['bill.pdf', 'application/octet-stream', 'application/pdf'],
@@ -319,7 +319,7 @@ t.test('a file is stored under a key of its own, with the type of its part or of
   t.same(app.errors, [])
 })
 
-t.test('10 MB are stored whole, a byte more is refused and leaves nothing', async (t) => {
+t.test('10 MB are stored completely; one byte more is refused and leaves nothing', async (t) => {
   const large = Buffer.alloc(10 * MB, Buffer.from(Array.from({ length: 251 }, (_, at) => at)))
   const stored = (): unknown =>
     app.rows(
@@ -370,7 +370,7 @@ t.test('cached files go out as attachments and images beside others, in replies 
     ])
   }
   const { workspaceId: workspace_id } = app
-  const inbound = inboundMail({ id: uuidv7(app.now()), workspace_id, domain: 'a.test', envelope_to: '["info@a.test"]' })
+  const inbound = inboundMail({ id: uuidv7(app.now()), workspace_id, domain: 'a.test', envelope_to: ['info@a.test'] })
   await app.daemon.database.commit(storeInbound(inbound, Buffer.from('Reply-To: bob@b.test\r\n\r\nhello\r\n')))
   const body = { text: 't', attachments: [{ file_cache_key: bill }] }
   const reply = await app.rest('POST', `/v1/inbound/${inbound.id}/reply`, { body })
@@ -380,7 +380,7 @@ t.test('cached files go out as attachments and images beside others, in replies 
   t.same(app.errors, [])
 })
 
-t.test('a file that is not there, or is of another workspace, is told with its field', async (t) => {
+t.test('a missing file, or one of another workspace, is refused with its field', async (t) => {
   const theirs = await uploadFile(app, 'a.txt', png, { key: app.otherKey })
   const plain = { ...email, subject: 's', text: 't' }
   const rows: readonly (readonly [files: object, field: string])[] = [

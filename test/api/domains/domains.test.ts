@@ -1,18 +1,17 @@
-/** Sending domains over the REST door: registered, refused, counted, deleted with the mail that waits. */
+/** Sending domains over REST: registered, refused, counted, deleted with the mail that waits. */
 import t from 'tap'
-import { countDomainCreation } from '../../../src/accounts/limits/domain-creations.js'
+import { countDomainCreation } from '../../../src/accounts/limits/hourly-limit.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { parseRegistrableName } from '../../../src/domains/registrable-name.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import { createDeletedDomainRunner } from '../../../src/messages/queue/deleted-domain-runner.js'
 import type { Database } from '../../../src/storage/database.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { enqueueAll } from '../../helpers/bulk-queue.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { openSink } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { bulkEmail, enqueueAll } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
+import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
 interface Domain {
   readonly id: string
@@ -35,7 +34,7 @@ async function idOf(app: TestDaemon, name: string, key = app.key): Promise<strin
   return data.find(({ domain }) => domain === name)?.id ?? ''
 }
 
-t.test('a domain is registered with the records to publish, listed and shown', async (t) => {
+t.test('a domain is registered with the records to publish, listed and read', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const made = await app.rest('POST', '/v1/domains', { body: { domain: 'News.Münster.Test.', inbound: true } })
@@ -92,7 +91,7 @@ t.test('a domain is registered with the records to publish, listed and shown', a
   })
 })
 
-t.test('what a domain takes in is changed: all mail or none, and addresses to which it takes none', async (t) => {
+t.test('receiving is configured per domain: all mail or none, and blocked addresses', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const id = await idOf(app, 'a.test')
@@ -160,7 +159,7 @@ t.test('what a domain takes in is changed: all mail or none, and addresses to wh
   t.same(app.errors, [])
 })
 
-t.test('names that are no sending domains', async (t) => {
+t.test('names that are refused as sending domains', async (t) => {
   const app = await testDaemon(t)
   const names = [
     '',
@@ -209,7 +208,7 @@ t.test('names that are no sending domains', async (t) => {
   t.same(app.rows('select 1 from usage where kind = ?', 'domain-creations'), [], 'a refusal does not count')
 })
 
-t.test('names below public suffixes, and what closed networks use', (t) => {
+t.test('names below public suffixes, and names used in closed networks', (t) => {
   const names = { hostname: 'mail.service.test', zone: 'mail.service.test' }
   for (const name of [
     'shop.co.uk',
@@ -228,27 +227,30 @@ t.test('names below public suffixes, and what closed networks use', (t) => {
   t.end()
 })
 
-t.test('who has a domain already: another workspace, this one, or somebody a moment faster', async (t) => {
-  const app = await testDaemon(t)
-  t.match(error(await add(app, 'other.test')), { code: 'domain_already_exists', status: 409 })
-  t.match(error(await add(app, 'A.test.')), { code: 'conflict', status: 409 })
-  const many = await Promise.all(Array.from({ length: 2 }, () => add(app, 'new.test')))
-  t.same(many.map(({ status }) => status).sort(), [201, 409])
-  t.equal(
-    many.filter(({ status }) => status === 409).every((answer) => error(answer).code === 'conflict'),
-    true,
-  )
-  t.equal((await add(app, 'new.test', app.otherKey)).status, 201, 'an unverified claim blocks nobody')
-  await app.cli('domain', 'verify', 'new.test', '--force', '--workspace', app.otherWorkspaceId)
-  const verify = await app.cli('domain', 'verify', 'new.test', '--force', '--workspace', app.workspaceId)
-  t.match(verify, { status: 1, err: /another workspace has verified new\.test/ })
-  t.same(app.errors, [])
-})
+t.test(
+  'a name that is registered already: by another workspace, by this one, or by a concurrent request',
+  async (t) => {
+    const app = await testDaemon(t)
+    t.match(error(await add(app, 'other.test')), { code: 'domain_already_exists', status: 409 })
+    t.match(error(await add(app, 'A.test.')), { code: 'conflict', status: 409 })
+    const many = await Promise.all(Array.from({ length: 2 }, () => add(app, 'new.test')))
+    t.same(many.map(({ status }) => status).sort(), [201, 409])
+    t.equal(
+      many.filter(({ status }) => status === 409).every((answer) => error(answer).code === 'conflict'),
+      true,
+    )
+    t.equal((await add(app, 'new.test', app.otherKey)).status, 201, 'an unverified claim blocks nobody')
+    await app.cli('domain', 'verify', 'new.test', '--force', '--workspace', app.otherWorkspaceId)
+    const verify = await app.cli('domain', 'verify', 'new.test', '--force', '--workspace', app.workspaceId)
+    t.match(verify, { status: 1, err: /another workspace has verified new\.test/ })
+    t.same(app.errors, [])
+  },
+)
 
-t.test('ten in an hour, however they are asked for, and deleting gives none back', async (t) => {
+t.test('ten registrations in an hour, in any way; deletion gives none back', async (t) => {
   const app = await testDaemon(t)
   const begun = app.now()
-  // Keys take time: seven of the ten without them.
+  // Keys take time: seven of the ten are registered without them.
   for (let n = 0; n < 7; n += 1) await countDomainCreation(app.daemon.database, app.workspaceId, begun + n)
   const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => add(app, `n${n}.test`)))
   t.same(answers.map(({ status }) => status).sort(), [201, 201, 201, 429, 429, 429])
@@ -271,7 +273,7 @@ t.test('ten in an hour, however they are asked for, and deleting gives none back
   t.same(app.errors, [])
 })
 
-t.test('deleting a domain stops sending at once and fails what waits, at most what came in before', async (t) => {
+t.test('deleting a domain stops sending at once and fails the queued mail that was accepted before', async (t) => {
   const sink = await openSink({ script: { rcpt: () => '450 4.2.0 later' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
@@ -329,7 +331,7 @@ t.test('a walk over the queue ends with the daemon, after its page, and is logge
   t.same(told, ['warn', 'walked a.test'])
 })
 
-t.test('a walk over the queue that hits a fault is logged, and harms nobody', async (t) => {
+t.test('a walk over the queue that fails is logged and affects nothing else', async (t) => {
   const { database } = await temporaryDatabase(t)
   const told: string[] = []
   const log = { error: () => told.push('error'), warn: () => told.push('warn') }
@@ -342,7 +344,7 @@ t.test('a walk over the queue that hits a fault is logged, and harms nobody', as
   t.same(told, ['error', 'walked'])
 })
 
-t.test('a long queue is failed page by page, and the door answers meanwhile', async (t) => {
+t.test('a long queue is failed page by page, and the API answers meanwhile', async (t) => {
   const app = await testDaemon(t, { settings: { outbound: { max_connections: 1 } } })
   const far = app.now() + 24 * HOUR
   const count = 1000

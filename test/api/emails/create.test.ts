@@ -1,14 +1,14 @@
-/** POST /emails and /emails/batch, from the request to the message that a sink takes. */
+/** POST /emails and /emails/batch, from the request to the message that a sink receives. */
 import { simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
 import { createKeylessPrincipal } from '../../../src/accounts/principal.js'
 import { createRoute } from '../../../src/api/emails/create.js'
 import { emailRequest } from '../../../src/api/emails/email-request.js'
-import { parseInput } from '../../../src/api/http/input/input.js'
+import { parseInput } from '../../../src/api/http/input/parse-input.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { addSuppression } from '../../../src/suppressions/suppressions.js'
-import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -51,7 +51,7 @@ async function suppress(app: TestDaemon, address: string): Promise<void> {
 const count = (app: TestDaemon, table: 'emails' | 'idempotency'): number =>
   app.rows<{ n: number }>(`select count(*) n from ${table}`)[0]?.n ?? 0
 
-t.test('an email in the plain shape is answered at once and delivered whole', async (t) => {
+t.test('an email in the flat shape is answered at once and delivered completely', async (t) => {
   const { app, sink } = await appWithSink(t)
   const answer = await app.rest('POST', '/v1/emails', {
     body: {
@@ -119,7 +119,7 @@ t.test('an email in the plain shape is answered at once and delivered whole', as
   ])
 })
 
-t.test('the shape of objects is the same email, and both may be mixed', async (t) => {
+t.test('the shape of objects produces the same email, and both may be mixed', async (t) => {
   const { app, sink } = await appWithSink(t)
   const { id, ...rest } = await sendEmail(app, {
     from: { address: 'app@a.test', name: 'App, Inc.' },
@@ -138,7 +138,7 @@ t.test('the shape of objects is the same email, and both may be mixed', async (t
   t.same([mail.html, mail.text], ['<b>hello</b>', 'own text'])
 })
 
-t.test('a local part in UTF-8 travels by SMTPUTF8, a domain in UTF-8 as A-labels', async (t) => {
+t.test('a local part in UTF-8 is sent by SMTPUTF8, a domain in UTF-8 as A-labels', async (t) => {
   const { app, sink } = await appWithSink(t, { extensions: ['8BITMIME', 'SMTPUTF8'] })
   const { id, to } = await sendEmail(app, { ...email, to: 'jürgen@b.test', cc: 'x@münchen.test' })
   t.same(to, ['jürgen@b.test'])
@@ -147,7 +147,7 @@ t.test('a local part in UTF-8 travels by SMTPUTF8, a domain in UTF-8 as A-labels
   t.match(sink.messages[0]?.raw.toString(), '\r\nCc: x@xn--mnchen-3ya.test\r\n')
 })
 
-t.test('a scheduled email says so, one for the past goes at once', async (t) => {
+t.test('a scheduled email is answered as such; a time in the past sends at once', async (t) => {
   const { app } = await appWithSink(t)
   const at = new Date(app.now() + 3_600_000)
   const waiting = await sendEmail(app, { ...email, scheduled_for: at.toISOString().replace('Z', '+00:00') })
@@ -172,10 +172,10 @@ t.test('suppressed recipients are left out and named', async (t) => {
   t.equal(count(app, 'emails'), 1)
 })
 
-t.test('what is refused', async (t) => {
+t.test('requests that are refused', async (t) => {
   const { app } = await appWithSink(t)
 
-  await t.test('whoever may not send is told so', async (t) => {
+  await t.test('a key or sender without permission gets the reason', async (t) => {
     const created = await app.cli(
       'key',
       'create',
@@ -196,38 +196,35 @@ t.test('what is refused', async (t) => {
     t.match([foreign.status, foreign.json()], [400, { error: { code: 'invalid_from_address' } }])
   })
 
-  await t.test(
-    'all faults of a request are told at once, a missing field before an address before others',
-    async (t) => {
-      const wrong = {
-        from: 'nobody',
-        to: ['a@b.test', ''],
-        priority: 'urgent',
-        html: 'a',
-        htmlbody: 'b',
-        colour: 'red',
-      }
-      const answer = await app.rest('POST', '/v1/emails', { body: wrong })
-      const { error } = answer.json<{
-        error: { code: string; message: string; details: { errors: { field: string }[] } }
-      }>()
-      t.equal(error.code, 'missing_required_field')
-      t.equal(error.message, 'subject: is required')
-      const fields = error.details.errors.map(({ field }) => field)
-      t.same(fields.sort(), ['colour', 'from', 'htmlbody', 'priority', 'subject', 'to[1]'])
-      const next = await app.rest('POST', '/v1/emails', { body: { ...wrong, subject: 'a' } })
-      t.match(next.json(), { error: { code: 'invalid_email_address' } })
-    },
-  )
+  await t.test('all problems of a request are reported at once, missing fields first, then addresses', async (t) => {
+    const wrong = {
+      from: 'nobody',
+      to: ['a@b.test', ''],
+      priority: 'urgent',
+      html: 'a',
+      htmlbody: 'b',
+      colour: 'red',
+    }
+    const answer = await app.rest('POST', '/v1/emails', { body: wrong })
+    const { error } = answer.json<{
+      error: { code: string; message: string; details: { errors: { field: string }[] } }
+    }>()
+    t.equal(error.code, 'missing_required_field')
+    t.equal(error.message, 'subject: is required')
+    const fields = error.details.errors.map(({ field }) => field)
+    t.same(fields.sort(), ['colour', 'from', 'htmlbody', 'priority', 'subject', 'to[1]'])
+    const next = await app.rest('POST', '/v1/emails', { body: { ...wrong, subject: 'a' } })
+    t.match(next.json(), { error: { code: 'invalid_email_address' } })
+  })
 
-  await t.test('very many faults are told in part', async (t) => {
+  await t.test('a very long list of problems is shortened', async (t) => {
     const answer = await app.rest('POST', '/v1/emails', {
       body: { ...email, to: Array(50).fill('x'), cc: Array(50).fill('x'), bcc: Array(50).fill('x') },
     })
     t.equal(answer.json<{ error: { details: { errors: unknown[] } } }>().error.details.errors.length, 100)
   })
 
-  await t.test('a body that is too large by itself is refused', async (t) => {
+  await t.test('a body that is too large is refused', async (t) => {
     const answer = await app.rest('POST', '/v1/emails', { body: { ...email, html: 'x'.repeat(15 * 1_048_576) } })
     t.match([answer.status, answer.json()], [413, { error: { code: 'payload_too_large' } }])
     const batch = await app.rest('POST', '/v1/emails/batch', {
@@ -237,7 +234,7 @@ t.test('what is refused', async (t) => {
   })
 })
 
-t.test('a disk without room takes nothing new, and still knows what it took', async (t) => {
+t.test('without disk space nothing new is accepted, and earlier answers are repeated', async (t) => {
   const { app } = await appWithSink(t)
   const { read } = app.daemon.database
   const headers = { 'idempotency-key': 'once' }
@@ -259,7 +256,7 @@ t.test('a disk without room takes nothing new, and still knows what it took', as
   t.same(await run({ ...call, body, rawBody, header: () => 'once' }), { kind: 'text', status: 201, json: first.text })
 })
 
-t.test('an idempotency key gives the first answer again, and refuses another body', async (t) => {
+t.test('an idempotency key repeats the first answer and refuses another body', async (t) => {
   const { app } = await appWithSink(t)
   const headers = { 'idempotency-key': 'order-1' }
   const first = await app.rest('POST', '/v1/emails', { body: email, headers })
@@ -282,7 +279,7 @@ t.test('an idempotency key gives the first answer again, and refuses another bod
   t.equal(later.status, 201, 'a day later it is a new key')
 })
 
-t.test('of fifty equal requests at once one is sent and fifty are answered alike', async (t) => {
+t.test('fifty equal concurrent requests send one email, and all get the same answer', async (t) => {
   const { app } = await appWithSink(t)
   for (const [path, body] of [
     ['/v1/emails', email],
@@ -296,7 +293,7 @@ t.test('of fifty equal requests at once one is sent and fifty are answered alike
   t.same([count(app, 'emails'), count(app, 'idempotency')], [3, 2])
 })
 
-t.test('a batch takes the good and names the bad, in order', async (t) => {
+t.test('a batch accepts the valid emails and reports the others, in order', async (t) => {
   const { app, sink } = await appWithSink(t)
   await suppress(app, 'gone@b.test')
   const body = [
@@ -327,7 +324,7 @@ t.test('a batch takes the good and names the bad, in order', async (t) => {
   t.equal(sink.messages.length, 2)
 })
 
-t.test('a batch of which nothing is good is answered, and its key may be used again', async (t) => {
+t.test('a batch without a valid email is answered, and its idempotency key may be used again', async (t) => {
   const { app } = await appWithSink(t)
   const headers = { 'idempotency-key': 'b' }
   const answer = await app.rest('POST', '/v1/emails/batch', { body: [{ ...email, to: 'x' }], headers })
@@ -336,11 +333,11 @@ t.test('a batch of which nothing is good is answered, and its key may be used ag
   t.equal(count(app, 'emails'), 1)
 })
 
-t.test('a batch beyond what is left of a quota is refused whole', async (t) => {
+t.test('a batch that exceeds the rest of a quota is refused completely', async (t) => {
   const plans = { few: { emails_per_month: 3 } }
   const app = await testDaemon(t, { settings: { limits: { plans } } })
   t.equal((await app.cli('workspace', 'set-plan', app.workspaceId, 'few')).status, 0)
-  // Another process has changed it: the daemon sees that within moments.
+  // Another process has changed it; the daemon notices within moments.
   const tooMany = await waitUntil('the plan is seen', async () => {
     const answer = await app.rest('POST', '/v1/emails/batch', {
       body: [email, email, { ...email, to: 'x' }, email, email],
@@ -359,7 +356,7 @@ t.test('a batch beyond what is left of a quota is refused whole', async (t) => {
   t.equal(count(app, 'emails'), before, 'none of it is stored')
 })
 
-t.test('a batch of a hundred emails is answered in its order and delivered whole', async (t) => {
+t.test('a batch of a hundred emails is answered in order and delivered completely', async (t) => {
   const { app, sink } = await appWithSink(t)
   const body = Array.from({ length: 100 }, (_, n) => ({
     ...email,

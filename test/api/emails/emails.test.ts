@@ -1,10 +1,10 @@
-/** Reading emails over REST: lists in their two forms, the record, the message, and who may see what. */
+/** Reading emails over REST: lists in both forms, one record, the message, and permissions. */
 import t from 'tap'
-import { bulkEmail } from '../../helpers/bulk.js'
-import type { Json } from '../../helpers/rest-client.js'
-import { openSink } from '../../helpers/scripted-sink.js'
-import { testDaemon } from '../../helpers/test-daemon.js'
-import { withoutReference } from '../../helpers/without-reference.js'
+import { testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import type { Json } from '../../helpers/http/rest-client.js'
+import { withoutReference } from '../../helpers/mail/without-reference.js'
+import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const hour = 3_600_000
@@ -30,7 +30,7 @@ async function keyWith(scopes: string): Promise<string> {
   return (answer.json() as { key: string }).key
 }
 
-/** Straight into the database, and not due for an hour. */
+/** Straight into the database, due in an hour. */
 async function storeEmail(raw: string, workspaceId = app.workspaceId): Promise<string> {
   const at = app.now()
   const wanted = { workspaceId, to: 'bob@b.test', at, scheduledFor: at + hour, raw: Buffer.from(raw) }
@@ -89,7 +89,7 @@ t.test('emails are listed in two forms, both narrowed by status', async (t) => {
   t.notOk((await ids('?limit=100')).includes(foreign), 'nothing of another workspace')
 })
 
-t.test('what a list cannot give is refused with the field', async (t) => {
+t.test('an invalid list query is refused with its field', async (t) => {
   for (const [query, field] of [
     ['limit=101', 'limit'],
     ['limit=%2B5', 'limit'],
@@ -129,7 +129,7 @@ const letter = [
   '',
 ].join('\r\n')
 
-t.test('the record of an email has every field of the interface, and nothing else', async (t) => {
+t.test('the record of an email has every field of the interface and no other', async (t) => {
   const id = await app.submitAccepted({ to: ['bob@b.test', 'bad-too@b.test', 'blind@b.test'], raw: letter })
   await app.waitUntilSettled(id)
   const answer = await app.rest('GET', `/v1/emails/${id}`)
@@ -187,7 +187,7 @@ t.test('the record of an email has every field of the interface, and nothing els
   t.match(explained['recipients'], [{ attempts: [{ number: 1, outcome: 'delivered' }] }, {}, {}])
 })
 
-t.test('what was asked for over REST is what is read back', async (t) => {
+t.test('what was requested over REST is what is read back', async (t) => {
   const base64 = (bytes: number): string => Buffer.alloc(bytes, 7).toString('base64')
   const asked = {
     to: ['carol@b.test'],
@@ -230,7 +230,7 @@ t.test('what was asked for over REST is what is read back', async (t) => {
   t.same(one.json()['headers'], {})
 })
 
-t.test('the message is given as it goes out, for as long as it is kept', async (t) => {
+t.test('the message is returned as it is sent, as long as it is stored', async (t) => {
   const id = await app.submitAccepted({ raw: letter })
   await app.waitUntilSettled(id)
   const answer = await app.rest('GET', `/v1/emails/${id}/raw`)
@@ -252,33 +252,30 @@ t.test('the message is given as it goes out, for as long as it is kept', async (
   t.same(record.json()['attachments'], [])
 })
 
-t.test(
-  'an email is there for its workspace, and for a key that may only send where that key has sent it',
-  async (t) => {
-    const [sender, reader] = [await keyWith('send'), await keyWith('read')]
-    const own = await app.submitAccepted({ key: sender })
-    const others = await app.submitAccepted()
-    const status = async (key: string, line: string): Promise<number> => {
-      const [method = '', path = ''] = line.split(' ')
-      return (await app.rest(method, path, { key })).status
-    }
-    for (const what of ['', '/raw']) {
-      t.equal(await status(sender, `GET /v1/emails/${own}${what}`), 200)
-      t.equal(await status(sender, `GET /v1/emails/${others}${what}`), 404)
-      t.equal(await status(reader, `GET /v1/emails/${others}${what}`), 200)
-      t.equal(await status(app.otherKey, `GET /v1/emails/${own}${what}`), 404)
-    }
-    t.equal(await status(sender, 'GET /v1/emails'), 403, 'which ids there are is not told')
-    t.equal(await status(sender, `POST /v1/emails/${others}/cancel`), 404)
-    t.equal(await status(sender, `POST /v1/emails/${own}/cancel`), 409)
-    t.equal(await status(reader, `POST /v1/emails/${own}/cancel`), 403)
-    t.equal(await status(app.otherKey, `POST /v1/emails/${own}/cancel`), 404)
-    const answer = await app.rest('GET', '/v1/emails/no%00thing')
-    t.match(answer.json(), { error: { code: 'email_not_found', details: { id: /^no.*thing$/ } } })
-  },
-)
+t.test('an email is visible to its workspace, and to a send-only key if that key has sent it', async (t) => {
+  const [sender, reader] = [await keyWith('send'), await keyWith('read')]
+  const own = await app.submitAccepted({ key: sender })
+  const others = await app.submitAccepted()
+  const status = async (key: string, line: string): Promise<number> => {
+    const [method = '', path = ''] = line.split(' ')
+    return (await app.rest(method, path, { key })).status
+  }
+  for (const what of ['', '/raw']) {
+    t.equal(await status(sender, `GET /v1/emails/${own}${what}`), 200)
+    t.equal(await status(sender, `GET /v1/emails/${others}${what}`), 404)
+    t.equal(await status(reader, `GET /v1/emails/${others}${what}`), 200)
+    t.equal(await status(app.otherKey, `GET /v1/emails/${own}${what}`), 404)
+  }
+  t.equal(await status(sender, 'GET /v1/emails'), 403, 'which ids there are is not told')
+  t.equal(await status(sender, `POST /v1/emails/${others}/cancel`), 404)
+  t.equal(await status(sender, `POST /v1/emails/${own}/cancel`), 409)
+  t.equal(await status(reader, `POST /v1/emails/${own}/cancel`), 403)
+  t.equal(await status(app.otherKey, `POST /v1/emails/${own}/cancel`), 404)
+  const answer = await app.rest('GET', '/v1/emails/no%00thing')
+  t.match(answer.json(), { error: { code: 'email_not_found', details: { id: /^no.*thing$/ } } })
+})
 
-t.test('a hostile message holds up nobody but itself', async (t) => {
+t.test('a hostile message delays only its own requests', async (t) => {
   const bomb = await storeEmail(`Subject: slow\r\n\r\n${'\r\n'.repeat(4_000_000)}`)
   const broken = await storeEmail(
     `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`,

@@ -1,6 +1,6 @@
 /**
- * What tools make of the OpenAPI document: a linter finds nothing to warn of, and a client whose types
- * are generated from it compiles under `strict` and sends.
+ * Tools on the OpenAPI document: a linter has no warnings, and a client with types generated from it compiles under
+ * `strict` and sends.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import openapiTS, { astToString } from 'openapi-typescript'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { Agent, fetch } from 'undici'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 
 const run = promisify(execFile)
 const modules = resolve('node_modules')
@@ -27,7 +27,7 @@ function workshop(t: Test): string {
   return folder
 }
 
-t.test('a linter finds nothing wrong with the document, and nothing to warn of', async (t) => {
+t.test('a linter finds no errors and no warnings in the document', async (t) => {
   const app = await testDaemon(t)
   const folder = workshop(t)
   const answer = await app.rest('GET', '/v1/openapi.json', { key: null })
@@ -57,10 +57,10 @@ function bin(): string {
   return about.bin['redocly'] ?? ''
 }
 
-/** A program that uses it. Lines that must not compile say so. */
+/** A program that uses the client. Lines that must not compile are marked. */
 const CLIENT = `
 import createClient from 'openapi-fetch'
-import type { components, paths } from '../schema.js'
+import type { components, paths } from './schema.js'
 
 type Error = components['schemas']['Error']
 
@@ -93,7 +93,7 @@ export async function use(baseUrl: string, key: string, fetch: (request: Request
 
 type Use = (baseUrl: string, key: string, fetch: (request: Request) => Promise<unknown>) => Promise<object>
 
-t.test('a client that is generated from the document compiles under strict, and sends', async (t) => {
+t.test('a client generated from the document compiles under strict, and sends', async (t) => {
   const app = await testDaemon(t)
   const folder = workshop(t)
   const answer = await app.rest('GET', '/v1/openapi.json', { key: null })
@@ -113,7 +113,7 @@ t.test('a client that is generated from the document compiles under strict, and 
   t.same(app.errors, [])
 })
 
-/** Complaints of the compiler; without any there are `.js` files. */
+/** Diagnostics of the compiler; without any, it writes `.js` files. */
 function compileFolder(folder: string): readonly string[] {
   const options: ts.CompilerOptions = {
     strict: true,

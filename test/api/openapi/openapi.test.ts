@@ -1,11 +1,11 @@
-/** The OpenAPI document: well-formed, complete, and held against what the door answers. */
+/** The OpenAPI document: well-formed, complete, and compared with what the API answers. */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
 import { statusOfCode } from '../../../src/api/http/output/error-answer.js'
 import type { Route } from '../../../src/api/http/route.js'
 import { exampleOf } from '../../../src/api/openapi/example.js'
 import { version } from '../../../src/platform/version.js'
-import { testDaemon } from '../../helpers/test-daemon.js'
+import { testDaemon } from '../../helpers/daemon/test-daemon.js'
 
 interface Schema {
   readonly $ref?: string
@@ -40,7 +40,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, Answer>>
 }
 
-t.test('the document is OpenAPI 3.1 and names every route, under its methods, and no other', async (t) => {
+t.test('the document is OpenAPI 3.1 and names exactly the routes and methods that exist', async (t) => {
   const app = await testDaemon(t)
   const answer = await app.rest('GET', '/v1/openapi.json', { key: null })
   t.equal(answer.status, 200)
@@ -64,7 +64,7 @@ t.test('the document is OpenAPI 3.1 and names every route, under its methods, an
       `${route.method} ${route.path} says what it answers`,
     )
   }
-  await t.test('what requests must have, and what answers may', async (t) => rules(t, document))
+  await t.test('requests have required fields, and answers may grow', async (t) => rules(t, document))
 })
 
 function rules(t: Test, { components }: Document): void {
@@ -100,7 +100,7 @@ function operationsOf({ paths }: Document): readonly { readonly line: string; re
 const everywhere = ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 const withMore: Readonly<Record<string, string>> = { 405: 'Allow', 429: 'Retry-After', 503: 'Retry-After' }
 
-/** What a new route may have forgotten, in words that say what to add. */
+/** What a new route lacks, in words that say what to add. */
 function lackingIn(document: Document): readonly string[] {
   const tags = document.tags.filter(({ description }) => description === undefined)
   return [

@@ -1,12 +1,13 @@
-/** The suppression list over the REST door: added to, paged through while others change it, removed from. */
+/** The suppression list over REST: added to, paged through under concurrent changes, removed from. */
 import fc from 'fast-check'
 import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { parseAddress } from '../../../src/mail/address.js'
-import { addSuppression, type SuppressionReason } from '../../../src/suppressions/suppressions.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import type { SuppressionReason } from '../../../src/storage/tables/content-tables.js'
+import { addSuppression } from '../../../src/suppressions/suppressions.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 
 interface Suppression {
   readonly id: string
@@ -34,14 +35,14 @@ async function listPage(app: TestDaemon, query = ''): Promise<Page> {
   return answer.json<Page>()
 }
 
-/** By the settlement of a bounce, as delivery does it. */
+/** By settling a bounce, as delivery does it. */
 async function addBounce(app: TestDaemon, email: string, reason: SuppressionReason = 'hard_bounce'): Promise<void> {
   const metadata = { bounce_type: 'hard', bounce_subtype: 'bad-mailbox', diagnostic_code: '550 5.1.1 nobody' }
   const wanted = { workspaceId: app.workspaceId, email: parseAddress(email), reason, metadata, at: app.now() }
   await app.daemon.database.commit([addSuppression({ ...wanted, sourceEmailId: 'e-1' })])
 }
 
-t.test('an address is added once, shown, and sent to again once it is removed', async (t) => {
+t.test('an address is added once, read, and sent to again after removal', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const first = await add(app, 'Bob+News@B.test')
@@ -70,7 +71,7 @@ t.test('an address is added once, shown, and sent to again once it is removed', 
   t.equal(log.length, 1)
 })
 
-t.test('what delivery has added is shown with what it knows', async (t) => {
+t.test('an address that delivery has suppressed is shown with its bounce', async (t) => {
   const app = await testDaemon(t)
   await addBounce(app, 'gone@b.test')
   const { data } = await listPage(app)
@@ -110,7 +111,7 @@ t.test('an address is removed by its name, however it is written', async (t) => 
   }
 })
 
-t.test('of many at once exactly one adds an address, and exactly one removes it', async (t) => {
+t.test('exactly one of many concurrent requests adds an address, and exactly one removes it', async (t) => {
   const app = await testDaemon(t)
   const everybody = Array.from({ length: 20 })
   const added = await Promise.all(everybody.map((_, n) => add(app, n % 2 === 0 ? 'x@b.test' : 'X@B.test')))
@@ -129,7 +130,7 @@ t.test('of many at once exactly one adds an address, and exactly one removes it'
   t.same(app.errors, [])
 })
 
-t.test('pages: bounds, order, reasons, places that are none', async (t) => {
+t.test('pages: bounds, order, reasons, invalid cursors', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   for (let n = 0; n < 60; n += 1) {
@@ -165,7 +166,7 @@ t.test('pages: bounds, order, reasons, places that are none', async (t) => {
   t.equal((await listPage(app, 'limit=100')).data.length, 61)
 })
 
-t.test('whoever pages through meets each row once, whatever others do meanwhile', async (t) => {
+t.test('paging returns each row once under concurrent changes', async (t) => {
   const app = await testDaemon(t)
   let serial = 0
   const more = async (count: number): Promise<string[]> => {

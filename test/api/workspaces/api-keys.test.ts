@@ -1,4 +1,4 @@
-/** API keys over the REST door: made, narrowed, listed, revoked; and what the audit log tells of it. */
+/** API keys over REST: created, limited, listed, revoked; and their entries in the audit log. */
 import t, { type Test } from 'tap'
 import { createApiKeyCache } from '../../../src/accounts/keys/api-key-cache.js'
 import { generateKey, insertKey, MAX_LIVE_KEYS, revokeKey } from '../../../src/accounts/keys/api-keys.js'
@@ -7,9 +7,9 @@ import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { apiKeyRoutes } from '../../../src/api/workspaces/api-keys.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Write } from '../../../src/storage/writer/write.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 interface Key {
@@ -54,7 +54,7 @@ const acts = async (app: TestDaemon, key = app.key): Promise<readonly Act[]> =>
 const userOf = (app: TestDaemon, workspaceId: string): string =>
   app.rows<{ user_id: string }>('select user_id from members where workspace_id = ?', workspaceId)[0]?.user_id ?? ''
 
-t.test('a key is shown whole once, and works at once', async (t) => {
+t.test('the secret of a key is shown once, and the key works at once', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const answer = await app.rest('POST', '/v1/api-keys', { body: { name: 'Grüße' } })
@@ -82,7 +82,7 @@ t.test('a key is shown whole once, and works at once', async (t) => {
   t.equal(row?.user_id, userOf(app, app.workspaceId), 'it belongs to whom the asking key belongs to')
 })
 
-t.test('what a key is made with is what it can', async (t) => {
+t.test('a key can do what it was created with', async (t) => {
   const app = await testDaemon(t)
   const expires_at = iso(app.now() + HOUR)
   const wanted = {
@@ -108,7 +108,7 @@ t.test('what a key is made with is what it can', async (t) => {
   t.equal((await app.rest('GET', '/v1/domains', { key: foreign.key })).status, 403)
 })
 
-t.test('no key makes a wider one', async (t) => {
+t.test('a key cannot create a key with more permissions', async (t) => {
   const app = await testDaemon(t)
   const end = app.now() + HOUR
   const limits = {
@@ -145,7 +145,7 @@ t.test('no key makes a wider one', async (t) => {
   t.equal((await list(app)).length, 4)
 })
 
-t.test('a revoked key fails at once, at every door, and stays revoked', async (t) => {
+t.test('a revoked key fails at once at every listener, and stays revoked', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const { id, key } = await make(app, { name: 'brief' })
@@ -188,7 +188,7 @@ t.test('a key for another workspace of the same user', async (t) => {
   t.match(error(answer), { code: 'insufficient_permissions', message: /role "member"/ })
 })
 
-/** Writes that a test wants to come before those of the request. */
+/** Writes that are committed before those of the request. */
 function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
@@ -200,7 +200,7 @@ function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })
 }
 
-t.test('a key that is revoked while it makes another one has made none', async (t) => {
+t.test('a key that is revoked while it creates another creates none', async (t) => {
   const app = await testDaemon(t)
   const id = (await list(app))[0]?.id ?? ''
   const { workspaceId } = app
@@ -209,7 +209,7 @@ t.test('a key that is revoked while it makes another one has made none', async (
   t.equal(app.rows('select id from api_keys where workspace_id = ?', workspaceId).length, 1)
 })
 
-t.test('a member who is demoted while their key makes another one has made none', async (t) => {
+t.test('a member who is demoted while their key creates another creates none', async (t) => {
   const app = await testDaemon(t)
   const demoted = { sql: `update members set role = 'member' where workspace_id = ?`, parameters: [app.workspaceId] }
   const create = keyRouteAfter(app, [demoted])
@@ -217,24 +217,21 @@ t.test('a member who is demoted while their key makes another one has made none'
   t.equal(app.rows('select id from api_keys where workspace_id = ?', app.workspaceId).length, 1)
 })
 
-t.test(
-  'a workspace has at most 1,000 keys, however many are asked for at once; revoked ones do not count',
-  async (t) => {
-    const app = await testDaemon(t)
-    const { workspaceId } = app
-    const wanted = { workspaceId, userId: userOf(app, workspaceId), name: 'one of many', now: app.now() }
-    const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => generateKey(wanted).row)
-    await app.daemon.database.commit(rows.map((row) => insertKey(row)))
-    const more = (): Promise<RestAnswer> => app.rest('POST', '/v1/api-keys', { body: { name: 'one more' } })
-    const answers = await Promise.all([more(), more(), more(), more()])
-    t.same(answers.map(({ status }) => status).sort(), [201, 201, 409, 409])
-    t.match(error(await more()), { code: 'conflict', details: { limit: MAX_LIVE_KEYS, count: MAX_LIVE_KEYS } })
-    t.equal((await app.rest('DELETE', `/v1/api-keys/${rows[0]?.id}`)).status, 200)
-    t.equal((await more()).status, 201)
-  },
-)
+t.test('a workspace has at most 1,000 active keys, also under concurrent requests', async (t) => {
+  const app = await testDaemon(t)
+  const { workspaceId } = app
+  const wanted = { workspaceId, userId: userOf(app, workspaceId), name: 'one of many', now: app.now() }
+  const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => generateKey(wanted).row)
+  await app.daemon.database.commit(rows.map((row) => insertKey(row)))
+  const more = (): Promise<RestAnswer> => app.rest('POST', '/v1/api-keys', { body: { name: 'one more' } })
+  const answers = await Promise.all([more(), more(), more(), more()])
+  t.same(answers.map(({ status }) => status).sort(), [201, 201, 409, 409])
+  t.match(error(await more()), { code: 'conflict', details: { limit: MAX_LIVE_KEYS, count: MAX_LIVE_KEYS } })
+  t.equal((await app.rest('DELETE', `/v1/api-keys/${rows[0]?.id}`)).status, 200)
+  t.equal((await more()).status, 201)
+})
 
-t.test('keys and domains are listed in slices', async (t) => {
+t.test('keys and domains are listed in pages', async (t) => {
   const app = await testDaemon(t)
   const { workspaceId } = app
   const wanted = { workspaceId, userId: userOf(app, workspaceId), now: app.now() }
@@ -253,7 +250,7 @@ t.test('keys and domains are listed in slices', async (t) => {
   t.equal((await app.rest('GET', '/v1/domains?offset=1')).json<{ data: unknown[] }>().data.length, 0)
 })
 
-t.test('the audit log tells who did what, in pages, and nothing secret', async (t) => {
+t.test('the audit log says who did what, in pages, without secrets', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const [first] = await list(app)

@@ -1,18 +1,18 @@
-/** Workspaces, members and invitations over REST: who may do what in the workspace that is named, and what follows. */
+/** Workspaces, members and invitations over REST: permissions in the named workspace, and consequences. */
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import { generateKey, insertKey, type KeyRequest } from '../../../src/accounts/keys/api-keys.js'
-import { buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../../src/accounts/people/invitations.js'
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
-import type { Scope } from '../../../src/accounts/principal.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
+import { parseAddress } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
-import type { Role } from '../../../src/storage/tables/tables.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { runCommand, type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import type { Role, Scope } from '../../../src/storage/tables/account-tables.js'
+import { runCommand, type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const DAY = 86_400_000
@@ -29,7 +29,7 @@ interface Person {
   readonly key: string
 }
 
-/** Somebody in the first workspace, with a key of it. */
+/** A member of the first workspace, with a key of it. */
 async function person(
   app: TestDaemon,
   role: Role,
@@ -38,7 +38,7 @@ async function person(
 ): Promise<Person> {
   const now = app.now()
   const [memberId, userId] = [uuidv7(now), uuidv7(now)]
-  const email = `${userId}@a.test`
+  const email = parseAddress(`${userId}@a.test`)
   const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'k', now, scopes, ...bounds })
   await app.daemon.database.commit([
     insertUser({ id: userId, email, full_name: role, password_hash: null, created_at: now }),
@@ -51,7 +51,7 @@ async function person(
 const invite = (app: TestDaemon, email: string, key = app.key, role = 'member'): Promise<RestAnswer> =>
   app.rest('POST', '/v1/members', { key, body: { email, role, workspaceId: app.workspaceId } })
 
-/** The token of its mail, as the service makes it. */
+/** The token in the invitation mail, as the service makes it. */
 function tokenOf(app: TestDaemon, id: string): string {
   const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
   return buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
@@ -63,7 +63,7 @@ const accept = (app: TestDaemon, token: string, more: object = {}): Promise<Rest
     body: { token, full_name: 'Nina Neu', password, ...more },
   })
 
-t.test('a workspace: made, shown, renamed, listed, and another with the same name', async (t) => {
+t.test('a workspace is created, read, renamed and listed, and may share its name with another', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const body = { name: 'Grüße & Co', icon_url: 'https://a.test/icon.png' }
@@ -103,7 +103,7 @@ t.test('a workspace: made, shown, renamed, listed, and another with the same nam
   t.same(app.errors, [])
 })
 
-t.test('what is no name, no icon and too many workspaces is refused', async (t) => {
+t.test('invalid names and icons, and too many workspaces, are refused', async (t) => {
   const app = await testDaemon(t)
   for (const [body, code] of [
     [{}, 'missing_required_field'],
@@ -124,7 +124,7 @@ t.test('what is no name, no icon and too many workspaces is refused', async (t) 
   t.same(app.errors, [])
 })
 
-/** At every row: which roles in the named workspace may, whatever the key may in its own. */
+/** For each row, the roles in the named workspace that are allowed, whatever the role in the key's own. */
 const rows: readonly (readonly [method: string, path: string, roles: readonly Role[], body?: object])[] = [
   ['GET', '/workspaces/:ws', ['owner', 'admin', 'member']],
   ['PATCH', '/workspaces/:ws', ['owner', 'admin'], { icon_url: null }],
@@ -138,12 +138,12 @@ const rows: readonly (readonly [method: string, path: string, roles: readonly Ro
   ['DELETE', '/workspaces/:ws', ['owner']],
 ]
 
-t.test('what the user is in the workspace that is named decides, with keys of another one', async (t) => {
+t.test('the role of the user in the named workspace decides, with keys of another workspace', async (t) => {
   const app = await testDaemon(t)
   const own = generateKey({ workspaceId: app.otherWorkspaceId, userId: 'nobody', name: 'k', now: app.now() })
   const add = async (role: Role, scopes: readonly Scope[] = ['full']): Promise<string> => {
     const { userId } = await person(app, role)
-    // A mere member of the other workspace, whose key asks.
+    // An ordinary member of the other workspace, whose key asks.
     const key = generateKey({ workspaceId: app.otherWorkspaceId, userId, name: 'k', now: app.now(), scopes })
     const member = { id: uuidv7(app.now()), workspace_id: app.otherWorkspaceId, user_id: userId, joined_at: 0 }
     await app.daemon.database.commit([insertKey(key.row), insertMember({ ...member, role: 'member' })])
@@ -174,7 +174,7 @@ t.test('what the user is in the workspace that is named decides, with keys of an
   t.same(app.errors, [])
 })
 
-t.test('a key that may read shows its own workspace, and no other of the user', async (t) => {
+t.test('a read-only key sees its own workspace, and no other of its user', async (t) => {
   const app = await testDaemon(t)
   const { key, userId } = await person(app, 'admin', ['read'])
   const member = {
@@ -191,7 +191,7 @@ t.test('a key that may read shows its own workspace, and no other of the user', 
   t.same(refusalOf(await invite(app, 'x@b.test', key)), [403, 'insufficient_permissions'])
 })
 
-t.test('there is one owner, whom nobody changes or removes', async (t) => {
+t.test('there is one owner, who can be neither changed nor removed', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const admin = await person(app, 'admin')
@@ -216,7 +216,7 @@ t.test('there is one owner, whom nobody changes or removes', async (t) => {
   ])
 })
 
-t.test('a role counts at once, and a removal ends keys, sessions and what they remember', async (t) => {
+t.test('a role change applies at once, and a removal ends keys, sessions and caches', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const one = await person(app, 'admin')
@@ -251,7 +251,7 @@ t.test('a role counts at once, and a removal ends keys, sessions and what they r
   t.same(app.errors, [])
 })
 
-t.test('an invitation: once for an address, listed while it waits, cancelled in both ways, never twice', async (t) => {
+t.test('an invitation: once for an address, listed while pending, cancelled in two ways, never twice', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const made = await invite(app, 'Nina@B.test', app.key, 'admin')
@@ -291,7 +291,7 @@ t.test('an invitation: once for an address, listed while it waits, cancelled in 
   t.equal((await app.rest('DELETE', `/v1/invitations/${second.id}?workspaceId=${app.workspaceId}`)).status, 200)
 })
 
-t.test('an invitation that has expired is gone, and another takes its place', async (t) => {
+t.test('an expired invitation is gone, and a new one takes its place', async (t) => {
   const app = await testDaemon(t)
   const { id } = data(await invite(app, 'nina@b.test'))
   app.advance(7 * DAY)
@@ -304,14 +304,14 @@ t.test('an invitation that has expired is gone, and another takes its place', as
   t.equal((await invite(app, 'nina@b.test')).status, 201)
 })
 
-t.test('of two who invite the same address at once one does', async (t) => {
+t.test('two concurrent invitations of the same address make one', async (t) => {
   const app = await testDaemon(t)
   const answers = await Promise.all(Array.from({ length: 5 }, () => invite(app, 'nina@b.test')))
   t.same(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409])
   t.same(app.errors, [])
 })
 
-t.test('accepting works once, and gives a key', async (t) => {
+t.test('acceptance works once and issues a key', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const { id } = data(await invite(app, 'nina@b.test', app.key, 'admin'))
@@ -336,7 +336,7 @@ t.test('accepting works once, and gives a key', async (t) => {
   t.same(app.errors, [])
 })
 
-t.test('for somebody who has an account the password is verified, and never set', async (t) => {
+t.test('for an existing account the password is verified and never set', async (t) => {
   const app = await testDaemon(t)
   const first = data(await invite(app, 'nina@b.test'))
   t.equal((await accept(app, tokenOf(app, first.id))).status, 201)
@@ -353,7 +353,7 @@ t.test('for somebody who has an account the password is verified, and never set'
   const { api_key: key } = data<{ api_key: string }>(accepted)
   t.equal(data<object[]>(await app.rest('GET', '/v1/workspaces', { key })).length, 2)
 
-  // The owner was made by the command line, without a password.
+  // The owner was created by the command line, without a password.
   const owner = { ...body, email: 'owner@a.test' }
   const { id: theirs } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body: owner }))
   t.match(error(await accept(app, tokenOf(app, theirs))), { status: 409, message: /no password/ })
@@ -367,7 +367,7 @@ t.test('for somebody who has an account the password is verified, and never set'
   t.same(app.errors, [])
 })
 
-t.test('passwords cannot be guessed at an invitation', async (t) => {
+t.test('an invitation does not allow guessing passwords', async (t) => {
   const app = await testDaemon(t)
   const first = data(await invite(app, 'nina@b.test'))
   t.equal((await accept(app, tokenOf(app, first.id))).status, 201)
@@ -382,7 +382,7 @@ t.test('passwords cannot be guessed at an invitation', async (t) => {
   t.match(answer.headers, { 'retry-after': /^\d+$/ })
 })
 
-/** Ids in every text column of every table; that a workspace was deleted stays in the log of the service. */
+/** Ids in every text column of every table; the log of the service keeps that a workspace was deleted. */
 function tracesOf(app: Pick<TestDaemon, 'rows'>, id: string): string[] {
   const tables = app.rows<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
   return tables.flatMap(({ name }) => {
@@ -393,7 +393,7 @@ function tracesOf(app: Pick<TestDaemon, 'rows'>, id: string): string[] {
   })
 }
 
-t.test('a deleted workspace is gone at once for every reader, and then in every table', async (t) => {
+t.test('a deleted workspace is gone at once for every reader, and later from every table', async (t) => {
   const app = await testDaemon(t)
   const scheduled = [`X-Service-Scheduled-For: ${new Date(app.now() + DAY).toISOString()}`]
   for (let n = 0; n < 5; n += 1) await app.submitAccepted({ to: ['bob@b.test'], fields: scheduled })
@@ -416,11 +416,11 @@ t.test('a deleted workspace is gone at once for every reader, and then in every 
   t.same([...app.errors, ...later.errors], [])
 })
 
-t.test('a request that was let in before its workspace ended does nothing for nobody', async (t) => {
+t.test('a request that was admitted before its workspace was deleted does nothing', async (t) => {
   const app = await testDaemon(t)
   const { database } = app.daemon
   t.equal((await app.rest('GET', '/v1/workspaces')).status, 200)
-  // The daemon still remembers the key, as a request does that is under way.
+  // The daemon still has the key in its cache, as a running request does.
   await database.commit(closeWorkspace(app.workspaceId, app.now()))
   t.same(refusalOf(await app.rest('POST', '/v1/workspaces', { body: { name: 'Late' } })), [401, 'invalid_api_key'])
   t.same(refusalOf(await invite(app, 'nina@b.test')), [404, 'not_found'])
@@ -430,7 +430,7 @@ t.test('a request that was let in before its workspace ended does nothing for no
   t.same(app.errors, [])
 })
 
-t.test('a key with any bound neither invites nor raises a role, in whichever workspace', async (t) => {
+t.test('a limited key neither invites nor raises a role, in any workspace', async (t) => {
   const app = await testDaemon(t)
   const member = await person(app, 'member')
   const other = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Other' } }))
@@ -470,7 +470,7 @@ t.test('a key with any bound neither invites nor raises a role, in whichever wor
   t.same(app.errors, [])
 })
 
-t.test('who is removed or demoted leaves no invitation behind, and a transfer ends none', async (t) => {
+t.test('a removed or demoted member leaves no pending invitation, and a transfer keeps them', async (t) => {
   const app = await testDaemon(t)
   const [gone, demoted] = [await person(app, 'admin'), await person(app, 'admin')]
   const ids = await Promise.all(
@@ -493,7 +493,7 @@ t.test('who is removed or demoted leaves no invitation behind, and a transfer en
   t.same(app.errors, [])
 })
 
-t.test('invitations are counted by person and by address, over all workspaces', async (t) => {
+t.test('invitations are counted by member and by address, over all workspaces', async (t) => {
   const app = await testDaemon(t)
   const other = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Second' } }))
   const inviteTo = (workspaceId: string, email: string, key = app.key): Promise<RestAnswer> =>
@@ -535,7 +535,7 @@ t.test('invitations are counted by person and by address, over all workspaces', 
   t.same(app.errors, [])
 })
 
-t.test('the service as a whole sends so many invitations in a day', async (t) => {
+t.test('invitations of the whole service are limited by the day', async (t) => {
   const app = await testDaemon(t, { settings: { limits: { invitations_per_day: 2 } } })
   for (const email of ['a@b.test', 'b@b.test']) t.equal((await invite(app, email)).status, 201)
   const body = { email: 'c@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
@@ -545,13 +545,17 @@ t.test('the service as a whole sends so many invitations in a day', async (t) =>
   t.equal((await app.rest('POST', '/v1/members', { key: app.otherKey, body })).status, 201)
 })
 
-t.test("the operator's workspace stays, and its log tells which others were deleted", async (t) => {
+t.test("the operator's workspace cannot be deleted, and its log names those that were", async (t) => {
   const app = await testDaemon(t)
   const path = `/v1/workspaces/${app.workspaceId}`
   t.match(await app.cli('workspace', 'set-operator', app.workspaceId), { status: 0, out: /operator's workspace/ })
   t.match(error(await app.rest('DELETE', path)), { code: 'conflict', message: /workspace set-operator/ })
   const { database } = app.daemon
-  await t.rejects(database.commit(closeWorkspace(app.workspaceId, 1)), { name: 'Missed' }, 'nor by any other way')
+  await t.rejects(
+    database.commit(closeWorkspace(app.workspaceId, 1)),
+    { name: 'WriteConflict' },
+    'nor by any other way',
+  )
   const other = `/v1/workspaces/${app.otherWorkspaceId}`
   t.equal((await app.rest('DELETE', other, { key: app.otherKey })).status, 200)
   const { data: acts } = (await app.rest('GET', '/v1/audit-log')).json<{ data: { action: string; at: string }[] }>()

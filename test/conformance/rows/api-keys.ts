@@ -2,7 +2,7 @@
 import { administrates, type Resource, readsSettings } from '../support/row.js'
 import { data, equals, filledText, list, matches, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 
-/** What a key may at most, beside what the document shows of it. */
+/** The limits of a key, beside what the document shows of it. */
 const limits = {
   scopes: list(equals('full', 'send', 'read'), { atLeast: 1 }),
   expires_at: nullable(timestamp),

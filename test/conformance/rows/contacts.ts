@@ -1,4 +1,4 @@
-/** Rows of the section "Contacts". The audiences of `audiences.ts` are there. */
+/** Rows of the section "Contacts". The audiences of `audiences.ts` exist. */
 import { type Resource, type Row, readsSettings, writes } from '../support/row.js'
 import {
   boolean,

@@ -1,5 +1,5 @@
 /** Rows of the sections "Templates" and "Files", and how sends use both. */
-import { emptyForm, multipart, multipartType } from '../../helpers/multipart.js'
+import { emptyForm, multipart, multipartType } from '../../helpers/http/multipart.js'
 import { type Resource, type Row, readsSettings, sends, writes } from '../support/row.js'
 import { data, equals, filledText, integer, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 

@@ -1,4 +1,4 @@
-/** Rows of the section "Domains". `{verified}` is a domain that sends already; see the test file for the others. */
+/** Rows of the section "Domains". `{verified}` is a verified domain; for the others see the test file. */
 import { administrates, type Resource, readsSettings } from '../support/row.js'
 import {
   anything,

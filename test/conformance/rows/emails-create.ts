@@ -1,4 +1,4 @@
-/** The row POST /v1/emails, and what is said of sending. */
+/** The row POST /v1/emails, and the rules for sending. */
 import { type Row, sends } from '../support/row.js'
 import { equals, list, matches, record, timestamp, uuid } from '../support/shapes.js'
 

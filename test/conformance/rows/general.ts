@@ -1,4 +1,4 @@
-/** Usage, and what is said of all requests: keys, paths, methods, origins. */
+/** Usage, and the rules for all requests: keys, paths, methods, origins. */
 import { administrates, type Resource, reads } from '../support/row.js'
 import {
   cursorPage,

@@ -1,4 +1,4 @@
-/** Rows of the section "Inbound email". `{mail}` came in before: see the test file. */
+/** Rows of the section "Inbound email". `{mail}` was received before: see the test file. */
 import { type Resource, reads, sends, writes } from '../support/row.js'
 import {
   boolean,

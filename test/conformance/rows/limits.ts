@@ -1,7 +1,4 @@
-/**
- * What the section "Limits" says, by the plan that the workspace has while it is asked. The plans
- * are those of the test file.
- */
+/** The section "Limits", by the plan that the workspace has during the request. The plans are in the test file. */
 import type { Case } from '../support/row.js'
 import { equals, inboundBytes, integer, nullable, record, timestamp } from '../support/shapes.js'
 

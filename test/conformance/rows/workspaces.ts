@@ -1,6 +1,6 @@
 /**
- * Rows of the section "Workspaces". They are authorised by the key's
- * user in the workspace that the request names, so most say in their own cases who may.
+ * Rows of the section "Workspaces". The role of the key's user in the named workspace decides, so most rows name the
+ * allowed roles in their own cases.
  */
 import type { Asker, Case, Resource, Row } from '../support/row.js'
 import {

@@ -14,7 +14,7 @@ import {
   timestamp,
 } from './shapes.js'
 
-/** The document's table, and below the line what is added to it. */
+/** The document's table; below the line, what is added to it. */
 export const statusOfCode: Readonly<Record<string, number>> = {
   missing_api_key: 401,
   invalid_api_key: 401,
@@ -72,7 +72,7 @@ const ofRate = hasFields({
   reset_at: timestamp,
 })
 
-/** The whole body of an error. */
+/** The complete body of an error. */
 export function errorShape({ code, fields, id, details }: ExpectedRefusal): Shape {
   const status = statusOfCode[code]
   if (status === undefined) throw new Error(`the document has no code ${code}`)

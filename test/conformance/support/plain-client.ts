@@ -1,6 +1,6 @@
 /**
- * A client that knows HTTPS and JSON and nothing of this program: `node:https`, the server's
- * certificate as its only authority, one request after another.
+ * A client that knows HTTPS and JSON and nothing of Posthorn: `node:https`, the server's certificate as its only
+ * authority, one request after another.
  */
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'

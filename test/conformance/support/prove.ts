@@ -1,8 +1,7 @@
 /**
- * Asks the daemon what a row says, and holds the answers against it.
+ * Sends the requests of a row to the daemon and checks the answers.
  *
- * Of every answer, whatever it is: the rate-limit headers, an id of the request, JSON where there
- * is a body, and the form of errors.
+ * Every answer must have the rate-limit headers, a request id, JSON where there is a body, and the form of errors.
  */
 import type { Test } from 'tap'
 import { waitUntil } from '../../helpers/wait-until.js'
@@ -20,7 +19,7 @@ export async function prove(t: Test, world: World, { rows }: Resource): Promise<
       for (const one of row.cases) await proveCase(t, world, row.row, one)
     })
   }
-  await t.test('who may, and in all three forms of the path', async (t) => {
+  await t.test('permissions, and all three forms of the path', async (t) => {
     for (const row of rows) await proveWho(t, world, row)
   })
 }
@@ -43,7 +42,7 @@ export async function proveCase(t: Test, world: World, row: string, given: Case)
   for (const [name, path] of Object.entries(one.keep ?? {})) world.kept.set(name, String(valueAt(answer, path)))
 }
 
-/** The same request with the key of everybody, and with none. */
+/** The same request with every key, and with none. */
 async function proveWho(t: Test, world: World, row: Row): Promise<void> {
   const body = takesBody(row) ? { body: {} } : {}
   const probe = fillIn(world, { says: '', id: '{nobodys}', ...body, ...row.probe })
@@ -69,7 +68,7 @@ async function provePrefixes(t: Test, world: World, { row }: Row, probe: Case): 
   for (const other of others) t.same(other, plain, `${row} without /v1, with /api`)
 }
 
-/** Revoked and expired ones: in the table of usage. An address may fail so often in a minute and no more. */
+/** Revoked and expired keys: in the table of usage. An address may fail only so often in a minute. */
 const withoutKey = [
   ['none', 'missing_api_key'],
   ['wrong', 'invalid_api_key'],
@@ -135,7 +134,7 @@ function faultsOfAny({ app }: World, { status, headers, text }: PlainResponse): 
     ...(isError && !header('content-type').startsWith('application/json') ? ['an error that is no JSON'] : []),
     ...(status === 429 && !/^\d+$/.test(header('retry-after')) ? ['429 without Retry-After'] : []),
     ...(isError ? errorShape({ code: errorCodeOf(text), details: () => [] })(JSON.parse(text), '') : []).filter(
-      // Details are looked at where a case asks for them.
+      // Details are checked where a case names them.
       (fault) => !fault.startsWith('error.details: is missing'),
     ),
   ]
@@ -146,7 +145,7 @@ function errorCodeOf(text: string): string {
   return error.code
 }
 
-/** What two answers to the same question have in common. */
+/** What two answers to the same request have in common. */
 function withoutTimes({ status, text }: PlainResponse): unknown {
   return [status, text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '')]
 }
@@ -163,7 +162,7 @@ function valueAt(answer: PlainResponse, path: string): unknown {
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], bodyOf(answer))
 }
 
-/** With the names that were kept put in. */
+/** With the stored names filled in. */
 function fillIn(world: World, given: Case): Case {
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string')

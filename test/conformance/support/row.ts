@@ -1,12 +1,12 @@
 /**
- * How a row of the interface is written down here: the request as the document shows it, who
- * may make it, and cases, each a request with the answer that the document promises for it.
+ * How a row of the interface is written here: the request as the document shows it, who may make it, and cases, each
+ * a request with the answer that the document promises.
  *
- * Texts of a case may name what an earlier case of the same file has kept: `{contact}`.
+ * Texts of a case may name what an earlier case of the same file has stored: `{contact}`.
  */
 import type { Shape } from './shapes.js'
 
-/** Whose key asks. `stranger` is the owner of another workspace. */
+/** Whose key is used. `stranger`: the owner of another workspace. */
 export type Asker =
   | 'owner'
   | 'admin'
@@ -19,7 +19,7 @@ export type Asker =
   | 'revoked'
   | 'expired'
 
-/** Who may; everybody else is told `insufficient_permissions`. */
+/** The roles and scopes that are allowed; all others get `insufficient_permissions`. */
 export type Who = readonly Exclude<Asker, 'stranger' | 'none' | 'wrong' | 'revoked' | 'expired'>[]
 
 /** From the tables of roles and scopes: `send` and `read` are keys of an owner with that scope alone. */
@@ -41,36 +41,36 @@ export interface ExpectedRefusal {
 
 export interface Case {
   readonly says: string
-  /** Where the method and path are not those of the row: they make or look at something for it. */
+  /** Where the method and path are not those of the row: a request that prepares or checks something. */
   readonly request?: string
   /** Takes the place of `:id`. */
   readonly id?: string
   readonly query?: Readonly<Record<string, string>>
-  /** JSON; a Buffer goes as it is. */
+  /** Sent as JSON; a Buffer as it is. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** Default: the owner. */
   readonly as?: Asker
   readonly status?: number
   readonly shape?: Shape
-  /** Fields of the answer by their path, such as `data.0.email`, and what they hold. */
+  /** Fields of the answer by their path, such as `data.0.email`, and their values. */
   readonly holds?: Readonly<Record<string, unknown>>
   readonly refused?: ExpectedRefusal
   readonly responseHeaders?: Readonly<Record<string, RegExp>>
-  /** Names to keep, and the path in the answer of each. */
+  /** Names to store, and the path of each in the answer. */
   readonly keep?: Readonly<Record<string, string>>
-  /** Is asked again and again until the answer fits: what happens by itself takes its time. */
+  /** The request is repeated until the answer fits: it waits for work in the background. */
   readonly until?: true
 }
 
 export interface Row {
-  /** As the document has it: `POST /v1/contacts/:id`. */
+  /** As in the document: `POST /v1/contacts/:id`. */
   readonly row: string
-  /** Null: the cases themselves say it. */
+  /** Null: the cases name the permissions. */
   readonly who: Who | null
   /**
-   * What is asked with every key: by default an id that is nobody's and a body that is empty, so that
-   * whoever may gets to hear of that.
+   * The request that is made with every key: by default with an unknown id and an empty body, so that an allowed key
+   * gets a problem of the request.
    */
   readonly probe?: Pick<Case, 'id' | 'query' | 'body' | 'headers'>
   /** Needs no key. */

@@ -1,12 +1,12 @@
 /**
- * A small language for the shapes of answers, as strict as the document is: a record has the
- * fields that are named and no others, and what is no exact match is told with its place.
+ * A small language for the shapes of answers, as strict as the document: a record has the named fields and no others,
+ * and a mismatch is reported with its path.
  *
  *     const contact = record({ id: uuid, email: text, first_name: nullable(text) })
  *     contact(answer, '')   // ['first_name: expected a text, found 7']
  */
 
-/** What is wrong with a value that stands at a place; empty: nothing. */
+/** What is wrong with the value at a path; empty: nothing. */
 export type Shape = (value: unknown, at: string) => readonly string[]
 
 type Fields = Readonly<Record<string, Shape>>
@@ -69,7 +69,7 @@ export function list(item: Shape, { atLeast = 0, exactly }: { atLeast?: number; 
   }
 }
 
-/** As many as there are shapes, each of its own. */
+/** A list of as many elements as there are shapes, each of its own. */
 export function inOrder(...items: readonly Shape[]): Shape {
   const many = list(anything, { exactly: items.length })
   return (value, at) => {
@@ -80,7 +80,7 @@ export function inOrder(...items: readonly Shape[]): Shape {
   }
 }
 
-/** `beyond`: what this product shows beside what the interface's own table names. */
+/** `beyond`: fields of this product that the interface's own table does not name. */
 export function record(fields: Fields, beyond: Fields = {}): Shape {
   const all: Fields = { ...fields, ...beyond }
   return (value, at) => {
@@ -93,12 +93,12 @@ export function record(fields: Fields, beyond: Fields = {}): Shape {
   }
 }
 
-/** Holds what all of the shapes say. */
+/** Fits all of the shapes. */
 export function every(...shapes: readonly Shape[]): Shape {
   return (value, at) => shapes.flatMap((shape) => shape(value, at))
 }
 
-/** Has these fields of these shapes; others are not looked at. */
+/** Has these fields of these shapes; others are ignored. */
 export function hasFields(fields: Fields): Shape {
   return (value, at) =>
     isObject(value)
@@ -129,5 +129,5 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** In both shapes of usage: what the interface's document has not. */
+/** Usage in both shapes: what the interface's document does not name. */
 export const inboundBytes = record({ bytes_held: integer, bytes_limit: nullable(integer) })

@@ -1,15 +1,14 @@
 /**
- * The daemon that the rows are asked of: a workspace with an owner, an admin and a member and a
- * key of every kind, another workspace beside it, and a server that takes what is sent.
+ * The daemon that the rows are tested against: a workspace with an owner, an admin and a member and a key of every
+ * kind, another workspace beside it, and a server that accepts what is sent.
  *
- * Only what no request can arrange comes from inside of the program; every question is asked by
- * the plain client.
+ * Only what no request can arrange is set up inside the program; every request is made by the plain client.
  */
 import type { Test } from 'tap'
 import { generateKey, insertKey } from '../../../src/accounts/keys/api-keys.js'
-import type { Role } from '../../../src/storage/tables/tables.js'
-import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/test-daemon.js'
+import type { Role } from '../../../src/storage/tables/account-tables.js'
+import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { openSink, type ScriptedSink } from '../../helpers/smtp/scripted-sink.js'
 import { type PlainClient, plainClient } from './plain-client.js'
 import type { Asker } from './row.js'
 
@@ -18,7 +17,7 @@ export interface World {
   readonly sink: ScriptedSink
   readonly client: PlainClient
   readonly keys: ReadonlyMap<Asker, string | null>
-  /** By the names that cases give. */
+  /** Values by the names that cases use. */
   readonly kept: Map<string, string>
 }
 

@@ -7,11 +7,12 @@ import {
   pickMoreInformative,
 } from '../../../src/delivery/attempt/attempt-decision.js'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
-import type { Outage } from '../../../src/delivery/attempt/unreachable-hosts.js'
+import { createCallLimiter } from '../../../src/delivery/attempt/call-limit.js'
 import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
-import { createCallLimiter } from '../../../src/delivery/queue/call-limit.js'
+import type { Outage } from '../../../src/delivery/hosts/unreachable-hosts.js'
+import { HostConcurrency } from '../../../src/delivery/queue/host-concurrency.js'
 import type { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
-import type { Exchange, SendResult } from '../../../src/delivery/smtp/outcome.js'
+import type { Exchange, SendResult } from '../../../src/delivery/smtp/send-result.js'
 import type { Timeouts } from '../../../src/delivery/smtp/timeouts.js'
 import type { Stage } from '../../../src/messages/replies/classify-reply.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
@@ -21,14 +22,20 @@ import {
   type SinkAnswer,
   type SinkOptions,
   type SinkStage,
-} from '../../helpers/scripted-sink.js'
-import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/scripted-sink-client.js'
+} from '../../helpers/smtp/scripted-sink.js'
+import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/smtp/sink-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const certificate = await createSelfSigned(['mx.test'])
 const message = outbound('Subject: x\r\n\r\nhello\r\n')
-/** What every attempt is given beside the way to send. */
-const patient = { clock: () => 0, limits: defaultAttemptLimits, limit: createCallLimiter(defaultAttemptLimits.cutOff) }
+const freeSlots: AttemptDeps['acquireSlot'] = async () => () => undefined
+/** The dependencies of every attempt, except `send`. */
+const commonDeps = {
+  acquireSlot: freeSlots,
+  clock: () => 0,
+  limits: defaultAttemptLimits,
+  startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff),
+}
 
 async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
   const sink = await openSink(options)
@@ -36,11 +43,11 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
   return sink
 }
 
-async function sendTo(t: Test, hosts: readonly Host[], impatient: Partial<Timeouts> = {}): Promise<AttemptResult> {
-  const pool = poolOf(clientDeps(impatient))
+async function sendTo(t: Test, hosts: readonly Host[], shortTimeouts: Partial<Timeouts> = {}): Promise<AttemptResult> {
+  const pool = poolOf(clientDeps(shortTimeouts))
   t.teardown(() => pool.close())
   return requireAttempt(
-    attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send: sendThrough(pool) }, never),
+    attemptDelivery(message, { kind: 'hosts', hosts }, { ...commonDeps, send: sendThrough(pool) }, never),
   )
 }
 
@@ -51,11 +58,11 @@ async function requireAttempt(outcome: ReturnType<typeof attemptDelivery>): Prom
 }
 
 function sendThrough(pool: SessionPool): AttemptDeps['send'] {
-  return (host, message, signal, begin) => pool.send(host, message, 'party', signal, { begin })
+  return (host, message, signal) => pool.send(host, message, signal)
 }
 
 const stages = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'message'] as const
-const misdeeds: readonly SinkAnswer[] = [
+const misbehaviours: readonly SinkAnswer[] = [
   '421 4.3.2 closing',
   '451 4.3.0 later',
   '550 5.1.1 never',
@@ -65,33 +72,33 @@ const misdeeds: readonly SinkAnswer[] = [
 ]
 const silence: Readonly<Record<string, string>> = { hang: 'timeout', drop: 'connection-lost', reset: 'connection-lost' }
 
-/** What a single host that does `misdeed` at `stage` makes of a message. */
-function expected(stage: (typeof stages)[number], misdeed: SinkAnswer): object {
+/** The outcome when the only host does `misbehaviour` at `stage`. */
+function expected(stage: (typeof stages)[number], misbehaviour: SinkAnswer): object {
   if (stage === 'starttls') return { kind: 'accepted', final: true }
-  const reason = silence[misdeed]
+  const reason = silence[misbehaviour]
   if (reason !== undefined) return { kind: 'deferred', reason, reached: stage !== 'banner' }
   const early = stage === 'banner' || stage === 'ehlo'
-  if (misdeed.startsWith('550') && !early) return { kind: 'refused', response: misdeed, status: '5.1.1' }
-  return { kind: 'deferred', reached: true, response: misdeed }
+  if (misbehaviour.startsWith('550') && !early) return { kind: 'refused', response: misbehaviour, status: '5.1.1' }
+  return { kind: 'deferred', reached: true, response: misbehaviour }
 }
 
 for (const stage of stages) {
   t.test(`a server that misbehaves at ${stage}`, async (t) => {
-    for (const misdeed of misdeeds) {
+    for (const misbehaviour of misbehaviours) {
       const script: Partial<Record<SinkStage, SinkAnswer>> = {
-        [stage]: misdeed,
-        ...(stage === 'ehlo' ? { helo: misdeed } : {}),
+        [stage]: misbehaviour,
+        ...(stage === 'ehlo' ? { helo: misbehaviour } : {}),
       }
       const sink = await sinkFor(t, stage === 'starttls' ? { script, certificate } : { script })
-      const { outcome, peer } = await sendTo(t, [hostAt(sink)], misdeed === 'hang' ? { [stage]: 60 } : {})
-      t.match(outcome, expected(stage, misdeed), misdeed)
-      t.match(peer, { mx: 'mx.test', address: '127.0.0.1', tls: null }, misdeed)
-      t.equal(sink.messages.length, stage === 'starttls' ? 1 : 0, misdeed)
+      const { outcome, peer } = await sendTo(t, [hostAt(sink)], misbehaviour === 'hang' ? { [stage]: 60 } : {})
+      t.match(outcome, expected(stage, misbehaviour), misbehaviour)
+      t.match(peer, { mx: 'mx.test', address: '127.0.0.1', tls: null }, misbehaviour)
+      t.equal(sink.messages.length, stage === 'starttls' ? 1 : 0, misbehaviour)
     }
   })
 }
 
-t.test('a message that is taken', async (t) => {
+t.test('a message is accepted', async (t) => {
   const sink = await sinkFor(t, { certificate })
   const { outcome, peer, transcript } = await sendTo(t, [hostAt(sink, { final: false })])
   t.match(outcome, { kind: 'accepted', final: false, dsnRelayed: true, reply: { code: 250 } })
@@ -99,7 +106,7 @@ t.test('a message that is taken', async (t) => {
   t.match(transcript, /STARTTLS.*encrypted, TLSv1\.3.*> MAIL.*< 250 2\.0\.0 taken/s)
 })
 
-t.test('the next host is asked when one does not answer, and the transcript tells of both', async (t) => {
+t.test('the next host is called when one refuses, and the transcript has both', async (t) => {
   const deaf = await sinkFor(t, { script: { banner: '554 5.7.1 go away' } })
   const good = await sinkFor(t)
   const { outcome, peer, transcript } = await sendTo(t, [
@@ -111,7 +118,7 @@ t.test('the next host is asked when one does not answer, and the transcript tell
   t.match(transcript, /one\.test.*554 5\.7\.1 go away.*two\.test.*taken/s)
 })
 
-t.test('a host that takes no such size ends the matter, with its number', async (t) => {
+t.test('a message over the size limit of a host is refused with the limit', async (t) => {
   const sink = await sinkFor(t, { extensions: ['SIZE 5'] })
   const { outcome } = await sendTo(t, [hostAt(sink)])
   t.match(outcome, { kind: 'refused', reason: 'too-large', status: '5.3.4', recipientsFault: false })
@@ -132,7 +139,7 @@ const connectionLostAt = (stage: Stage): SendResult => ({
 })
 const host = hostAt({ port: 25 })
 
-t.test('what an exchange means, and whether it leads on', async (t) => {
+t.test('an exchange has one outcome, and may lead on to the next host', async (t) => {
   const table: readonly [SendResult, object, boolean][] = [
     [ok, { kind: 'accepted', final: true }, false],
     [
@@ -163,10 +170,10 @@ t.test('what an exchange means, and whether it leads on', async (t) => {
     [connectionLostAt('message'), { kind: 'deferred', reached: true, response: /may arrive twice/ }, false],
   ]
   for (const [sent, outcome, onward] of table)
-    t.match(judgeSendResult(sent, host), { outcome, onward }, JSON.stringify(sent))
+    t.match(judgeSendResult(sent, host), { outcome, shouldTryNext: onward }, JSON.stringify(sent))
 })
 
-t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
+t.test('our own faults bounce no mail', async (t) => {
   const smarthost = hostAt({ port: 25 }, { final: false })
   const login = 'authentication required'
   const norelay = 'relay access denied'
@@ -185,7 +192,7 @@ t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
     t.equal(judgeSendResult(sent, to).outcome.kind, kind, JSON.stringify([to.final, sent]))
 })
 
-t.test('how many hosts are called', async (t) => {
+t.test('an attempt calls a limited number of hosts', async (t) => {
   const call = (sent: SendResult): Pick<Exchange, 'sent'> => ({ sent })
   const dead = call(connectionLostAt('connect'))
   const limits = defaultAttemptLimits
@@ -196,7 +203,7 @@ t.test('how many hosts are called', async (t) => {
   t.equal(mayTryAnother([dead], limits.time, limits), false)
 })
 
-t.test('a server that spoke is told of before one that was silent', async (t) => {
+t.test('the reply of a server is reported before a silent server', async (t) => {
   const spoke = { sent: replyAt('rcpt', 451) }
   const silent = { sent: connectionLostAt('connect') }
   const later = { sent: replyAt('banner', 421) }
@@ -206,7 +213,7 @@ t.test('a server that spoke is told of before one that was silent', async (t) =>
   t.equal(pickMoreInformative(spoke, later), later)
 })
 
-/** An attempt at hosts of which each does what is written. */
+/** An attempt at hosts that behave by the script. */
 async function walk(script: readonly (SendResult | Outage)[]): Promise<AttemptResult & { readonly called: number }> {
   let called = 0
   const send = async (): Promise<Exchange | Outage> => {
@@ -215,11 +222,13 @@ async function walk(script: readonly (SendResult | Outage)[]): Promise<AttemptRe
     return sent.kind === 'outage' ? sent : { sent, tls: null, transcript: `call ${called}\n` }
   }
   const hosts = script.map((_, index) => hostAt({ port: 25 }, { mx: `mx${index + 1}.test` }))
-  const result = await requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send }, never))
+  const result = await requireAttempt(
+    attemptDelivery(message, { kind: 'hosts', hosts }, { ...commonDeps, send }, never),
+  )
   return { ...result, called }
 }
 
-t.test('the walk over the hosts', async (t) => {
+t.test('the hosts are called in their order', async (t) => {
   const later = replyAt('rcpt', 451)
   const dead = connectionLostAt('connect')
   t.match(await walk([dead, dead, ok]), {
@@ -257,34 +266,97 @@ t.test('the walk over the hosts', async (t) => {
 t.test('where all hosts are remembered as unreachable there was no attempt', async (t) => {
   const hosts = [30_000, 20_000, 40_000].map((until) => ({ ...hostAt({ port: 25 }), until }))
   const send: AttemptDeps['send'] = async (host) => ({ ...down, until: hosts.find((it) => it === host)?.until ?? 0 })
-  t.same(await attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send }, never), {
+  t.same(await attemptDelivery(message, { kind: 'hosts', hosts }, { ...commonDeps, send }, never), {
     ...down,
     until: 20_000,
   })
 })
 
-t.test('waiting for a session takes nothing off the time of an attempt', async (t) => {
+t.test('waiting for a slot takes nothing off the time of an attempt', async (t) => {
   let now = 0
   const silent: Exchange = { sent: connectionLostAt('connect'), tls: null, transcript: '' }
-  const send: AttemptDeps['send'] = async (_host, _message, _signal, begin) => {
+  const acquireSlot: AttemptDeps['acquireSlot'] = async () => {
     now += 400_000
-    begin()
+    return () => undefined
+  }
+  const send: AttemptDeps['send'] = async () => {
     now += 10_000
     return silent
   }
   const hosts = [1, 2, 3].map((port) => hostAt({ port }))
   let limits = 0
-  const limit: AttemptDeps['limit'] = (signal) => {
+  const startCallLimit: AttemptDeps['startCallLimit'] = (signal) => {
     limits += 1
-    return patient.limit(signal)
+    return commonDeps.startCallLimit(signal)
   }
-  const deps = { ...patient, clock: () => now, send, limit }
+  const deps = { ...commonDeps, acquireSlot, clock: () => now, send, startCallLimit }
   t.match(await attemptDelivery(message, { kind: 'hosts', hosts }, deps, never), { begunAt: 400_000 })
   t.equal(limits, 3, 'a wait of half an hour has not ended the walk')
 })
 
+t.test('each call holds a slot of the host that is dialled, and of no other', async (t) => {
+  const held: string[] = []
+  const log: string[] = []
+  const acquireSlot: AttemptDeps['acquireSlot'] = async (host) => {
+    log.push(`${host}: acquired, held ${held.length}`)
+    held.push(host)
+    return () => void held.splice(held.indexOf(host), 1)
+  }
+  const failures = [connectionLostAt('connect'), down, new TypeError('a bug')]
+  const send: AttemptDeps['send'] = async ({ mx }) => {
+    log.push(`${mx}: sent, held ${held}`)
+    const next = failures.shift()
+    if (next instanceof Error) throw next
+    return next?.kind === 'outage' ? next : { sent: next ?? ok, tls: null, transcript: '' }
+  }
+  const hosts = ['one', 'two', 'three'].map((mx) => hostAt({ port: 25 }, { mx }))
+  await t.rejects(
+    attemptDelivery(message, { kind: 'hosts', hosts }, { ...commonDeps, acquireSlot, send }, never),
+    /a bug/,
+  )
+  t.same(log, [
+    'one: acquired, held 0',
+    'one: sent, held one',
+    'two: acquired, held 0',
+    'two: sent, held two',
+    'three: acquired, held 0',
+    'three: sent, held three',
+  ])
+  t.same(held, [])
+})
+
+t.test('a fallback host is shared like any other: the message of another workspace finds a slot', async (t) => {
+  const concurrency = new HostConcurrency(2)
+  const sink = await sinkFor(t, { script: { message: ({ connection }) => (connection === 0 ? held : '250 ok') } })
+  let take: (answer: SinkAnswer) => void = () => undefined
+  const held = new Promise<SinkAnswer>((resolve) => {
+    take = resolve
+  })
+  const dead = await openSink()
+  const { port } = dead
+  await dead.close()
+  const pool = poolOf()
+  t.teardown(() => pool.close())
+  const order: string[] = []
+  const attempt = async (workspaceId: string): Promise<void> => {
+    const acquireSlot: AttemptDeps['acquireSlot'] = (host, signal) => concurrency.acquireSlot(host, workspaceId, signal)
+    const hosts = [hostAt({ port }, { mx: 'dead.test' }), hostAt(sink, { mx: 'fallback.test' })]
+    const deps = { ...commonDeps, acquireSlot, send: sendThrough(pool) }
+    t.match(await attemptDelivery(message, { kind: 'hosts', hosts }, deps, never), { outcome: { kind: 'accepted' } })
+    order.push(workspaceId)
+  }
+  const first = attempt('big')
+  await sink.waitUntil(() => sink.commands.includes('DATA'))
+  const second = attempt('big')
+  await attempt('small')
+  t.same(order, ['small'])
+  take('250 taken')
+  await Promise.all([first, second])
+  t.equal(sink.mostOpen, 2)
+})
+
 t.test('a destination without hosts is an answer of its own', async (t) => {
-  const deps = { ...patient, send: () => Promise.reject(new Error('called')) }
+  const deps = { ...commonDeps, send: () => Promise.reject(new Error('called')) }
   const refused: Destination = {
     kind: 'refused',
     reason: 'null-mx',
@@ -305,7 +377,7 @@ t.test('a destination without hosts is an answer of its own', async (t) => {
   })
 })
 
-t.test('many attempts at once, each on a connection of its own or in turn', async (t) => {
+t.test('many attempts at once keep to the slots of the host', async (t) => {
   const warnings: Error[] = []
   const warned = (warning: Error): void => void warnings.push(warning)
   process.on('warning', warned)
@@ -313,13 +385,15 @@ t.test('many attempts at once, each on a connection of its own or in turn', asyn
   const sink = await sinkFor(t)
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { ...patient, send: sendThrough(pool) }
+  const concurrency = new HostConcurrency(10)
+  const acquireSlot: AttemptDeps['acquireSlot'] = (host, until) => concurrency.acquireSlot(host, 'workspace', until)
+  const deps = { ...commonDeps, acquireSlot, send: sendThrough(pool) }
   const { signal } = new AbortController()
   const one = () => requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal))
   const results = await Promise.all(Array.from({ length: 100 }, one))
   t.ok(results.every(({ outcome }) => outcome.kind === 'accepted'))
   t.equal(sink.messages.length, 100)
-  t.ok(sink.mostOpen <= 10)
+  t.equal(sink.mostOpen, 9)
   t.same(warnings, [])
 })
 
@@ -327,13 +401,13 @@ t.test('an attempt is cut off in the end, and ends at once when we stop', async 
   const sink = await sinkFor(t, { script: { message: 'hang' } })
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { ...patient, send: sendThrough(pool), limit: createCallLimiter(300) }
+  const deps = { ...commonDeps, send: sendThrough(pool), startCallLimit: createCallLimiter(300) }
   const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
   t.match(await attemptDelivery(message, destination, deps, never), {
     outcome: { kind: 'deferred', reason: 'timeout' },
   })
   const stopping = new AbortController()
-  const stopped = attemptDelivery(message, destination, { ...deps, ...patient }, stopping.signal)
+  const stopped = attemptDelivery(message, destination, { ...deps, ...commonDeps }, stopping.signal)
   await sink.waitUntil(() => sink.commands.filter((line) => line === 'DATA').length === 2)
   const reason = new Error('stopping')
   stopping.abort(reason)
@@ -348,8 +422,8 @@ t.test('attempts that begin together share a limit, and none is cut off early', 
   t.equal(limit(runner.signal), first)
   t.not(limit(never), first, 'another runner is not followed')
   const again = limit(runner.signal)
-  await waitUntil('nobody joins any more', () => limit(runner.signal) !== again)
-  t.equal(again.signal.aborted, false, 'its time begins with the last that joined')
+  await waitUntil('no other call joins', () => limit(runner.signal) !== again)
+  t.equal(again.signal.aborted, false, 'its time begins with the last call that joined')
   await waitUntil('its time is over', () => again.signal.aborted)
   const later = limit(runner.signal)
   const error = new Error('closed')

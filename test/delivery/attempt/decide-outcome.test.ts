@@ -1,14 +1,13 @@
-/** From what an attempt brought to what becomes of the entry, and to what its sender is told. */
+/** From the outcome of an attempt to the decision about its entry, and the notification of the sender. */
 import t from 'tap'
 import type { AttemptOutcome } from '../../../src/delivery/attempt/attempt-result.js'
 import { type Decision, decideOutcome, type EntryAge } from '../../../src/delivery/attempt/decide-outcome.js'
 import { createSenderNoticeBuilder, type ReportedMessage } from '../../../src/delivery/attempt/sender-notice-builder.js'
-import { createSourceAddressChooser } from '../../../src/delivery/sessions/source-address.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Email } from '../../../src/messages/email.js'
 import type { AttemptRecord } from '../../../src/messages/queue/settle.js'
 import type { ServiceNotice } from '../../../src/messages/service-email.js'
-import { bulkEmail } from '../../helpers/bulk.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
 
 const hour = 3_600_000
 const policy = { steps: [hour, 2 * hour], noticeAfter: 4 * hour, expireAfter: 24 * hour } as const
@@ -127,7 +126,7 @@ function noticeOf(
   const queued = bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: 0 })
   const [entry] = queued.entries
   if (entry === undefined) throw new Error('no entry')
-  const full = { ...queued.email, envelope_from: 'app@a.test', ...email }
+  const full = { ...queued.email, envelope_from: parseAddress('app@a.test'), ...email }
   const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
   const attempted: AttemptRecord = {
     entry,
@@ -143,8 +142,8 @@ function noticeOf(
     reason: null,
     transcript: '',
   }
-  const wishes = { recipient: entry.recipient, notify: null, orcpt: null, ...message }
-  return notify({ email: full, raw, message: wishes }, attempted, decision, hour)
+  const reported = { recipient: entry.recipient, notify: null, orcpt: null, ...message }
+  return notify({ email: full, raw, message: reported }, attempted, decision, hour)
 }
 
 const bounced: Decision = { kind: 'bounced', hard: true, reason: 'bad-mailbox', status: '5.1.1', recipientsFault: true }
@@ -152,14 +151,14 @@ const failed: Decision = { kind: 'failed', reason: 'expired', status: '4.4.7' }
 const late = { kind: 'deferred', at: 2 * hour, notice: true, reason: 'greylisted', status: '4.7.1' } as const
 const delivered: Decision = { kind: 'accepted', final: true, dsnRelayed: false }
 
-t.test('who is told of what', async (t) => {
-  const told: readonly (readonly [what: string, Decision, Asked, boolean])[] = [
+t.test('the sender is notified of some outcomes', async (t) => {
+  const cases: readonly (readonly [what: string, Decision, Asked, boolean])[] = [
     ['a bounce', bounced, {}, true],
     ['a failure', failed, {}, true],
     ['a long delay', late, {}, true],
     ['a short delay', { ...late, notice: false }, {}, false],
-    ['a success nobody asked about', delivered, {}, false],
-    ['a success somebody asked about', delivered, { message: { notify: ['success'] } }, true],
+    ['a success that was not requested', delivered, {}, false],
+    ['a success that was requested', delivered, { message: { notify: ['success'] } }, true],
     [
       'one that the next server reports',
       { ...delivered, dsnRelayed: true },
@@ -174,10 +173,10 @@ t.test('who is told of what', async (t) => {
     ['a delay with NOTIFY=FAILURE', late, { message: { notify: ['failure'] } }, false],
     ['a delay with NOTIFY=FAILURE,DELAY', late, { message: { notify: ['failure', 'delay'] } }, true],
   ]
-  for (const [what, decision, asked, expected] of told) t.equal(noticeOf(decision, asked) !== null, expected, what)
+  for (const [what, decision, asked, expected] of cases) t.equal(noticeOf(decision, asked) !== null, expected, what)
 })
 
-t.test('the report is mail of the service to the envelope sender, from nobody', async (t) => {
+t.test('the report is mail of the service to the envelope sender, from the null sender', async (t) => {
   const notice = noticeOf(bounced)
   t.match(notice?.enqueued.email, {
     workspace_id: 'service',
@@ -188,20 +187,11 @@ t.test('the report is mail of the service to the envelope sender, from nobody', 
   t.match(notice?.enqueued.entries, [{ recipient: 'app@a.test', domain: 'a.test' }])
   t.match(notice?.raw.toString(), /Remote-MTA: dns; mx\.b\.test\r\nDiagnostic-Code: smtp; 550 5\.1\.1 no\r\n/)
   const events = notice?.enqueued.writes.filter(({ sql }) => sql.includes('"events"'))
-  t.same(events, [], 'and nobody gets an event')
+  t.same(events, [], 'and there is no event')
 })
 
-t.test('what no server said is not said to be one of theirs', async (t) => {
+t.test('our own text is not reported as the reply of a server', async (t) => {
   const ours = noticeOf(failed, { response: 'mx.b.test [192.0.2.1]:25: connection refused while connecting' })
   t.match(ours?.raw.toString(), /Diagnostic-Code: x-posthorn; mx\.b\.test/)
   t.notMatch(ours?.raw.toString(), /Remote-MTA|answered:/)
-})
-
-t.test('our addresses call by turns, each its own family', async (t) => {
-  const source = createSourceAddressChooser(['192.0.2.1', '2001:db8::1', '192.0.2.2'])
-  const calls = Array.from({ length: 4 }, () => source('198.51.100.7'))
-  t.same(calls.toSorted(), ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])
-  t.equal(source('2001:db8::7'), '2001:db8::1')
-  t.equal(createSourceAddressChooser([])('198.51.100.7'), null)
-  t.equal(createSourceAddressChooser(['2001:db8::1'])('198.51.100.7'), null)
 })

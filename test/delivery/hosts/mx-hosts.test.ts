@@ -5,7 +5,7 @@ import { createDestinationFinder, type DestinationDeps } from '../../../src/deli
 import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import { networks, routes as toRoutes } from '../../helpers/config-values.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 type Changes = Partial<DestinationDeps> & { readonly routes?: Readonly<Record<string, string>> }
 
@@ -23,7 +23,7 @@ function find(domain: string, zone: Zone, { routes = {}, ...changes }: Changes =
 }
 
 /** `mx address`, in the order in which they are to be tried. */
-function places(destination: Destination): readonly string[] {
+function namesOf(destination: Destination): readonly string[] {
   return destination.kind === 'hosts' ? destination.hosts.map(({ mx, address }) => `${mx} ${address}`) : []
 }
 
@@ -40,7 +40,7 @@ t.test('MX hosts are tried by preference, each with IPv4 and IPv6 in turn', asyn
     'mx1.b.test': { addresses: ['2600::1', '8.8.1.1', '2600::2', '8.8.1.2', '8.8.1.3'] },
     'mx2.b.test': { addresses: ['8.8.2.1'] },
   })
-  t.strictSame(places(found), [
+  t.strictSame(namesOf(found), [
     ...['mx1.b.test 8.8.1.1', 'mx1.b.test 2600::1', 'mx1.b.test 8.8.1.2', 'mx1.b.test 2600::2', 'mx1.b.test 8.8.1.3'],
     'mx2.b.test 8.8.2.1',
   ])
@@ -62,9 +62,9 @@ t.test('hosts of equal preference are shuffled', async (t) => {
     'c.b.test': { addresses: ['8.8.0.3'] },
     'last.b.test': { addresses: ['8.8.0.4'] },
   }
-  const order = async (dice: number): Promise<string> =>
-    places(await find('b.test', zone, { random: () => dice }))
-      .map((place) => place.slice(0, 1))
+  const order = async (random: number): Promise<string> =>
+    namesOf(await find('b.test', zone, { random: () => random }))
+      .map((name) => name.slice(0, 1))
       .join('')
   t.equal(await order(0), 'abcl')
   t.equal(await order(0.99), 'cbal')
@@ -72,7 +72,7 @@ t.test('hosts of equal preference are shuffled', async (t) => {
 })
 
 t.test('without MX records the domain itself is the host', async (t) => {
-  t.strictSame(places(await find('b.test', { 'b.test': { addresses: ['8.8.0.1'] } })), ['b.test 8.8.0.1'])
+  t.strictSame(namesOf(await find('b.test', { 'b.test': { addresses: ['8.8.0.1'] } })), ['b.test 8.8.0.1'])
 })
 
 t.test('a null MX is refused, and suppresses', async (t) => {
@@ -97,7 +97,7 @@ t.test('MX hosts that are no names are skipped', async (t) => {
     },
     'mx.b.test': { addresses: ['8.8.0.1'] },
   }
-  t.strictSame(places(await find('b.test', zone)), ['mx.b.test 8.8.0.1'])
+  t.strictSame(namesOf(await find('b.test', zone)), ['mx.b.test 8.8.0.1'])
   t.match(
     await find('b.test', {
       'b.test': {
@@ -122,7 +122,7 @@ t.test('as an MX host ourselves, we deliver to better ones alone', async (t) => 
   }
   const addresses = { addresses: ['8.8.0.1'] }
   const zone: Zone = { 'b.test': mx, 'best.b.test': addresses, 'equal.b.test': addresses, 'worse.b.test': addresses }
-  t.strictSame(places(await find('b.test', zone)), ['best.b.test 8.8.0.1'])
+  t.strictSame(namesOf(await find('b.test', zone)), ['best.b.test 8.8.0.1'])
   const loop = await find('b.test', {
     'b.test': {
       mx: [
@@ -134,7 +134,7 @@ t.test('as an MX host ourselves, we deliver to better ones alone', async (t) => 
   t.match(loop, { ...refused, reason: 'routing-loop', status: '5.4.6' })
 })
 
-t.test('trouble with DNS is temporary', async (t) => {
+t.test('a failing DNS is temporary', async (t) => {
   const temporary = { kind: 'temporary', reason: 'dns', response: /SERVFAIL/ }
   t.match(await find('b.test', { 'b.test': 'failure' }), temporary)
   t.match(await find('b.test', { 'b.test': { addresses: 'failure' } }), temporary)
@@ -162,7 +162,7 @@ t.test('one MX host with an address is enough', async (t) => {
     'broken.b.test': 'failure',
     'mx.b.test': { addresses: ['8.8.0.1'] },
   }
-  t.strictSame(places(await find('b.test', zone)), ['mx.b.test 8.8.0.1'])
+  t.strictSame(namesOf(await find('b.test', zone)), ['mx.b.test 8.8.0.1'])
 })
 
 t.test('a domain whose MX hosts all have no address is refused', async (t) => {
@@ -197,11 +197,11 @@ t.test('private addresses are passed over, and refused where there are no others
     },
     'broken.test': 'failure',
   }
-  t.strictSame(places(await find('b.test', zone)), ['mx.b.test 8.8.0.1'])
+  t.strictSame(namesOf(await find('b.test', zone)), ['mx.b.test 8.8.0.1'])
   const inside = { ...refused, reason: 'private-address', response: /mx2\.b\.test of c\.test points at 10\.0\.0\.1/ }
   t.match(await find('c.test', zone), inside)
   t.match(await find('d.test', zone), { kind: 'temporary' })
-  t.strictSame(places(await find('c.test', zone, { mayDial: createAddressGuard(networks('10.0.0.0/8')) })), [
+  t.strictSame(namesOf(await find('c.test', zone, { mayDial: createAddressGuard(networks('10.0.0.0/8')) })), [
     'mx2.b.test 10.0.0.1',
   ])
 })
@@ -215,7 +215,7 @@ t.test('no domain gets more than 10 hosts and 20 addresses', async (t) => {
     ),
   }
   const resolver = zoneResolver(zone)
-  t.equal(places(await find('b.test', zone, { resolver })).length, 20)
+  t.equal(namesOf(await find('b.test', zone, { resolver })).length, 20)
   t.equal(resolver.asked.filter((question) => question.startsWith('ADDR')).length, 10)
 })
 

@@ -1,29 +1,20 @@
 /** The runner when something of ours goes wrong: the database, the message, the attempt, the end. */
-import { createSecretKey } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
 import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
-import {
-  buildMinimalMessage,
-  prepareMessage,
-  type ReadyDeps,
-  type ReadyMessage,
-} from '../../../src/delivery/attempt/ready-message.js'
+import { buildMinimalMessage, prepareMessage } from '../../../src/delivery/attempt/ready-message.js'
 import { createAttemptSettler } from '../../../src/delivery/attempt/settle-attempt.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import type { Claim } from '../../../src/delivery/queue/leases.js'
-import { QueueRunner } from '../../../src/delivery/queue/queue-runner.js'
-import type { RunnerDeps } from '../../../src/delivery/queue/runner-deps.js'
-import { createSigningKeyCache } from '../../../src/domains/dkim/signing-keys.js'
-import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
+import { QueueRunner, type RunnerDeps } from '../../../src/delivery/queue/queue-runner.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
-import { type BulkEmail, bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { type SeedAccounts, seedDatabase } from '../../helpers/seed-data.js'
+import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-data.js'
 import { waitUntil } from '../../helpers/wait-until.js'
+import { readyDeps } from '../attempt/ready-deps.js'
 
 const taken: AttemptResult = {
   outcome: { kind: 'accepted', final: true, reply: { code: 250, enhanced: null, text: 'taken' }, dsnRelayed: true },
@@ -41,7 +32,7 @@ const isDeferred = (row: { attempts: number; leased: number } | undefined): bool
 
 interface Running {
   readonly database: Database
-  readonly founded: SeedAccounts
+  readonly accounts: SeedAccounts
   readonly runner: QueueRunner
   /** Recipients that were attempted, in their order. */
   readonly attempted: string[]
@@ -58,23 +49,9 @@ interface Running {
   readonly pass: (milliseconds: number) => void
 }
 
-/** With a signing thread, which ends with the test. */
-function readyDeps(t: Test, read: Database['read'], messageCache: MessageCache): ReadyDeps {
-  const signing = new SigningThread()
-  t.teardown(() => signing.stop())
-  const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
-  return {
-    read,
-    signingKeys: createSigningKeyCache({ read }),
-    signBytes,
-    messageCache,
-    secret: createSecretKey(Buffer.alloc(32)),
-  }
-}
-
 async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
   const { database } = await temporaryDatabase(t)
-  const home = await seedDatabase(database)
+  const accounts = await seedDatabase(database)
   const faults: Running['faults'] = { commit: null, read: false }
   const attempted: string[] = []
   const errors: string[] = []
@@ -120,7 +97,7 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
   })
   return {
     database,
-    founded: home,
+    accounts,
     runner,
     attempted,
     errors,
@@ -130,14 +107,14 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
       time.now += milliseconds
     },
     add: async (to, offered, more = {}) => {
-      const email = bulkEmail({ workspaceId: home.workspaceId, to, at: now(), ...more })
+      const email = bulkEmail({ workspaceId: accounts.workspaceId, to, at: now(), ...more })
       await database.commit(email.writes)
       if (offered) runner.offer(email, more.raw ?? Buffer.from('From: app@a.test\r\n\r\ntext\r\n'))
       return email.email.id
     },
     take: async (to, keep = (handOver) => handOver()) => {
       const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
-      const email = bulkEmail({ workspaceId: home.workspaceId, to, at: time.now, raw })
+      const email = bulkEmail({ workspaceId: accounts.workspaceId, to, at: time.now, raw })
       const claim = runner.claim(email)
       await database.commit([...email.writes, ...(claim?.writes ?? [])])
       keep(() => runner.offer(email, raw, claim))
@@ -169,13 +146,13 @@ t.test('while leases cannot be written nothing is attempted, and then everything
 t.test('an attempt for which no host was called counts for nothing, and waits as long as it must', async (t) => {
   const calls: boolean[] = []
   const wait = { kind: 'outage', until: 0, why: 'mx.b.test [192.0.2.1]:25 (connection refused)' } as const
-  const home = await running(t, {
+  const app = await running(t, {
     attempt: async (_message, _to, { ignoreOutages }) => {
       calls.push(ignoreOutages)
-      return ignoreOutages ? taken : { ...wait, until: home.now() + 9 * 3_600_000 }
+      return ignoreOutages ? taken : { ...wait, until: app.now() + 9 * 3_600_000 }
     },
   })
-  const { runner, take, add, row, status, database, now, pass } = home
+  const { runner, take, add, row, status, database, now, pass } = app
   await runner.start()
   t.ok(await take('claimed@b.test'), 'the attempt is counted before it is known')
   await add('leased@b.test', false)
@@ -294,7 +271,7 @@ t.test('an outcome that hits a bug of ours holds its entry: the message may have
 
 t.test('stopping after the last byte of a message is no release', async (t) => {
   const { runner, add, row, database } = await running(t, {
-    attempt: (message, _to, _party, signal) =>
+    attempt: (message, _to, _call, signal) =>
       new Promise((_resolve, reject) => {
         message.onHandedOver?.()
         signal.addEventListener('abort', () => reject(signal.reason))
@@ -312,7 +289,7 @@ t.test('stopping after the last byte of a message is no release', async (t) => {
 
 t.test('stopping gives back what has no outcome', async (t) => {
   const { runner, add, row, now, status, attempted } = await running(t, {
-    attempt: (message, _to, _party, signal) => {
+    attempt: (message, _to, _call, signal) => {
       attempted.push(message.recipient)
       if (message.recipient === 'good@b.test') return Promise.resolve(taken)
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -344,13 +321,13 @@ t.test('what comes back from DNS after the end takes no lease', async (t) => {
   await waitUntil('DNS is asked', () => answer !== undefined)
   await runner.stop(0)
   answer?.({ kind: 'hosts', hosts: [] })
-  await waitUntil('the turn is over', () => messageCache.get(email, 'nobody') === undefined)
+  await waitUntil('the turn is over', () => messageCache.get(email, 'none') === undefined)
   t.match(row('slow@b.test'), { attempts: 0, leased: 0 })
 })
 
 t.test('stopping ends though leases cannot be given back', async (t) => {
   const { runner, faults, add, errors, attempted } = await running(t, {
-    attempt: (message, _to, _party, signal) => {
+    attempt: (message, _to, _call, signal) => {
       attempted.push(message.recipient)
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     },
@@ -363,85 +340,11 @@ t.test('stopping ends though leases cannot be given back', async (t) => {
   t.match(errors.at(-1), /leases could not be given back/)
 })
 
-t.test('two recipients of one message that come from the database get the same signature', async (t) => {
-  const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await seedDatabase(database)
-  const shelf = new MessageCache(0)
-  const deps = readyDeps(t, database.read, shelf)
-  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
-  await database.commit(writes)
-  const [entry] = entries
-  if (entry === undefined) throw new Error('no entry')
-  const other = { ...entry, id: uuidv7(2) }
-  const [first, second] = await Promise.all([prepareMessage(deps, entry, 5_000), prepareMessage(deps, other, 10_000)])
-  const signed = ({ message }: ReadyMessage): string =>
-    /DKIM-Signature.*/s.exec(message.pieces[0]?.toString() ?? '')?.[0] ?? ''
-  t.ok(signed(first))
-  t.equal(signed(first), signed(second), 'though the shelf has no room')
-  shelf.release(entry.email_id, entry.id)
-  t.ok(shelf.get(entry.email_id, entry.id), 'it is there as long as another has it in hand')
-})
-
-t.test('a signature that could not be made is made at the next attempt', async (t) => {
-  const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await seedDatabase(database)
-  const deps = readyDeps(t, database.read, new MessageCache(1_000_000))
-  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
-  await database.commit(writes)
-  const [entry] = entries
-  if (entry === undefined) throw new Error('no entry')
-  const broken: ReadyDeps = { ...deps, signBytes: () => Promise.reject(new Error('the thread is gone')) }
-  const both = await Promise.allSettled([prepareMessage(broken, entry, 5_000), prepareMessage(broken, entry, 5_000)])
-  t.strictSame(
-    both.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  )
-  const { message } = await prepareMessage(deps, entry, 10_000)
-  t.match(message.pieces[0]?.toString(), /^X-Posthorn-Reference: .*\r\nDKIM-Signature: /)
-})
-
-t.test('the shelf has room again where mail of a domain was taken out of the queue', (t) => {
-  const raw = Buffer.alloc(100_000)
-  const shelf = new MessageCache(250_000)
-  const put = (workspaceId: string, from: string): string => {
-    const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
-    shelf.put({ email, raw, isSignatureStored: false }, ['entry'])
-    return email.id
-  }
-  const gone = put('ws_1', 'x@a.test')
-  const kept = put('ws_2', 'x@a.test')
-  t.equal(shelf.get(put('ws_1', 'x@c.test'), 'entry'), undefined, 'no room')
-  shelf.dropDomain('ws_1', 'a.test')
-  t.equal(shelf.get(gone, 'entry'), undefined)
-  t.ok(shelf.get(kept, 'entry'))
-  t.ok(shelf.get(put('ws_1', 'x@c.test'), 'entry'))
-  t.end()
-})
-
-t.test('a fresh message is made ready without a look into the database', async (t) => {
-  const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await seedDatabase(database)
-  const shelf = new MessageCache(1_000_000)
-  const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
-  const [entry] = entries
-  if (entry === undefined) throw new Error('no entry')
-  const dsnRequests = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
-  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [
-    entry.id,
-  ])
-  const deps = readyDeps(t, database.read, shelf)
-  const unread = (): never => {
-    throw full
-  }
-  const { message } = await prepareMessage({ ...deps, read: unread }, entry, 5_000)
-  t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
-})
-
-/** Attempts that wait until they are told to end. */
+/** Attempts that wait for `end`. */
 function pendingAttempts(attempted: string[]): { attempt: RunnerDeps['attempt']; end: () => void } {
   const ends: (() => void)[] = []
   return {
-    attempt: ({ recipient }, _to, _party, signal) => {
+    attempt: ({ recipient }, _to, _call, signal) => {
       attempted.push(recipient)
       return new Promise((resolve, reject) => {
         ends.push(() => resolve(taken))
@@ -468,8 +371,8 @@ t.test('an attempt that can begin at once is counted by the commit that accepts 
   t.ok(claim)
   t.match(counted, [{ attempts: 1, leased: 1 }], 'before anything was handed over')
   await waitUntil('it arrives', () => status('one@b.test') === 'delivered')
-  // A commit is on disk a moment before its writer tells of it.
-  await waitUntil('two commits are told', () => database.countCommits() - before >= 2)
+  // A commit is on disk a moment before the writer reports it.
+  await waitUntil('two commits are reported', () => database.countCommits() - before >= 2)
   t.equal(database.countCommits() - before, 2, 'accepted, settled')
   t.same(attempted, ['one@b.test'])
   t.match(database.read('select number, outcome from attempts', []), [{ number: 1, outcome: 'delivered' }])
@@ -478,15 +381,15 @@ t.test('an attempt that can begin at once is counted by the commit that accepts 
 
 t.test('no claim where the attempt cannot begin at once, or several would', async (t) => {
   const ends = pendingAttempts([])
-  const { runner, take, row, founded: home, now } = await running(t, { attempt: ends.attempt, maxConnections: 1 })
+  const { runner, take, row, accounts, now } = await running(t, { attempt: ends.attempt, maxConnections: 1 })
   await runner.start()
   t.equal(await take(['a@b.test', 'b@c.test']), null, 'two recipients')
   t.equal(
-    runner.claim(bulkEmail({ workspaceId: home.workspaceId, to: 'x@b.test', at: now(), scheduledFor: now() + 9 })),
+    runner.claim(bulkEmail({ workspaceId: accounts.workspaceId, to: 'x@b.test', at: now(), scheduledFor: now() + 9 })),
     null,
   )
   await waitUntil('one is under way', () => row('a@b.test')?.leased === 1)
-  t.equal(await take('late@b.test'), null, 'every place is taken')
+  t.equal(await take('late@b.test'), null, 'the only attempt is under way')
   t.match(row('late@b.test'), { attempts: 0, leased: 0 })
   ends.end()
   await runner.stop(0)
@@ -523,6 +426,6 @@ t.test('a claim is given back when nothing came of it: the database failed, or t
   await take('two@b.test', (handOver) => handOvers.push(handOver))
   await runner.stop(0)
   for (const handOver of handOvers) handOver()
-  t.match(row('two@b.test'), { attempts: 1, leased: 1 }, 'whoever starts next puts it in order')
+  t.match(row('two@b.test'), { attempts: 1, leased: 1 }, 'the next start recovers it')
   t.notOk(attempted.includes('two@b.test'))
 })

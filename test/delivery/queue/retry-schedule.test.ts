@@ -18,12 +18,12 @@ t.test('each deferral waits its step, and the last step repeats', async (t) => {
   t.strictSame(waits, [5, 15, 30, 60, 120, 240, 240, 240])
 })
 
-t.test('the dice spread a wait over a tenth of it', async (t) => {
+t.test('chance spreads a wait over a tenth of it', async (t) => {
   const retry = scheduleRetry({ enqueuedAt: 0, attempts: 2, noticed: false }, policy, 0, 0.5)
   t.strictSame(retry, { kind: 'again', at: 15.75 * minute, notice: false })
 })
 
-t.test('an entry is tried in any case when its sender is to be told, and when it expires', async (t) => {
+t.test('an entry is tried in any case when its sender is to be notified, and when it expires', async (t) => {
   t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: false }, policy), 7 + 4 * hour)
   t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: true }, policy), 7 + 96 * hour)
   t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: false }, { ...policy, expireAfter: hour }), 7 + hour)
@@ -37,7 +37,7 @@ t.test('the last attempt falls exactly on the expiry, and after it the entry has
   t.strictSame(scheduleRetry(entry, policy, 7 + 96 * hour - 1, 0), { kind: 'again', at: 7 + 96 * hour, notice: false })
 })
 
-t.test('the delay is told once, from its age on', async (t) => {
+t.test('the delay is reported once, from its age on', async (t) => {
   const notice = (age: number, noticed: boolean): unknown =>
     scheduleRetry({ enqueuedAt: 0, attempts: 5, noticed }, policy, age, 0)
   t.match(notice(4 * hour - 1, false), { notice: false })
@@ -45,12 +45,12 @@ t.test('the delay is told once, from its age on', async (t) => {
   t.match(notice(5 * hour, true), { notice: false })
 })
 
-t.test('an entry that is tried whenever it is due ends at its expiry, whatever the policy and the dice', async () => {
+t.test('an entry that is tried whenever it is due ends at its expiry, whatever the policy and chance', async () => {
   const property = fc.property(
     fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 6 }),
     fc.integer({ min: 1, max: 500_000 }),
     fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-    ([first = 1, ...rest], expireAfter, dice) => {
+    ([first = 1, ...rest], expireAfter, random) => {
       const given: RetryPolicy = {
         steps: [first * 1000, ...rest.map((step) => step * 1000)],
         noticeAfter: 1,
@@ -58,7 +58,7 @@ t.test('an entry that is tried whenever it is due ends at its expiry, whatever t
       }
       let [now, attempts] = [0, 1]
       for (;;) {
-        const retry = scheduleRetry({ enqueuedAt: 0, attempts, noticed: false }, given, now, dice)
+        const retry = scheduleRetry({ enqueuedAt: 0, attempts, noticed: false }, given, now, random)
         if (retry.kind === 'expired') return now === expireAfter
         if (retry.at <= now) return false
         now = retry.at

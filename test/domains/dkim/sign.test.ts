@@ -13,7 +13,7 @@ const signedAt = Date.UTC(2024, 0, 1)
 const pair = await generateDkimKey()
 const key = { domain: 'example.test', selector: 'dkim1', keyObject: createPrivateKey(pair.privateKey) }
 
-/** Signed, as it goes over the wire: SMTP ends the last line. */
+/** The signed message as it goes over the wire: SMTP ends the last line. */
 function signRaw(raw: Buffer, keyObject: KeyObject = key.keyObject): Buffer {
   const field = signDkim(raw, { ...key, keyObject }, signedAt)
   const end = raw.toString('latin1').endsWith('\r\n') ? '' : '\r\n'
@@ -64,7 +64,7 @@ t.test('long lists of names are folded after a colon', async (t) => {
   t.equal(await verdict(signRaw(raw)), 'pass')
 })
 
-t.test('only the fields of the list are signed, whatever their case', async (t) => {
+t.test('only the listed fields are signed, in any case', async (t) => {
   const raw = message(
     ...['FROM', 'To', 'cc', 'Subject', 'Date', 'Message-Id', 'MIME-Version', 'Content-Type', 'Reply-To', 'In-Reply-To'],
     ...['Content-Transfer-Encoding', 'References', 'List-Unsubscribe', 'List-Unsubscribe-Post', 'Received', 'X-Other'],
@@ -78,7 +78,7 @@ t.test('only the fields of the list are signed, whatever their case', async (t) 
   )
 })
 
-t.test('a change of what is signed is noticed', async (t) => {
+t.test('a change of signed content is detected', async (t) => {
   const whole = signRaw(plain).toString()
   t.equal(await verdict(Buffer.from(whole)), 'pass')
   const changes: Record<string, string> = {
@@ -94,7 +94,7 @@ t.test('a change of what is signed is noticed', async (t) => {
   }
 })
 
-t.test('what relaxed canonicalization allows is not noticed', async (t) => {
+t.test('a change that relaxed canonicalization allows is not detected', async (t) => {
   const whole = signRaw(plain).toString()
   t.equal(await verdict(Buffer.from(whole.replace('Subject: hello', 'SUBJECT:\r\n\t hello  '))), 'pass')
   t.equal(await verdict(Buffer.from(`${whole}\r\n \r\n`)), 'pass')
@@ -112,14 +112,14 @@ t.test('bodies of every shape verify', async (t) => {
   }
 })
 
-t.test('a body of many windows verifies', async (t) => {
+t.test('a body larger than the hash window verifies', async (t) => {
   for (const text of ['a line \t of  text, with blanks \r\n', `${'A'.repeat(76)}\r\n`, 'one line without any end ']) {
     const raw = Buffer.from(`From: a@example.test\r\n\r\n${text.repeat(Math.ceil(3_000_000 / text.length))}`)
     t.equal(await verdict(signRaw(raw)), 'pass')
   }
 })
 
-t.test('a header that no empty line ends verifies once it is spliced', async (t) => {
+t.test('a header without an empty line at its end verifies once it is spliced', async (t) => {
   const raw = message('From: a@example.test', 'no field at all', 'Subject: body', '', 'text')
   const fixed = spliceHeader(raw, scanHeader(raw), { prepend: 'Received: by us\r\n' })
   t.equal(await verdict(signRaw(fixed)), 'pass')
@@ -179,7 +179,7 @@ t.test(
   },
 )
 
-t.test('mailauth verifies whatever fast-check thinks of', async (t) => {
+t.test('mailauth verifies any message that fast-check generates', async (t) => {
   const text = fc.string({
     unit: fc.constantFrom(' ', '\t', 'a', 'B', 'ü', '\r\n', '\r\n ', '.', '=', ';', ':'),
     maxLength: 60,
@@ -226,7 +226,7 @@ t.test('keys that cannot sign for DKIM are refused', async (t) => {
   }
 })
 
-/** OpenDKIM looks at no message that has several authors. */
+/** OpenDKIM ignores messages that have several authors. */
 function withoutFrom(raw: Buffer): string {
   return raw.toString('latin1').replace(/^from:/gim, 'X-Author:')
 }

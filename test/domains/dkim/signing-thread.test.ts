@@ -1,4 +1,4 @@
-/** The signing thread: what it makes verifies, and neither its death nor its end is waited for in vain. */
+/** The signing thread: its signatures verify, and no request waits forever when it dies or ends. */
 import { createPrivateKey } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
@@ -21,7 +21,7 @@ const keys: readonly DkimKey[] = [...pairs].map(([domain, pair]) => ({
 const [first, second] = keys as readonly [DkimKey, DkimKey]
 
 const worker = new URL('../../../src/domains/dkim/signing-worker.js', import.meta.url)
-/** A thread that takes whatever it is given and never answers. */
+/** A thread that accepts requests and never answers. */
 const silentWorker = (): Worker => new Worker('setInterval(() => undefined, 1000)', { eval: true })
 
 function startSigning(t: Test, start?: () => Worker): SigningThread {
@@ -52,14 +52,14 @@ t.test('each of many messages gets its own signature, by its own key', async (t)
   t.equal(new Set(fields).size, raws.length)
 })
 
-t.test('a batch holds no more than its bytes, and what is over goes with the next', async (t) => {
+t.test('a batch is bounded in bytes, and the rest goes into the next', async (t) => {
   const thread = startSigning(t)
   const raws = Array.from({ length: 12 }, (_, at) => letter('one.test', `${at} of them \r\n`.repeat(18_000)))
   const fields = await Promise.all(raws.map((raw) => thread.sign(raw, first, signedAt)))
   for (const [at, field] of fields.entries()) t.equal(await verdict(field, raws[at] ?? Buffer.alloc(0)), 'pass')
 })
 
-t.test('a large body is hashed here, while the loop turns', async (t) => {
+t.test('a large body is hashed on the main thread in steps, while the event loop turns', async (t) => {
   const thread = startSigning(t)
   const raw = letter('one.test', 'a line \t of  text, with blanks \r\n'.repeat(100_000))
   let turns = 0
@@ -75,7 +75,7 @@ t.test('a large body is hashed here, while the loop turns', async (t) => {
   t.ok(turns > 4, `${turns} turns`)
 })
 
-t.test('a message that cannot be signed harms no other', async (t) => {
+t.test('a message that cannot be signed affects no other', async (t) => {
   const thread = startSigning(t)
   const endless = Buffer.from(`${'X-Field: x\r\n'.repeat(10_001)}\r\n`)
   const good = letter('one.test', 'text')
@@ -87,7 +87,7 @@ t.test('a message that cannot be signed harms no other', async (t) => {
   t.equal(field.status === 'fulfilled' && (await verdict(field.value, good)), 'pass')
 })
 
-t.test('the batch of a thread that dies is rejected; what came after it is signed by the next', async (t) => {
+t.test('the batch of a thread that dies is rejected; later requests are signed by the next thread', async (t) => {
   const started: Worker[] = []
   const thread = startSigning(t, () => {
     const one = started.length === 0 ? silentWorker() : new Worker(worker)
@@ -114,7 +114,7 @@ t.test('a thread that throws is replaced too', async (t) => {
   t.equal(await verdict(await thread.sign(raw, first, signedAt), raw), 'pass')
 })
 
-t.test('a key that was forgotten is given to the thread again', async (t) => {
+t.test('a key that was dropped is given to the thread again', async (t) => {
   const thread = startSigning(t)
   const raw = letter('two.test', 'text')
   await thread.sign(letter('one.test', 'text'), first, signedAt)
@@ -127,7 +127,7 @@ t.test('a key that was forgotten is given to the thread again', async (t) => {
   t.equal(await verdict(await thread.sign(raw, second, signedAt), raw), 'pass')
 })
 
-t.test('stopping rejects what is under way, what waits and what comes later', async (t) => {
+t.test('stopping rejects running, waiting and later requests', async (t) => {
   let started = 0
   const thread = startSigning(t, () => {
     started += 1

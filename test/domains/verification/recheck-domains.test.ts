@@ -1,16 +1,17 @@
-/** Rounds over the domains whose time has come: each once, and none held up by another. */
-
+/** Rounds over the domains that are due: each is checked once, and none delays another. */
 import t, { type Test } from 'tap'
 import { domainByName, insertDomain, type SendingDomain } from '../../../src/domains/sending-domains.js'
 import { openDomainResolver } from '../../../src/domains/verification/domain-resolver.js'
 import { type RecheckDeps, recheckDomains } from '../../../src/domains/verification/recheck-domains.js'
+import { parseDomainName } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { dnsServers } from '../../helpers/config-values.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { dnsServer } from '../../helpers/dns-server.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { dnsServer } from '../../helpers/dns/dns-server.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -20,7 +21,7 @@ const going = new AbortController().signal
 const rowOf = (domain: string, more: Partial<SendingDomain> = {}): SendingDomain => ({
   id: uuidv7(now),
   workspace_id: 'ws_1',
-  domain,
+  domain: parseDomainName(domain),
   status: 'pending',
   forced: 0,
   inbound: 0,
@@ -28,7 +29,7 @@ const rowOf = (domain: string, more: Partial<SendingDomain> = {}): SendingDomain
   track_clicks: 0,
   created_at: now,
   verified_at: null,
-  record_states: '{}',
+  record_states: toJson({}),
   checked_at: null,
   next_check_at: now - 1,
   unproved_since: now,
@@ -64,7 +65,7 @@ async function rounds(t: Test, rows: readonly SendingDomain[], zone: Zone): Prom
     onChanged: ({ workspaceId, domain }) => told.push(`changed ${workspaceId} ${domain}`),
   }
   const domain: Rounds['domain'] = (name, workspaceId = 'ws_1') =>
-    domainByName(database.read, { workspaceId, domain: name })[0]
+    domainByName(database.read, { workspaceId, domain: parseDomainName(name) })[0]
   return { database, deps, told, domain }
 }
 
@@ -77,7 +78,7 @@ function provingZone({ id, domain }: SendingDomain): Zone {
   }
 }
 
-t.test('all that are due are looked at, each once, and those alone', async (t) => {
+t.test('all domains that are due are checked once, and no others', async (t) => {
   const due = Array.from({ length: 12 }, (_, n) => rowOf(`d${n}.test`))
   const others = [rowOf('later.test', { next_check_at: now + 1 }), rowOf('never.test', { next_check_at: null })]
   const { deps, domain } = await rounds(t, [...due, ...others], {})
@@ -90,7 +91,7 @@ t.test('all that are due are looked at, each once, and those alone', async (t) =
   t.equal(resolver.asked.filter((question) => question.startsWith('CNAME posthorn.')).length, 12)
 })
 
-t.test('what is proved is told, with a warning where the zone has no key', async (t) => {
+t.test('a verified domain is reported, with a warning where the zone has no key', async (t) => {
   const row = rowOf('a.test')
   const { deps, told, domain } = await rounds(t, [row], provingZone(row))
   await recheckDomains(deps, going)
@@ -98,7 +99,7 @@ t.test('what is proved is told, with a warning where the zone has no key', async
   t.same(told, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
 })
 
-t.test('a name that another workspace has verified is put off without a question', async (t) => {
+t.test('a name that another workspace has verified is postponed without a query', async (t) => {
   const theirs = rowOf('a.test', {
     workspace_id: 'ws_2',
     status: 'verified',
@@ -114,14 +115,13 @@ t.test('a name that another workspace has verified is put off without a question
   t.same(told, [])
 })
 
-t.test('another workspace that is faster by a moment is no fault', async (t) => {
+t.test('a concurrent verification by another workspace is no fault', async (t) => {
   const theirs = rowOf('a.test', { workspace_id: 'ws_2', next_check_at: null })
   const mine = rowOf('a.test')
   const { database, deps, told, domain } = await rounds(t, [theirs, mine], provingZone(mine))
   const resolver = {
     ...deps.resolver,
-    mx: deps.resolver.resolveMx,
-    records: async (...question: Parameters<RecheckDeps['resolver']['resolveRecords']>) => {
+    resolveRecords: async (...question: Parameters<RecheckDeps['resolver']['resolveRecords']>) => {
       const verified = `update domains set status = 'verified' where workspace_id = 'ws_2'`
       await database.commit([{ sql: verified, parameters: [] }])
       return deps.resolver.resolveRecords(...question)
@@ -132,7 +132,7 @@ t.test('another workspace that is faster by a moment is no fault', async (t) => 
   t.same(told, [])
 })
 
-t.test('a fault puts off its domain and holds up no other', async (t) => {
+t.test('a fault postpones its domain and delays no other', async (t) => {
   const good = rowOf('good.test')
   const { deps, told, domain } = await rounds(t, [rowOf('bad.test'), good], provingZone(good))
   const resolver = {
@@ -148,7 +148,7 @@ t.test('a fault puts off its domain and holds up no other', async (t) => {
   t.ok(told.includes('error bad.test'))
 })
 
-t.test('where nothing can be stored a round ends, and is not told of each domain', async (t) => {
+t.test('when nothing can be stored, a round ends with one report', async (t) => {
   const { deps, told } = await rounds(t, [rowOf('a.test'), rowOf('b.test')], {})
   const commit = async (): Promise<void> => {
     throw new StorageFault('SQLITE_FULL', 'database or disk is full')
@@ -157,7 +157,7 @@ t.test('where nothing can be stored a round ends, and is not told of each domain
   t.same(told, [])
 })
 
-t.test('a change of status is told, though its rotation gets no further', async (t) => {
+t.test('a change of status is reported even if the rotation does not proceed', async (t) => {
   const row = rowOf('a.test', { rotation_asked_at: now - HOUR })
   const { deps, told, domain } = await rounds(t, [row], provingZone(row))
   let commits = 0
@@ -177,7 +177,7 @@ t.test('a round ends when it is told to', async (t) => {
   t.match(domain('a.test'), { checked_at: null, next_check_at: now - 1 })
 })
 
-t.test('nothing is remembered between two looks, and nothing is waited for once it is ended', async (t) => {
+t.test('nothing is cached between two checks, and nothing is awaited once it is stopped', async (t) => {
   let there = false
   const server = await dnsServer((question) => {
     if (question === 'CNAME silent.test') return 'silence'

@@ -1,4 +1,4 @@
-/** Verification of sending domains, its decisions: what is found against what must be there, grace, pace, rotation. */
+/** Decisions of domain verification: found records against required ones, grace period, pace, rotation. */
 import fc from 'fast-check'
 import t from 'tap'
 import { holdsKey, parsePublicKey } from '../../../src/domains/dkim/key-record.js'
@@ -16,7 +16,9 @@ import {
 import { lookUpRecords } from '../../../src/domains/verification/look-up-records.js'
 import { createCheckLimiter } from '../../../src/domains/verification/verify-domain.js'
 import { mxPointsToUs, spfAuthorizesUs } from '../../../src/domains/zone/mail-host-records.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { parseDomainName } from '../../../src/mail/address.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -25,7 +27,7 @@ const key = (letter: string): string => `v=DKIM1; k=rsa; p=${letter.repeat(40)}`
 const row: SendingDomain = {
   id: '019a0000-0000-7abc-8def-aabbccddeeff',
   workspace_id: 'ws_1',
-  domain: 'a.test',
+  domain: parseDomainName('a.test'),
   status: 'pending',
   forced: 0,
   inbound: 0,
@@ -33,7 +35,7 @@ const row: SendingDomain = {
   track_clicks: 0,
   created_at: 0,
   verified_at: null,
-  record_states: '{}',
+  record_states: toJson({}),
   checked_at: null,
   next_check_at: 0,
   unproved_since: 0,
@@ -42,7 +44,7 @@ const row: SendingDomain = {
 const keyRow = (selector: string, letter: string, more: Partial<DkimKeyRow> = {}): DkimKeyRow => ({
   id: selector,
   workspace_id: 'ws_1',
-  domain: 'a.test',
+  domain: parseDomainName('a.test'),
   selector,
   private_key: '',
   public_record: key(letter),
@@ -99,7 +101,7 @@ t.test('a key record counts when a verifier would use it and it holds the key', 
   t.end()
 })
 
-t.test('no text of strangers breaks the comparison, and none that differs in the key passes', (t) => {
+t.test('no foreign text breaks the comparison, and no different text passes for the key', (t) => {
   const bytes = fc.uint8Array({ minLength: 40, maxLength: 300 })
   const blanks = fc.array(fc.constantFrom(' ', '\t', '\r\n ', ''), { minLength: 1, maxLength: 20 })
   const spread = (text: string, gaps: readonly string[]): string =>
@@ -131,7 +133,7 @@ t.test('no text of strangers breaks the comparison, and none that differs in the
   t.end()
 })
 
-t.test('a mail host of somebody own making does what ours does, or does not', (t) => {
+t.test("a mail host with the owner's own records passes if they have the effect of ours", (t) => {
   const spf = 'v=spf1 ip4:192.0.2.1 ip6:2001:db8::1 -all'
   const wanted = { target: 'mail.zone.test', inboundMxHost: 'mx.zone.test', addresses: ['192.0.2.1'], txt: [spf] }
   const mx = (...records: readonly (readonly [number, string])[]) => ({
@@ -302,14 +304,14 @@ const cases: readonly (readonly [string, Zone, Verdict, (string | null)[]])[] = 
   ],
 ]
 
-t.test('what is found in DNS decides about the domain', async (t) => {
+t.test('the records found in DNS decide about the domain', async (t) => {
   for (const [what, zone, verdict, found] of cases) {
     const findings = judgeRecords(await lookUpRecords(zoneResolver(zone), row, names), row, keys, names)
     t.same([verdictOf(findings), findings.map((one) => one.found)], [verdict, found], what)
   }
 })
 
-t.test('a domain costs few questions, and fewer where the CNAMEs are right', async (t) => {
+t.test('a domain costs few queries, and fewer if the CNAMEs are right', async (t) => {
   for (const [zone, most] of [
     [cnames, 6],
     [{}, 6],
@@ -324,7 +326,7 @@ t.test('a domain costs few questions, and fewer where the CNAMEs are right', asy
   t.ok(ask.asked.includes('MX a.test'), 'the MX only where mail is taken in')
 })
 
-t.test('a key that a rotation has put there may be missing in a verified domain, and in no other', async (t) => {
+t.test('a key that a rotation has added may be missing in a verified domain, and in no other', async (t) => {
   const zone = { ...byHand, [name('dkim2')]: { TXT: [key('Z')] } }
   const answers = await lookUpRecords(zoneResolver(zone), row, names)
   const verdict = (status: SendingDomain['status'], more: Partial<DkimKeyRow>): Verdict =>
@@ -336,7 +338,7 @@ t.test('a key that a rotation has put there may be missing in a verified domain,
   t.equal(verdict('verified', { usable_at: 5, retired_at: 6 }), 'dkim-not-proved')
 })
 
-t.test('the records that are only suggested', (t) => {
+t.test('the records that are only recommended', (t) => {
   const of = <T>(first: T) => ({ kind: 'records', records: [first] }) as const
   const failure = { kind: 'failure', detail: 'SERVFAIL' } as const
   t.equal(judgeInboundMx(null, 'mx.zone.test'), null)
@@ -356,11 +358,11 @@ const check = (verdict: Verdict, asked = false) => ({ verdict, findings: [], mx:
 const after = (more: Partial<SendingDomain>, verdict: Verdict, now: number, asked = false) =>
   decideCheckOutcome({ ...row, ...more }, check(verdict, asked), now, half)
 
-t.test('what a look changes', (t) => {
+t.test('what a check changes', (t) => {
   const wrong = 'dkim-not-proved'
   const verified = { status: 'verified', unproved_since: null, verified_at: 5 } as const
   const now = 100 * DAY
-  for (const [before, verdict, asked, status, since, news] of [
+  for (const [before, verdict, asked, status, since, event] of [
     [{}, 'proved', true, 'verified', null, 'domain.verified'],
     [{}, 'proved', false, 'verified', null, 'domain.verified'],
     [{}, wrong, true, 'failed', now, 'domain.failed'],
@@ -382,7 +384,7 @@ t.test('what a look changes', (t) => {
     const outcome = after(before, verdict, now, asked)
     t.match(
       outcome,
-      { news, row: { status, unproved_since: since, checked_at: now } },
+      { event, row: { status, unproved_since: since, checked_at: now } },
       JSON.stringify([before, verdict]),
     )
     const at = status !== 'verified' ? null : 'verified_at' in before ? 5 : now
@@ -391,7 +393,7 @@ t.test('what a look changes', (t) => {
   t.end()
 })
 
-t.test('silence changes nothing but the time of the next look, which keeps its pace', (t) => {
+t.test('a check without an answer changes only the time of the next check, which keeps its pace', (t) => {
   const now = 100 * DAY
   const verified = { status: 'verified', unproved_since: null, verified_at: 5 } as const
   const soon = now + 0.95 * HOUR
@@ -405,12 +407,12 @@ t.test('silence changes nothing but the time of the next look, which keeps its p
     [{ next_check_at: null }, null],
   ] as const) {
     const outcome = after(before, 'no-answer', now, true)
-    t.same(outcome, { news: null, row: { ...row, ...before, next_check_at: next } }, JSON.stringify(before))
+    t.same(outcome, { event: null, row: { ...row, ...before, next_check_at: next } }, JSON.stringify(before))
   }
   t.end()
 })
 
-t.test('the next look comes hourly, daily or never, and never all at once', (t) => {
+t.test('the next check is hourly, daily or never, and spread over time', (t) => {
   const at = (more: Partial<SendingDomain>, now: number, dice = half): number | null =>
     nextCheckAt({ ...row, ...more }, now, dice)
   const verified = { status: 'verified', unproved_since: null } as const
@@ -437,7 +439,7 @@ t.test('the next look comes hourly, daily or never, and never all at once', (t) 
   t.end()
 })
 
-t.test('the way to the other key', (t) => {
+t.test('rotation to the other key', (t) => {
   const now = 100 * DAY
   const retirementTime = 7 * DAY
   const step = (idle: Partial<DkimKeyRow> | null, visible = false) =>
@@ -467,7 +469,7 @@ t.test('the way to the other key', (t) => {
   t.end()
 })
 
-t.test('sixty looks at a domain in a minute', (t) => {
+t.test('sixty checks of a domain in a minute', (t) => {
   const count = createCheckLimiter()
   for (let n = 0; n < 60; n += 1) count('one', 1000 + n)
   t.throws(() => count('one', 2000), { name: 'Refusal', kind: 'rate-limited', details: { limit: 60, retry_after: 59 } })

@@ -1,4 +1,4 @@
-/** The service zone: which records it holds, what is at a name, its serial, and its form as a file. */
+/** The service zone: its records, the answer at a name, its serial, and its form as a file. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -16,11 +16,11 @@ import { formatZoneLine, splitTxtStrings, toPlainRecord } from '../../../src/dom
 import { buildFixedRecords, toZoneSettings, type ZoneSettings } from '../../../src/domains/zone/zone-records.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
-import { temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { skipWithout } from '../../helpers/programs.js'
-import { seedDatabase } from '../../helpers/seed-data.js'
-import { runCommand } from '../../helpers/test-daemon.js'
-import { runProgram } from '../../journeys/support/run-program.js'
+import { runCommand } from '../../helpers/daemon/test-daemon.js'
+import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { seedDatabase } from '../../helpers/database/seed-data.js'
+import { runProgram } from '../../helpers/programs/run-program.js'
+import { skipWithout } from '../../helpers/programs/skip-without.js'
 
 function configOf(toml: string): Config {
   const machine = { hostname: 'mail.service.test', home: '/', isRoot: true, stateHome: undefined }
@@ -46,7 +46,7 @@ caa = ["ca.test"]
 ttl = "2m"
 `)
 
-t.test('the zone has what customers and other servers look for, each record once', async (t) => {
+t.test('the zone has the records that customers and other servers look up, each once', async (t) => {
   const spf = 'TXT "v=spf1 ip4:192.0.2.1 ip6:2001:db8::1 -all"'
   const policy = 'TXT "v=DMARC1; p=reject; rua=mailto:dmarc@mail.service.test"'
   const host = (name: string): string[] => [`${name}. 120 IN A 192.0.2.1`, `${name}. 120 IN AAAA 2001:db8::1`]
@@ -70,7 +70,7 @@ const names = (settings: ZoneSettings): readonly string[] => [
   ...new Set(buildFixedRecords(settings, [{ selector: 'service', public_record: '' }]).map(({ name }) => name)),
 ]
 
-t.test('names outside the zone are nobody’s business of the zone', async (t) => {
+t.test('names outside the zone are not answered', async (t) => {
   const settings = settingsOf(`
 [service]
 hostname = "host.test"
@@ -107,7 +107,7 @@ public_addresses = ["192.0.2.1"]
   ])
 })
 
-t.test('SPF allows the addresses that mail leaves from, where others can see them', async (t) => {
+t.test('SPF allows the public addresses from which mail leaves', async (t) => {
   const spfOf = (toml: string): unknown =>
     buildFixedRecords(settingsOf(toml), []).find(({ data }) => data.type === 'TXT' && data.text.startsWith('v=spf1'))
       ?.data
@@ -119,7 +119,7 @@ t.test('SPF allows the addresses that mail leaves from, where others can see the
   t.equal(spfOf(''), undefined, 'no record rather than one that forbids all')
 })
 
-t.test('a text is cut into strings of 255 octets, and what would end one is escaped', async (t) => {
+t.test('a text is split into strings of 255 octets, and its quotes are escaped', async (t) => {
   t.same(
     splitTxtStrings('x'.repeat(511)).map(({ length }) => length),
     [255, 255, 1],
@@ -136,16 +136,16 @@ async function withDomains(): Promise<{ database: Database; own: string; other: 
   return { database, own: workspaceId, other: otherWorkspaceId }
 }
 
-/** One for all tests: the last one takes from it. */
+/** One for all tests: the last one removes from it. */
 const shared = withDomains()
 
 function rowOf({ read }: Database, workspaceId: string, domain: string) {
-  const [row] = domainByName(read, { workspaceId, domain })
+  const [row] = domainByName(read, { workspaceId, domain: parseDomainName(domain) })
   if (row === undefined) throw new Error(`no ${domain}`)
   return row
 }
 
-t.test('keys of all registrations are at the names that their CNAMEs lead to', async (t) => {
+t.test('keys of all registrations are at the names that their CNAMEs point to', async (t) => {
   const { database, own, other } = await shared
   const zone = createServiceZone(database, usual)
   for (const [workspaceId, domain] of [
@@ -153,14 +153,14 @@ t.test('keys of all registrations are at the names that their CNAMEs lead to', a
     [other, 'other.test'],
   ] as const) {
     const row = rowOf(database, workspaceId, domain)
-    for (const { selector, public_record: text } of dkimKeysOf(database.read, { workspaceId, domain })) {
+    for (const { selector, public_record: text } of dkimKeysOf(database.read, { workspaceId, domain: row.domain })) {
       const name = keyTargetOf(row, selector, usual.zone)
       t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
     }
   }
 })
 
-t.test('a name that only holds other names is there, and one that holds nothing is not', async (t) => {
+t.test('an empty non-terminal exists, and a name without names below it does not', async (t) => {
   const { database, own } = await shared
   const zone = createServiceZone(database, usual)
   const row = rowOf(database, own, 'a.test')
@@ -179,20 +179,20 @@ t.test('a name that only holds other names is there, and one that holds nothing 
   }
 })
 
-t.test('an imported key is there under its selector, whatever its dots', async (t) => {
+t.test('an imported key is served under its selector, dots included', async (t) => {
   const { database, own } = await shared
   const zone = createServiceZone(database, usual)
   const row = rowOf(database, own, 'a.test')
   const name = keyTargetOf(row, 'old.2019', usual.zone)
   t.equal(zone.findRecords(name), null)
-  const [key] = dkimKeysOf(database.read, { workspaceId: own, domain: 'a.test' })
+  const [key] = dkimKeysOf(database.read, { workspaceId: own, domain: row.domain })
   const place = { workspaceId: own, domain: parseDomainName('a.test'), selector: 'Old.2019', now: 1 }
   await database.commit(installImportedKey(place, key?.private_key ?? ''))
   t.match(zone.findRecords(name), [{ data: { type: 'TXT', text: key?.public_record } }])
   t.same(zone.findRecords(name.slice('old.'.length)), [], 'between its dots')
 })
 
-t.test('the serial grows when the configuration changes the zone, and at a restart', async (t) => {
+t.test('the serial increases when the configuration changes the zone, and at a restart', async (t) => {
   const { database } = await shared
   const zone = createServiceZone(database, usual)
   const notice = async (settings: ZoneSettings, restarted: boolean): Promise<number> => {
@@ -206,7 +206,7 @@ t.test('the serial grows when the configuration changes the zone, and at a resta
   t.ok((await notice({ ...usual, addresses: ['192.0.2.9'] }, true)) > second, 'what was restored may be old')
 })
 
-t.test('a question costs one look at an index, however many domains there are', async (t) => {
+t.test('a query costs one index lookup, however many domains there are', async (t) => {
   const { database } = await shared
   const asked: string[] = []
   const { zone } = usual
@@ -221,7 +221,7 @@ t.test('a question costs one look at an index, however many domains there are', 
   t.match(plan[1], /^SEARCH dkim_keys USING INDEX dkim_keys_selector/)
 })
 
-t.test('whatever the zone as a whole has is also there by its name', async (t) => {
+t.test('each record of the zone is also found by its name', async (t) => {
   const { database } = await shared
   const zone = createServiceZone(database, usual)
   const all = [...zone.readPages()].flat()
@@ -230,7 +230,7 @@ t.test('whatever the zone as a whole has is also there by its name', async (t) =
     t.ok(zone.findRecords(record.name)?.some((found) => formatZoneLine(found) === formatZoneLine(record)))
 })
 
-t.test('names that were asked for are remembered in bounds', async (t) => {
+t.test('the cache of queried names is bounded', async (t) => {
   const { database, own } = await shared
   let reads = 0
   const read: Database['read'] = (sql, parameters) => {
@@ -243,7 +243,7 @@ t.test('names that were asked for are remembered in bounds', async (t) => {
   t.equal(reads, 1)
 })
 
-t.test('the serial grows with every change of what the zone holds, and with nothing else', async (t) => {
+t.test("the serial increases with every change of the zone's records, and with nothing else", async (t) => {
   const { database, own } = await shared
   const zone = createServiceZone(database, usual)
   const row = rowOf(database, own, 'a.test')
@@ -274,7 +274,7 @@ t.test('posthorn zone', async (t) => {
   }
   const posthorn = (...words: string[]) => runCommand([...words, '--config', file])
 
-  await t.test('without servers and addresses prints lines for the zone above, and says so', async (t) => {
+  await t.test('without servers and addresses prints lines for the parent zone, and says so', async (t) => {
     configure('')
     const { status, out, err } = await posthorn('zone')
     t.equal(status, 0)
@@ -313,7 +313,7 @@ t.test('posthorn zone', async (t) => {
       )
   })
 
-  await t.test('is taken by Knot as it is', { skip: skipWithout('knotd') }, async (t) => {
+  await t.test('is loaded by Knot as it is', { skip: skipWithout('knotd') }, async (t) => {
     const { out } = await posthorn('zone')
     const zoneFile = join(folder, 'zone')
     writeFileSync(zoneFile, out)
@@ -326,7 +326,7 @@ t.test('posthorn zone', async (t) => {
   })
 })
 
-t.test('a record as a value has the form that its type has', async (t) => {
+t.test('a record as a value has the form of its type', async (t) => {
   const value = (data: Parameters<typeof toPlainRecord>[0]['data']): string =>
     toPlainRecord({ name: 'a.test', ttl: 1, data }).value
   t.equal(value({ type: 'CAA', issuer: 'ca.test' }), '0 issue "ca.test"')

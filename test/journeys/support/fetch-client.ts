@@ -1,9 +1,8 @@
 /**
  * A client with nothing but Node.js: `fetch`, in a process of its own.
  *
- * Reads `{ url, key, headers, body }` from standard input and prints `{ status, body }`, or
- * `{ error }` with the code of what went wrong below HTTP. What it trusts beside the machine's
- * authorities is in NODE_EXTRA_CA_CERTS.
+ * Reads `{ url, key, headers, body }` from standard input and prints `{ status, body }`, or `{ error }` with the code
+ * of a failure below HTTP. Authorities that it trusts beside the machine's are in NODE_EXTRA_CA_CERTS.
  */
 import { text } from 'node:stream/consumers'
 

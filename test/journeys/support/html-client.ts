@@ -1,6 +1,6 @@
 /**
- * A program that was written for one shape of requests: `html`, `to` as a list, `tags`, under
- * `/v1`. It sends, waits until the email is delivered, and prints what it was told.
+ * A program that was written for one shape of requests: `html`, `to` as a list, `tags`, under `/v1`. It sends, waits
+ * until the email is delivered, and prints the answers.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 

@@ -1,7 +1,7 @@
 /**
- * A program that was written for the other shape of requests: `htmlbody`, recipients as
- * `email_address`, files that are uploaded first and named by `file_cache_key`, under `/api/v1`.
- * It sends, waits until the email is delivered, and prints what it was told.
+ * A program that was written for the other shape of requests: `htmlbody`, recipients as `email_address`, files that
+ * are uploaded first and named by `file_cache_key`, under `/api/v1`. It sends, waits until the email is delivered,
+ * and prints the answers.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 

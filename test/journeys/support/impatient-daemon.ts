@@ -1,4 +1,4 @@
-/** `serve` with another patience at its end: `impatient-daemon.js CONFIG JSON`. */
+/** `serve` with other time limits for its shutdown: `impatient-daemon.js CONFIG JSON`. */
 import { serve } from '../../../src/cli/commands/serve.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { systemClock } from '../../../src/platform/clock.js'

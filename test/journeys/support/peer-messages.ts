@@ -1,8 +1,8 @@
 /**
- * Messages that a careless relay would change, and what Posthorn puts on top of them.
+ * Messages that a careless relay would change, and the fields that Posthorn puts on top of them.
  *
- * Every line ends with CRLF and no message needs an added field, so that what arrives is the
- * two fields of ours and then the same bytes.
+ * Every line ends with CRLF and no message needs an added field, so that what arrives is our two fields and then the
+ * same bytes.
  */
 const body = [
   ...['.', '..', '.a dot first', ' .', 'From the start of a line', 'trailing blanks \t', '\t', ''],
@@ -39,21 +39,21 @@ export function buildLetter({ to, fields = '', bytes = true }: LetterOptions): B
 export interface Received {
   /** The word after `with`. */
   readonly protocol: string
-  /** All below our own fields. */
+  /** Everything below our own fields. */
   readonly rest: Buffer
 }
 
 const ourFields =
   /^X-Posthorn-Reference: [a-z2-7]{42}\r\nDKIM-Signature: v=1;.*\r\n(?:[ \t].*\r\n)+Received: by localhost with (\w+) id [\w-]+;\r\n\t[^\r\n]+\r\n/
 
-/** Takes off the three fields that Posthorn puts on top; throws where there is anything else. */
+/** Removes the three fields that Posthorn puts on top; throws if there is anything else. */
 export function stripOurFields(raw: Buffer): Received {
   const found = ourFields.exec(raw.toString('latin1'))
   if (found?.[1] === undefined) throw new Error(`not our fields on top: ${raw.toString('latin1', 0, 300)}`)
   return { protocol: found[1], rest: raw.subarray(found[0].length) }
 }
 
-/** Null, or where two messages part, with what stands there. */
+/** Null, or where two messages differ, with the bytes there. */
 export function findDifference(got: Buffer, wanted: Buffer): string | null {
   if (got.equals(wanted)) return null
   const at = [...wanted].findIndex((byte, place) => got[place] !== byte)

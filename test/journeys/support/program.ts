@@ -1,8 +1,8 @@
 /**
  * The real program in a folder of its own: its command line, and its daemon as another process.
  *
- * Nothing here knows the inside of the daemon; what a test sees is what an operator sees: exit
- * statuses, JSON on standard output, the log. Ports are 0 and differ from start to start.
+ * Nothing here knows the inside of the daemon; a test sees what an operator sees: exit statuses, JSON on standard
+ * output, the log. Ports are 0 and differ from start to start.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,8 +12,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../../src/cli/run.js'
-import { temporaryFolder } from '../../helpers/database.js'
-import { plainNode } from '../../helpers/plain-node.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
+import { plainNode } from '../../helpers/programs/plain-node.js'
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 const impatient = fileURLToPath(new URL('./impatient-daemon.js', import.meta.url))
@@ -46,7 +46,7 @@ export interface Daemon {
   readonly apiPort: number
   readonly pid: number
   readonly log: readonly LogLine[]
-  /** Resolves to the first line of the log that fits, past ones included. */
+  /** Resolves to the first line of the log that fits, earlier ones included. */
   readonly waitForLog: (fits: (line: LogLine) => boolean) => Promise<LogLine>
   readonly signal: (name: NodeJS.Signals) => void
   /** The exit status, or the signal that ended it. */
@@ -96,7 +96,7 @@ export function runCommand({ file }: Installation, ...words: readonly string[]):
   return waitForExit(spawn('env', plainNode(main, ...words, '--config', file)))
 }
 
-/** Runs a command in this process, which spares it the start of another one. */
+/** Runs a command in this process, which saves the start of another one. */
 export async function runInProcess({ file }: Installation, ...words: readonly string[]): Promise<ProgramResult> {
   const texts = { stdout: '', stderr: '' }
   const status = await run({
@@ -114,7 +114,7 @@ export async function runInProcess({ file }: Installation, ...words: readonly st
   return { status, ...texts }
 }
 
-/** What a command answers with `--json`. */
+/** The answer of a command with `--json`. */
 export async function runForJson(where: Installation, ...words: readonly string[]): Promise<LogLine> {
   const { stdout, stderr } = await runInProcess(where, ...words, '--json')
   if (stdout === '') throw new Error(`posthorn ${words.join(' ')}: ${stderr}`)
@@ -133,9 +133,9 @@ export async function waitForExit(child: ChildProcess): Promise<ProgramResult> {
 }
 
 export interface ServeOptions {
-  /** A program to run it under, with its words. */
+  /** A program to run it under, with its arguments. */
   readonly under?: readonly string[]
-  /** How long clients and attempts get once it is told to stop, in milliseconds, instead of what the program gives. */
+  /** Milliseconds that clients and attempts get at shutdown, instead of the program's. */
   readonly patience?: { readonly door: number; readonly delivery: number }
 }
 
@@ -144,7 +144,7 @@ export async function serve(t: Test, { file }: Installation, options: ServeOptio
   const { under = [], patience } = options
   const begun = patience === undefined ? [main, 'serve', '--config', file] : [impatient, file, JSON.stringify(patience)]
   const [program = '', ...words] = [...under, 'env', ...plainNode(...begun)]
-  // A group of its own: what it runs under ends with it.
+  // A process group of its own: the program that it runs under ends with it.
   const child = spawn(program, words, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
   const pid = child.pid ?? 0
   const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)

@@ -1,5 +1,5 @@
-/** Hands in small messages from a network that needs no AUTH, one after the other on a session. */
-import { type Dialogue, dial } from '../../helpers/smtp-dialogue.js'
+/** Submits small messages from a network that needs no AUTH, one after the other in a session. */
+import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 
 /** Greeted, and ready for MAIL. */
 export async function openSession(port: number): Promise<Dialogue> {
@@ -27,7 +27,7 @@ export async function submit(session: Dialogue, to: string, fields = ''): Promis
   return session.sendCommand(smallMessage(to, fields).slice(0, -2))
 }
 
-/** Throws where it is not a 250. */
+/** Throws if it is not a 250. */
 export function emailIdOf(reply: string): string {
   const id = /^250 2\.0\.0 Ok: queued as (\S+)$/.exec(reply)?.[1]
   if (id === undefined) throw new Error(`not accepted: ${reply}`)

@@ -7,7 +7,7 @@ import { findFields, readFieldValue, scanHeader } from '../../../src/mail/header
 import { buildDsn, type Dsn, shouldSendDsn } from '../../../src/messages/dsn/dsn.js'
 import type { DsnRecipient } from '../../../src/messages/dsn/dsn-report.js'
 import { oddMessages } from '../../fixtures/odd-messages.js'
-import { checkForm } from '../../helpers/check-form.js'
+import { checkForm } from '../../helpers/mail/check-form.js'
 
 const original = Buffer.from(
   'From: App <app@example.test>\r\nTo: bob@example.net\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n' +
@@ -58,7 +58,7 @@ function parts(dsn: Dsn): readonly { readonly type: string; readonly encoding: s
 const status = (dsn: Dsn): string => parts(dsn)[1]?.body ?? ''
 const text = (dsn: Dsn): string => parts(dsn)[0]?.body ?? ''
 
-t.test('who wants which report', (t) => {
+t.test('which sender gets which report', (t) => {
   const rows = [
     [null, 'failed', true],
     [null, 'delayed', true],
@@ -76,7 +76,7 @@ t.test('who wants which report', (t) => {
   t.end()
 })
 
-t.test('the header says what it is and answers the message', (t) => {
+t.test('the header identifies the report and refers to the message', (t) => {
   const raw = buildDsn(report)
   const header = scanHeader(raw)
   const value = (name: string): string =>
@@ -95,7 +95,7 @@ t.test('the header says what it is and answers the message', (t) => {
   t.end()
 })
 
-t.test('machines read what failed', (t) => {
+t.test('the machine-readable part', (t) => {
   t.equal(
     status(report),
     [
@@ -116,7 +116,7 @@ t.test('machines read what failed', (t) => {
   t.end()
 })
 
-t.test('people read what failed', (t) => {
+t.test('the text for people', (t) => {
   t.equal(
     text(report),
     [
@@ -138,7 +138,7 @@ t.test('people read what failed', (t) => {
   t.end()
 })
 
-t.test('a delay says until when', (t) => {
+t.test('a report of a delay says until when attempts continue', (t) => {
   const dsn: Dsn = { ...report, kind: 'delayed', recipients: [delayed] }
   t.match(status(dsn), /\r\nAction: delayed\r\nStatus: 4\.4\.1\r\n/)
   t.match(status(dsn), /\r\nWill-Retry-Until: Wed, 25 Nov 2026 00:00:00 \+0000\r\n$/)
@@ -150,7 +150,7 @@ t.test('a delay says until when', (t) => {
   t.end()
 })
 
-t.test('success tells delivered from relayed', (t) => {
+t.test('a report of success distinguishes delivered from relayed', (t) => {
   const reached = { ...failed, status: '2.0.0', reason: 'The server took the message.', diagnostic: '250 2.0.0 queued' }
   const delivered: Dsn = { ...report, kind: 'success', recipients: [{ ...reached, action: 'delivered' }] }
   t.match(buildDsn(delivered).toString(), '\r\nSubject: Your message was delivered\r\n')
@@ -162,7 +162,7 @@ t.test('success tells delivered from relayed', (t) => {
   t.end()
 })
 
-t.test('several recipients are several groups; our own words are not called SMTP', (t) => {
+t.test('several recipients are several groups; our own diagnostics are not of type SMTP', (t) => {
   const lost = { ...failed, orcpt: null, diagnostic: 'no such domain', remoteMta: null, lastAttemptAt: null }
   const groups = status({ ...report, envid: null, recipients: [failed, lost] }).split('\r\n\r\n')
   t.equal(groups.length, 3)
@@ -175,7 +175,7 @@ t.test('several recipients are several groups; our own words are not called SMTP
   t.end()
 })
 
-t.test('the message comes back with a failure, else its header', (t) => {
+t.test('a failure returns the message, any other report its header', (t) => {
   const header = original.toString().split('\r\n\r\n')[0]
   const returned = (dsn: Dsn): readonly [string | undefined, string | undefined] => {
     const part = parts(dsn)[2]
@@ -193,7 +193,7 @@ t.test('the message comes back with a failure, else its header', (t) => {
   t.end()
 })
 
-t.test('of a very long header the first fields come back', (t) => {
+t.test('if the header is very long, its first fields are returned', (t) => {
   const long = Buffer.concat([Buffer.from(`A: 1\r\nB: ${'x'.repeat(60_000)}\r\n`), original])
   t.equal(parts({ ...report, original: long })[2]?.body, 'A: 1\r\n')
   t.end()
@@ -214,7 +214,7 @@ t.test('addresses in UTF-8 make it a global report', (t) => {
   t.end()
 })
 
-t.test('what a server says stays in its field', (t) => {
+t.test('the text of a server stays within its field', (t) => {
   const diagnostic = `550 a\r\nStatus: 2.0.0\r\n\r\nFinal-Recipient: x\u2028\0\u202e ü ${'long '.repeat(100)}${'y'.repeat(2000)}`
   const dsn: Dsn = { ...report, recipients: [{ ...failed, diagnostic, reason: diagnostic }] }
   const groups = status(dsn).split('\r\n\r\n')
@@ -239,7 +239,7 @@ const anyDsn: fc.Arbitrary<Dsn> = fc
     recipients: [{ ...failed, diagnostic, reason, remoteMta, orcpt: `rfc822;${orcpt}` }, failed],
   }))
 
-t.test('whatever comes in, the report keeps its form', (t) => {
+t.test('the report keeps its form for any input', (t) => {
   const property = fc.property(anyDsn, (dsn) => {
     const groups = status(dsn).split('\r\n\r\n')
     t.equal(groups.length, 3)

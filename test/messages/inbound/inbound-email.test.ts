@@ -1,4 +1,4 @@
-/** Records of mail from outside: their states, lists, bytes, and when they are forgotten. */
+/** Records of inbound mail: their states, lists, bytes and retention. */
 import t from 'tap'
 import {
   type InboundContent,
@@ -17,28 +17,29 @@ import { type InboundFilter, listInbound } from '../../../src/messages/inbound/i
 import { createInboundPurge } from '../../../src/messages/inbound/inbound-retention.js'
 import type { Database } from '../../../src/storage/database.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { type InboundMail, inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 const raw = Buffer.from('From: bob@b.test\r\n\r\nhello\r\n')
 
-const mail = (id: string, more: Partial<NewInbound> = {}): NewInbound => inboundMail({ id, ...more })
+const mail = (id: string, more: Omit<InboundMail, 'id'> = {}): NewInbound => inboundMail({ id, ...more })
 
 const content: InboundContent = {
   message_id: '<1@b.test>',
-  reference_ids: '[]',
+  reference_ids: toJson([]),
   from_email: 'Bob@b.test',
   from_name: 'Bob',
-  to_emails: '["info@a.test"]',
-  cc_emails: '[]',
+  to_emails: toJson(['info@a.test']),
+  cc_emails: toJson([]),
   subject: 'Hello',
   has_html: 0,
   has_text: 1,
   attachment_count: 0,
   spam_status: 'clean',
   spam_score: 120,
-  spam_report: '[]',
+  spam_report: toJson([]),
 }
 
 const place = (id: string, workspaceId = 'ws_1'): { id: string; workspaceId: string } => ({ id, workspaceId })
@@ -51,7 +52,7 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
 const waiting = ({ read }: Database): string[] =>
   unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
 
-t.test('what a person called it before it was looked at stays', async (t) => {
+t.test('feedback before processing is kept', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit(storeInbound(mail('a'), raw))
@@ -60,7 +61,7 @@ t.test('what a person called it before it was looked at stays', async (t) => {
   t.match(inboundById(read, place('a')), [{ status: 'processed', spam_status: 'clean', spam_score: 900 }])
 })
 
-t.test('what was filed waits until it was looked at, once', async (t) => {
+t.test('a stored message waits until it is processed, once', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit([
@@ -92,7 +93,7 @@ t.test('what was filed waits until it was looked at, once', async (t) => {
   t.same(waiting(database), ['c'])
 })
 
-t.test('nobody finds what belongs to another workspace, or a report', async (t) => {
+t.test('records of another workspace, and reports, are not found', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit([...storeInbound(mail('a'), raw), ...storeInbound(mail('r', { kind: 'report' }), raw)])
@@ -137,7 +138,7 @@ t.test('lists are newest first, in pages, narrowed by each filter', async (t) =>
   t.equal(await ids({ since: 2, status: 'processed', spamStatus: 'clean' }), 'b')
 })
 
-t.test('whatever filters are given together, in whatever order of rows, the page is the right one', async (t) => {
+t.test('any combination of filters returns the right page for any order of rows', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const odd = (n: number, every: number): boolean => n % every === 0
@@ -188,7 +189,7 @@ interface Row {
 }
 
 function fits(row: Row, { status, domain, from, spamStatus, since = 0 }: Omit<InboundFilter, 'workspaceId'>): boolean {
-  // What was not looked at yet has neither a From address nor a spam status.
+  // An unprocessed message has neither a From address nor a spam status.
   const read = row.status === 'processed'
   return (
     (status === undefined || row.status === status) &&
@@ -199,7 +200,7 @@ function fits(row: Row, { status, domain, from, spamStatus, since = 0 }: Omit<In
   )
 }
 
-t.test('bytes are forgotten first and records later; what waits keeps both', async (t) => {
+t.test('bytes are removed first and records later; unprocessed messages keep both', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const { read, commit } = database
   const workspace = {

@@ -1,8 +1,9 @@
-/** Messages taken apart in processes: what comes of good ones, of hostile ones, and who waits for whom. */
+/** Messages parsed in child processes: good ones, hostile ones, and the order in which they wait. */
 import t, { type Test } from 'tap'
 import { Refusal } from '../../../src/mail/refusal.js'
 import { defaultMimeLimits, type MimeLimits, MimeReader } from '../../../src/messages/mime/mime-parts.js'
 import type { MimeAttachment, MimeParts } from '../../../src/messages/mime/mime-parts-protocol.js'
+import { contentAnalyzer } from '../../fixtures/odd-analyzer.js'
 
 function reader(t: Pick<Test, 'teardown'>, limits: Partial<MimeLimits> = {}): MimeReader {
   const made = new MimeReader({ ...defaultMimeLimits, ...limits })
@@ -73,7 +74,7 @@ const mixed = lines(
   '--outer--',
 )
 
-t.test('a message is taken apart: bodies, fields in their order, what is attached', async (t) => {
+t.test('a message is parsed: bodies, fields in their order, attachments', async (t) => {
   t.same(await parts(patient, mixed), {
     html: '<p>Grüße <img src="cid:logo@a.test"></p>',
     text: 'Grüße \nhttp://a.test/',
@@ -106,7 +107,7 @@ t.test('a message is taken apart: bodies, fields in their order, what is attache
   })
 })
 
-t.test('a message has the bodies that it has', async (t) => {
+t.test('a missing body is not invented', async (t) => {
   const from = patient
   t.match(await parts(from, lines('Subject: plain', '', 'a line')), { html: null, text: 'a line', attachments: [] })
   t.match(await parts(from, lines('Content-Type: text/html', '', '<b>x</b>')), { html: '<b>x</b>', text: null })
@@ -157,7 +158,7 @@ const charsets: readonly (readonly [charset: string, bytes: string, text: string
   ['x-unknown', 'plain', 'plain'],
 ]
 
-t.test('bodies are read in the charset that they say, and in UTF-8 where they say none', async (t) => {
+t.test('bodies are decoded from their charset, and from UTF-8 without one', async (t) => {
   for (const [charset, bytes, text] of charsets) {
     for (const type of [`text/plain; charset=${charset}`, `text/html; charset="${charset}"`]) {
       const base64 = Buffer.from(bytes, 'latin1').toString('base64')
@@ -208,7 +209,7 @@ t.test('file names come in continuations, in charsets, in encoded words and bare
   }
 })
 
-t.test('a text that is shown and has a file name is an attachment too', async (t) => {
+t.test('a displayed text with a file name is an attachment too', async (t) => {
   const raw = lines(
     'Content-Type: multipart/mixed; boundary=b',
     '',
@@ -274,7 +275,7 @@ t.test('a text that is shown and has a file name is an attachment too', async (t
   })
 })
 
-t.test('encoded words are decoded across folds and charsets, and what is none stays', async (t) => {
+t.test('encoded words are decoded across folds and charsets, and other text stays', async (t) => {
   const subject = async (...value: readonly string[]): Promise<string | undefined> =>
     (await parts(patient, lines(`Subject: ${value.join('\r\n ')}`, '', 'x'))).headers[0]?.value
   const folded = ['=?utf-8?q?Gr=C3?=', '=?utf-8?q?=BC=C3=9Fe?= und =?iso-2022-jp?b?GyRCJDMkcxsoQg==?=']
@@ -284,7 +285,7 @@ t.test('encoded words are decoded across folds and charsets, and what is none st
   t.equal(await subject('=?x-unheard-of?q?=41?= =?utf-8?q?=41'), '=?x-unheard-of?q?=41?= =?utf-8?q?=41')
 })
 
-t.test('what is inside of an attachment stays inside: winmail.dat, a message in a message in a message', async (t) => {
+t.test('the contents of an attachment stay inside: winmail.dat, a message in a message in a message', async (t) => {
   const tnef = Buffer.from('eJ8+IgABAAAA', 'base64')
   const winmail = ['Content-Type: application/ms-tnef; name="winmail.dat"', 'Content-Transfer-Encoding: base64', '']
   const inner = [
@@ -350,7 +351,7 @@ t.test('empty, missing and malformed headers and boundaries hide nothing', async
   )
 })
 
-t.test('a text is made of the HTML for who reads, and for nobody else', async (t) => {
+t.test('a text is generated from HTML for display only', async (t) => {
   const html = lines('Content-Type: text/html', '', '<style>p{}</style><p>Hello <b>you</b></p><script>x</script>')
   const read = async (raw: string): Promise<Record<'html' | 'text', unknown>> => {
     const result = await patient.readForDisplay('ws_1', () => Buffer.from(raw))
@@ -392,7 +393,7 @@ const manyParts = (count: number): string =>
 
 const small = Buffer.from(lines('Subject: x', '', 'a line'))
 
-/** What hostile messages are made of; each is answered, and the limits are those of the daemon. */
+/** Hostile messages; each gets an answer, with the limits of the daemon. */
 const bombs: Readonly<Record<string, Buffer>> = {
   'multiparts 2,000 deep': Buffer.from(nested(2_000)),
   '20,000 parts': Buffer.from(manyParts(20_000)),
@@ -420,7 +421,7 @@ const bombs: Readonly<Record<string, Buffer>> = {
   noise: Buffer.from(Array.from({ length: 200_000 }, (_, n) => (n * n * 31 + (n >> 3)) % 256)),
 }
 
-t.test('hostile messages are answered, and the next one is read', async (t) => {
+t.test('hostile messages get an answer, and the next one is parsed', async (t) => {
   const from = patient
   for (const [name, raw] of Object.entries(bombs)) {
     const result = await from.read('ws_1', () => raw)
@@ -432,13 +433,13 @@ t.test('hostile messages are answered, and the next one is read', async (t) => {
   }
 })
 
-/** With two processes that run: starting one may take longer than what a test has it read. */
+/** With two running processes: starting one may take longer than what a test parses. */
 async function startProcesses(from: MimeReader): Promise<MimeReader> {
   await Promise.all(['first', 'second'].map((party) => from.read(party, () => small)))
   return from
 }
 
-t.test('while bombs burn, a message of somebody else is read, whatever is asked of them', async (t) => {
+t.test('while bombs occupy a process, messages of other workspaces are parsed', async (t) => {
   const from = await startProcesses(reader(t))
   const order: string[] = []
   const all = Object.entries(bombs).flatMap(([name, raw]) => [
@@ -455,7 +456,7 @@ t.test('while bombs burn, a message of somebody else is read, whatever is asked 
   t.match(order.at(-1), /^bomb/, 'who wrote one line did not wait for all of that')
 })
 
-/** Two million empty lines take far longer than the limit that the test sets. */
+/** Two million empty lines take far longer than the limit of the test. */
 const slow = Buffer.from(lines('Subject: slow', '', '\r\n'.repeat(2_000_000)))
 
 /** Each of its escapes becomes a number, and each number an object of the heap. */
@@ -464,20 +465,20 @@ const hungry = Buffer.from(
   'latin1',
 )
 
-t.test('a message has its time, and the process that it held is replaced', async (t) => {
+t.test('a message has a time limit, and the process that it occupied is replaced', async (t) => {
   const from = reader(t, { time: 50, timePerMegabyte: 0, processes: 1 })
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' })
   t.equal((await parts(patient, lines('Subject: x', '', 'a line'))).text, 'a line')
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' }, 'as often as it takes')
 })
 
-t.test('a message has its memory, and the process that it filled is replaced', async (t) => {
+t.test('a message has a memory limit, and the process that it filled is replaced', async (t) => {
   const from = reader(t, { memory: 48, processes: 1 })
   t.match(await from.read('ws_1', () => hungry), { kind: 'unreadable', why: 'memory' })
   t.equal((await parts(from, lines('Subject: x', '', 'a line'))).text, 'a line')
 })
 
-t.test('one party cannot have all processes, nor wait with more than its share', async (t) => {
+t.test('a workspace cannot have all processes, nor wait with more than its share', async (t) => {
   const from = await startProcesses(reader(t, { processes: 2, maxWaiting: 3, maxWaitingPerWorkspace: 3 }))
   const done: string[] = []
   const read = async (party: string, raw: Buffer): Promise<void> => {
@@ -498,7 +499,7 @@ t.test('one party cannot have all processes, nor wait with more than its share',
   await Promise.all([...own, fourth])
 })
 
-t.test('where all places are taken, a party of which nothing waits has one still, and no second', async (t) => {
+t.test('if the queue is full, a workspace without a waiting message still gets one slot, and no second', async (t) => {
   const from = reader(t, { processes: 1, maxWaiting: 2 })
   const read = (party: string): Promise<unknown> => from.read(party, () => small)
   const taken = [read('first'), read('first'), read('first')]
@@ -508,7 +509,7 @@ t.test('where all places are taken, a party of which nothing waits has one still
   await t.resolves(Promise.all([...taken, placed]))
 })
 
-t.test('the turn goes round among the parties, whoever came first with however many', async (t) => {
+t.test('turns go round the workspaces, whatever the order and number of their messages', async (t) => {
   const from = reader(t, { processes: 1 })
   const turns: string[] = []
   const read = (party: string): Promise<unknown> =>
@@ -520,13 +521,13 @@ t.test('the turn goes round among the parties, whoever came first with however m
   t.equal(turns.join(''), 'aabcabab')
 })
 
-t.test('a workspace may ask for as many emails at once as any plan lets it, and more wait of all', async (t) => {
+t.test('a workspace may request as many emails at once as any plan allows, and more wait in total', async (t) => {
   const from = reader(t, { processes: 1 })
   const asked = Array.from({ length: 10_000 }, (_, n) => from.read(`ws_${n % 10}`, () => undefined))
   await t.resolves(Promise.all(asked))
 })
 
-t.test('a message whose bytes are gone is said to be gone; a fault of the source is its own', async (t) => {
+t.test('a message whose bytes are gone is reported as gone; a fault of the source stays its own', async (t) => {
   const from = reader(t, { processes: 1 })
   t.match(await from.read('ws_1', () => undefined), { kind: 'unreadable', why: 'gone' })
   const fault = from.read('ws_1', () => {
@@ -536,7 +537,7 @@ t.test('a message whose bytes are gone is said to be gone; a fault of the source
   t.equal((await parts(from, lines('Subject: x', '', 'a line'))).text, 'a line')
 })
 
-t.test('closing leaves nobody waiting', async (t) => {
+t.test('closing leaves no request waiting', async (t) => {
   const from = new MimeReader({ ...defaultMimeLimits, processes: 1 })
   const outcomes = Promise.allSettled([from.read('ws_1', () => slow), from.read('ws_1', () => slow)])
   await from.close()
@@ -549,21 +550,19 @@ t.test('closing leaves nobody waiting', async (t) => {
   )
 })
 
-const studies = new URL('../../fixtures/odd-study.js', import.meta.url)
-
-t.test('what a room above makes of a message is made in its process, and may fail there alone', async (t) => {
-  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, processes: 1 }, studies)
+t.test('the analysis of a room above runs in the process, and its failure stays there', async (t) => {
+  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, processes: 1 }, contentAnalyzer)
   t.teardown(() => reader.close())
   const raw = Buffer.from('From: a@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
-  const studied = (facts: string): ReturnType<MimeReader['analyze']> => reader.analyze('ws_1', () => raw, facts)
-  t.match(await studied('count'), {
-    kind: 'studied',
-    outline: { hasText: true, hasHtml: false, attachments: 0 },
-    study: { bytes: raw.length, facts: 'count' },
+  const analyzed = (facts: string) => reader.analyze('ws_1', () => raw, facts)
+  t.match(await analyzed('count'), {
+    kind: 'analyzed',
+    summary: { hasText: true },
+    analysis: { bytes: raw.length, facts: 'count' },
   })
   for (const facts of ['throw', 'hang', 'fill']) {
-    t.match(await studied(facts), { kind: 'studied', outline: { hasText: true }, study: null }, facts)
+    t.match(await analyzed(facts), { kind: 'analyzed', summary: { hasText: true }, analysis: null }, facts)
   }
-  t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a process')
+  t.match(await analyzed('count'), { analysis: { facts: 'count' } }, 'the next message has a process')
   t.match(await reader.analyze('ws_1', () => undefined, ''), { kind: 'unreadable', why: 'gone' })
 })

@@ -1,5 +1,6 @@
-/** Leases and the operator's hands on the queue: each change misses rather than undoes another. */
+/** Leases and the operator's changes to the queue: each change misses rather than undoing another. */
 import t from 'tap'
+import { parseDomainName } from '../../../src/mail/address.js'
 import {
   deferEntry,
   entryById,
@@ -24,8 +25,8 @@ import {
 } from '../../../src/messages/queue/queue-admin.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 async function entryOf(
   database: Database,
@@ -51,7 +52,7 @@ const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[
 const lease = ({ id, attempts, next_attempt_at: dueAt }: QueueEntry, until: number): ReturnType<typeof leaseEntry> =>
   leaseEntry({ id, attempts, dueAt, until })
 
-t.test('a lease counts the attempt, and is had once', async (t) => {
+t.test('a lease counts the attempt, and is granted once', async (t) => {
   const { database } = await temporaryDatabase(t)
   const entry = await entryOf(database)
   const outcomes = await Promise.allSettled([
@@ -71,7 +72,7 @@ t.test('a lease counts the attempt, and is had once', async (t) => {
   t.match(read(database, entry.id), { attempts: 0, next_attempt_at: 2000 }, 'what is not leased is not released')
 })
 
-t.test('a deferral ends the lease, a held entry gets none', async (t) => {
+t.test('a deferral ends the lease, and a held entry gets none', async (t) => {
   const { database } = await temporaryDatabase(t)
   const entry = await entryOf(database)
   await database.commit([lease(entry, 9000)])
@@ -86,7 +87,7 @@ t.test('a deferral ends the lease, a held entry gets none', async (t) => {
   t.same(entryById(database.read, { id: entry.id }), [])
 })
 
-t.test('after a crash the cut off attempts go again, each later than the less tried', async (t) => {
+t.test('after a crash interrupted attempts are repeated, each later the more attempts it had', async (t) => {
   const { database } = await temporaryDatabase(t)
   const entries: QueueEntry[] = []
   for (const attempts of [0, 1, 4]) {
@@ -111,62 +112,60 @@ t.test('after a crash the cut off attempts go again, each later than the less tr
   t.equal(read(database, waiting.id).next_attempt_at, 7_000_000, 'what was not leased waits as it did')
 })
 
-t.test(
-  'what is due in a lane is postponed, no later than the limit of its age, and no attempt is counted',
-  async (t) => {
-    const { database } = await temporaryDatabase(t)
-    const wanted = { workspaceId: 'ws_1', domain: 'b.test', priority: 1, now: 105_000, until: 135_000 } as const
-    const due = { at: 101_000 }
-    const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
-    const postpone = (most = 500) => database.commit([postponeLane({ ...wanted, ...limits, most })])
-    const fresh = await entryOf(database, 'fresh@b.test', due)
-    const noticed = await entryOf(database, 'noticed@b.test', due)
-    const overdue = await entryOf(database, 'overdue@b.test', { at: 85_000 })
-    const old = await entryOf(database, 'old@b.test', { at: 85_000 })
-    const later = await entryOf(database, 'later@b.test', { at: 105_001 })
-    const held = await entryOf(database, 'held@b.test', due)
-    const sending = await entryOf(database, 'sending@b.test', due)
-    const others = [
-      await entryOf(database, 'x@c.test', due),
-      await entryOf(database, 'x@b.test', { ...due, workspaceId: 'ws_2' }),
-      await entryOf(database, 'low@b.test', { ...due, priority: 'low' }),
-    ]
-    await database.commit([
-      deferEntry({ id: noticed.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
-      deferEntry({ id: old.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
-      holdEntry(held.id, 0),
-      lease(sending, 900_000),
-    ])
-    await postpone()
-    const now = ({ id }: QueueEntry): unknown[] => {
-      const { next_attempt_at, waits_for, attempts } = read(database, id)
-      return [next_attempt_at, waits_for, attempts]
-    }
-    t.same(now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is to be told of the delay then')
-    t.same(now(noticed), [135_000, 'mx.b.test (down)', 0])
-    t.same(now(old), [135_000, 'mx.b.test (down)', 0])
-    t.same(now(overdue), [85_000, null, 0], 'it is tried in any case')
-    t.same(now(sending), [900_000, null, 1])
-    for (const other of [later, held, ...others]) t.same(now(other), [other.next_attempt_at, null, 0], other.recipient)
-    await database.commit([lease(read(database, noticed.id), 900_000)])
-    t.equal(read(database, noticed.id).waits_for, null, 'an attempt waits for nothing')
-    await database.commit([postponeLease({ id: noticed.id, until: 40_000, waitsFor: 'again' })])
-    t.match(read(database, noticed.id), { attempts: 0, leased: 0, next_attempt_at: 40_000, waits_for: 'again' })
-    await database.commit([postponeLease({ id: noticed.id, until: 50_000, waitsFor: 'never' })])
-    t.equal(read(database, noticed.id).next_attempt_at, 40_000, 'what is not leased is not given back')
-    await database.commit([retryEntry({ id: noticed.id, at: 104_500 })])
-    t.match(read(database, noticed.id), { next_attempt_at: 104_500, waits_for: null })
-    for (const at of [104_000, 103_000]) await entryOf(database, `at${at}@b.test`, { at })
-    await postpone(1)
-    t.same(
-      database.read('select recipient from queue where next_attempt_at in (103000, 104000)', []),
-      [{ recipient: 'at104000@b.test' }],
-      'the oldest first, in portions',
-    )
-  },
-)
+t.test('due entries of a lane are postponed, no later than their maximum age, and no attempt is counted', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const domain = parseDomainName('b.test')
+  const wanted = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
+  const due = { at: 101_000 }
+  const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
+  const postpone = (most = 500) => database.commit([postponeLane({ ...wanted, ...limits, most })])
+  const fresh = await entryOf(database, 'fresh@b.test', due)
+  const noticed = await entryOf(database, 'noticed@b.test', due)
+  const overdue = await entryOf(database, 'overdue@b.test', { at: 85_000 })
+  const old = await entryOf(database, 'old@b.test', { at: 85_000 })
+  const later = await entryOf(database, 'later@b.test', { at: 105_001 })
+  const held = await entryOf(database, 'held@b.test', due)
+  const sending = await entryOf(database, 'sending@b.test', due)
+  const others = [
+    await entryOf(database, 'x@c.test', due),
+    await entryOf(database, 'x@b.test', { ...due, workspaceId: 'ws_2' }),
+    await entryOf(database, 'low@b.test', { ...due, priority: 'low' }),
+  ]
+  await database.commit([
+    deferEntry({ id: noticed.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
+    deferEntry({ id: old.id, at: 102_000, noticed: 1, lastResponse: '450 later' }),
+    holdEntry(held.id, 0),
+    lease(sending, 900_000),
+  ])
+  await postpone()
+  const now = ({ id }: QueueEntry): unknown[] => {
+    const { next_attempt_at, waits_for, attempts } = read(database, id)
+    return [next_attempt_at, waits_for, attempts]
+  }
+  t.same(now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is to be told of the delay then')
+  t.same(now(noticed), [135_000, 'mx.b.test (down)', 0])
+  t.same(now(old), [135_000, 'mx.b.test (down)', 0])
+  t.same(now(overdue), [85_000, null, 0], 'it is tried in any case')
+  t.same(now(sending), [900_000, null, 1])
+  for (const other of [later, held, ...others]) t.same(now(other), [other.next_attempt_at, null, 0], other.recipient)
+  await database.commit([lease(read(database, noticed.id), 900_000)])
+  t.equal(read(database, noticed.id).waits_for, null, 'an attempt waits for nothing')
+  await database.commit([postponeLease({ id: noticed.id, until: 40_000, waitsFor: 'again' })])
+  t.match(read(database, noticed.id), { attempts: 0, leased: 0, next_attempt_at: 40_000, waits_for: 'again' })
+  await database.commit([postponeLease({ id: noticed.id, until: 50_000, waitsFor: 'never' })])
+  t.equal(read(database, noticed.id).next_attempt_at, 40_000, 'what is not leased is not given back')
+  await database.commit([retryEntry({ id: noticed.id, at: 104_500 })])
+  t.match(read(database, noticed.id), { next_attempt_at: 104_500, waits_for: null })
+  for (const at of [104_000, 103_000]) await entryOf(database, `at${at}@b.test`, { at })
+  await postpone(1)
+  t.same(
+    database.read('select recipient from queue where next_attempt_at in (103000, 104000)', []),
+    [{ recipient: 'at104000@b.test' }],
+    'the oldest first, in portions',
+  )
+})
 
-t.test('lists are narrowed by everything they can be narrowed by', async (t) => {
+t.test('lists are narrowed by every filter', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit } = database
   const queued = await entryOf(database, 'queued@b.test')
@@ -203,7 +202,7 @@ t.test('a long list comes in pages, nothing twice and nothing left out', async (
   t.same(ids, ids.toSorted())
 })
 
-t.test("what is on the wire is out of the operator's hands", async (t) => {
+t.test('an entry that is being attempted cannot be changed by the operator', async (t) => {
   const { database } = await temporaryDatabase(t)
   const entry = await entryOf(database)
   await database.commit([lease(entry, 9000)])
@@ -243,7 +242,7 @@ t.test('a report of the service is deleted without an event', async (t) => {
   t.same(database.read('select 1 from events', []), [])
 })
 
-t.test('a lease that is over binds nobody: its process is gone', async (t) => {
+t.test('an expired lease blocks nothing: its process is gone', async (t) => {
   const { database } = await temporaryDatabase(t)
   const entries = [await entryOf(database), await entryOf(database), await entryOf(database)]
   await database.commit(entries.map((entry) => lease(entry, 9000)))

@@ -14,10 +14,11 @@ import {
 } from '../../../src/messages/queue/settle.js'
 import { rollUp } from '../../../src/messages/states.js'
 import type { Database } from '../../../src/storage/database.js'
-import type { RecipientStatus } from '../../../src/storage/tables/tables.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
+import type { RecipientStatus } from '../../../src/storage/tables/email-tables.js'
 import type { Write } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const statuses: readonly RecipientStatus[] = [
   'scheduled',
@@ -60,7 +61,7 @@ async function storeQueued(
   suppressed: readonly string[] = [],
 ): Promise<Home> {
   const { email } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
-  const wanted = { ...email, tags: '[{"name":"a","value":"1"}]' }
+  const wanted = { ...email, tags: toJson([{ name: 'a', value: '1' }]) }
   const all = [...recipients, ...suppressed].map((to) => ({
     address: parseAddress(to),
     suppressed: suppressed.includes(to),
@@ -104,7 +105,7 @@ const events = (database: Database, id: string): unknown[] =>
     )
     .map(({ data, ...row }) => ({ ...row, data: JSON.parse(data) as unknown }))
 
-t.test('what is enqueued is there as a whole, recipients in their order', async (t) => {
+t.test('an enqueued email is complete, with its recipients in their order', async (t) => {
   const { database } = await temporaryDatabase(t)
   const to = Array.from({ length: 20 }, (_, n) => `r${n}@b.test`)
   const { id, email } = await storeQueued(database, to, ['gone@b.test'])
@@ -139,11 +140,11 @@ t.test('a scheduled email waits in its own state', async (t) => {
 })
 
 t.test('tags are an object by name, whatever the name', async (t) => {
-  t.same(toTagObject('[]'), {})
-  t.same(JSON.stringify(toTagObject('[{"name":"__proto__","value":"x"}]')), '{"__proto__":"x"}')
+  t.same(toTagObject(toJson([])), {})
+  t.same(JSON.stringify(toTagObject(toJson([{ name: '__proto__', value: 'x' }]))), '{"__proto__":"x"}')
 })
 
-t.test('each way to settle leaves its traces', async (t) => {
+t.test('each way to settle leaves its records', async (t) => {
   const { database } = await temporaryDatabase(t)
   const home = await storeQueued(database, [
     'taken@b.test',
@@ -154,7 +155,7 @@ t.test('each way to settle leaves its traces', async (t) => {
     'late@b.test',
   ])
   const { commit, attempted, email, id } = home
-  const refused = { response: '550 5.1.1 no', reason: 'bad-mailbox' }
+  const refused = { response: '550 5.1.1 no', reason: 'bad-mailbox' } as const
   await commit(settleDeferred(attempted('late@b.test', { response: '450 later', reason: 'greylisted' }), 9000, true))
   t.match(email(), { status: 'queued', sent_at: null })
   await commit(settleBounced(attempted('hard@b.test', { ...refused, endedAt: 2600 }), true))
@@ -219,7 +220,7 @@ t.test('each way to settle leaves its traces', async (t) => {
   ])
 })
 
-t.test('a complaint is never rolled over', async (t) => {
+t.test('a bounce never replaces a complaint', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit, attempted, email, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
   await commit(settleAccepted(attempted('one@b.test'), true))
@@ -229,12 +230,12 @@ t.test('a complaint is never rolled over', async (t) => {
   t.equal(detailsOfAnyWorkspace(database.read, id)?.status, 'complained')
 })
 
-t.test('only an answer counts as having reached a server', async (t) => {
+t.test('only a reply counts as having reached a server', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit, attempted, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
   const reached = (to: string): boolean =>
     reachedAttempts(database.read, { emailId: id, recipientId: attempted(to).entry.id }).length > 0
-  const nobody = { response: 'connection refused', reason: 'connection-refused', reached: false }
+  const nobody = { response: 'connection refused', reason: 'connection-refused', reached: false } as const
   await commit(settleDeferred(attempted('one@b.test', nobody), 3000, false))
   t.equal(reached('one@b.test'), false, 'that an address was called does not')
   await commit(
@@ -265,7 +266,7 @@ t.test('the database rolls up as the function does', async (t) => {
   t.pass('as asserted')
 })
 
-t.test('the story of an email is told to its workspace alone', async (t) => {
+t.test('the events of an email are shown to its own workspace only', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   await database.commit(writes)

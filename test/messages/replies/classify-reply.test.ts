@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { describeReason, type Reason, reasons } from '../../../src/mail/reasons.js'
 import type { Reply } from '../../../src/mail/reply.js'
 import {
   classifyFailure,
@@ -7,7 +8,6 @@ import {
   type Failure,
   type Stage,
 } from '../../../src/messages/replies/classify-reply.js'
-import { describeReason, type Reason, reasons } from '../../../src/messages/replies/reasons.js'
 
 function reply(line: string): Reply {
   const found = /^(\d{3}) ?(?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?(.*)$/.exec(line)
@@ -254,7 +254,7 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
   unclassified: ['550 Rejected', '550', '554 5.0.0 Nyaan', '550 5.1.0 something', '450 4.2.0 Nyaan'],
 }
 
-t.test('the words of providers are understood', async (t) => {
+t.test('the replies of providers are classified', async (t) => {
   for (const [reason, lines] of Object.entries(wordings)) {
     for (const line of lines) t.equal(reasonOf(line), reason, line)
   }
@@ -270,7 +270,7 @@ t.test('only a dead mailbox is the fault of the recipient', async (t) => {
   }
 })
 
-t.test('words about our own account, host or sender kill no recipient', async (t) => {
+t.test('a reply about our own account, host or sender suppresses no recipient', async (t) => {
   const lines = [
     '550 5.7.1 Your account is suspended',
     '550 Client host name not found',
@@ -299,7 +299,7 @@ t.test('words about our own account, host or sender kill no recipient', async (t
   for (const line of lines) t.notOk(classifyReply('rcpt', reply(line)).recipientsFault, line)
 })
 
-t.test('a mailbox is not blamed for what holds for now, for this sender or for this message', (t) => {
+t.test('a mailbox is not blamed for a matter of the moment, of this sender or of this message', (t) => {
   const lines = [
     '550 5.7.1 Recipient mailbox is locked, try again later',
     '550 mailbox is locked by another session',
@@ -329,7 +329,7 @@ t.test('a mailbox is not blamed for what holds for now, for this sender or for t
   t.end()
 })
 
-t.test('a mailbox is blamed in answer to RCPT or to the message, nowhere else', async (t) => {
+t.test('a mailbox is blamed in reply to RCPT or to the message, nowhere else', async (t) => {
   const unknown = reply('550 5.1.1 User unknown')
   t.match(classifyReply('rcpt', unknown), { scope: 'recipient', recipientsFault: true, status: '5.1.1' })
   t.match(classifyReply('message', unknown), { scope: 'message', recipientsFault: true })
@@ -337,7 +337,7 @@ t.test('a mailbox is blamed in answer to RCPT or to the message, nowhere else', 
   t.match(classifyReply('mail', unknown), { scope: 'sender', reason: 'sender-rejected', recipientsFault: false })
 })
 
-t.test('a temporary code about a mailbox blames nobody yet', async (t) => {
+t.test('a temporary code about a mailbox suppresses no address yet', async (t) => {
   const answer = classifyReply('rcpt', reply('450 4.1.1 <a@b.test>: Recipient address rejected: User unknown'))
   t.match(answer, { kind: 'temporary', reason: 'bad-mailbox', recipientsFault: false })
 })
@@ -349,7 +349,7 @@ t.test('an unclassified 5xx to RCPT is permanent and suppresses nothing', async 
     reason: 'unclassified',
     status: '5.0.0',
     recipientsFault: false,
-    passes: false,
+    isTransient: false,
   })
 })
 
@@ -359,7 +359,7 @@ t.test('421 ends the session at every stage, and is temporary', async (t) => {
   }
 })
 
-t.test('a host that will not talk to us at all says nothing about the recipient', async (t) => {
+t.test('a host that refuses any session says nothing about the recipient', async (t) => {
   for (const stage of ['connect', 'banner', 'ehlo', 'starttls', 'auth'] as const) {
     const answer = classifyReply(stage, reply('554 5.1.1 no such user; go away'))
     t.match(answer, { kind: 'temporary', scope: 'session', recipientsFault: false }, stage)
@@ -367,7 +367,7 @@ t.test('a host that will not talk to us at all says nothing about the recipient'
   }
 })
 
-t.test('5xx of matters that pass are tried again', async (t) => {
+t.test('a 5xx about a passing matter is retried', async (t) => {
   t.equal(classifyReply('rcpt', reply('554 5.7.1 greylisted')).kind, 'temporary')
   t.equal(classifyReply('message', reply('550 Ip frequency limited')).kind, 'temporary')
   t.equal(classifyReply('rcpt', reply('550 Host not found, try again')).kind, 'temporary')
@@ -376,7 +376,7 @@ t.test('5xx of matters that pass are tried again', async (t) => {
   t.equal(classifyReply('message', reply('550 5.7.1 try again later')).kind, 'permanent')
 })
 
-t.test('the status takes the class of the decision, and is derived where none was given', async (t) => {
+t.test('the status takes the class of the decision, and is derived if there was none', async (t) => {
   t.equal(classifyReply('rcpt', reply('450 5.1.1 unknown')).status, '4.1.1')
   t.equal(classifyReply('rcpt', reply('554 5.7.1 greylisted')).status, '4.7.1')
   t.equal(classifyReply('rcpt', reply('550 no such user')).status, '5.1.1')
@@ -385,7 +385,7 @@ t.test('the status takes the class of the decision, and is derived where none wa
   t.equal(classifyReply('rcpt', reply('550')).status, '5.0.0')
 })
 
-t.test('a 2xx or 3xx where none belongs is a fault of the session', async (t) => {
+t.test('an unexpected 2xx or 3xx is a fault of the session', async (t) => {
   t.match(classifyReply('data', reply('250 ok')), { kind: 'temporary', scope: 'session', reason: 'protocol' })
 })
 
@@ -394,7 +394,7 @@ t.test('words inside addresses mean nothing', async (t) => {
   t.equal(reasonOf('550 <unknown-user@b.test>: Nyaan'), 'unclassified')
 })
 
-t.test('whatever the words, the rules hold', async () => {
+t.test('the rules hold for any text', async () => {
   const stages = ['connect', 'banner', 'ehlo', 'starttls', 'auth', 'mail', 'rcpt', 'data', 'message'] as const
   const words = ['user', 'unknown', 'mailbox', 'full', 'spam', 'blocked', '<a@b>', '5.1.1', '550-', 'your', 'sender']
   const text = fc.oneof(

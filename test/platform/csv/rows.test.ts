@@ -1,4 +1,7 @@
-/** CSV files that anybody may have made: their rows against another reader, their lines, bombs; formulas there and back. */
+/**
+ * CSV files of any origin: their rows compared with another reader's, line numbers, bombs; formulas in both
+ * directions.
+ */
 import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
@@ -21,7 +24,7 @@ const utf16 = (text: string, littleEndian = true): Buffer => {
   return littleEndian ? bytes : bytes.swap16()
 }
 
-t.test('whatever a file is made with, its rows are its rows', async (t) => {
+t.test('the rows of a file are those it was made with, in any dialect', async (t) => {
   const table: readonly (readonly [string, string | Buffer, readonly (readonly string[])[]])[] = [
     [
       'LF',
@@ -106,12 +109,12 @@ const cell = fc.oneof(
 )
 const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 6 }), { minLength: 1, maxLength: 40 })
 
-t.test('what others write is read, and what we write others read', async (t) => {
+t.test('files of other programs are read, and ours are read by them', async (t) => {
   const head = ['one', 'two', 'three']
   await fc.assert(
     fc.asyncProperty(table, fc.constantFrom(',', ';', '\t'), async (rows, delimiter) => {
       const text = stringify([head, ...rows], { delimiter, quoted: true, record_delimiter: 'windows' })
-      // A file of more than one piece, so that rows lie across their borders.
+      // A file of more than one piece, so that rows cross the borders.
       const long =
         text +
         stringify(
@@ -130,7 +133,7 @@ t.test('what others write is read, and what we write others read', async (t) => 
   t.pass()
 })
 
-t.test('no bytes make the reader hang or break, and it says from which line on it cannot read', async (t) => {
+t.test('no bytes make the reader hang or throw, and it names the line from which on it cannot read', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 3_000 }), async (bytes) => {
       try {
@@ -160,7 +163,7 @@ t.test('no bytes make the reader hang or break, and it says from which line on i
   t.equal(await fault(`a\n"b\r\nc"\n"d" e`), 4, 'text behind closing quotes')
 })
 
-t.test('no cell that we write is a formula, and every text comes back as it was', (t) => {
+t.test('no cell that we write is a formula, and every text is read back unchanged', (t) => {
   for (const text of ['=1+1', '+49 30', '-x', '@sum', '\t=1', '\r=1', '\n=1', '＝1', "'=1", "''-1"]) {
     t.equal(escapeFormula(text), `'${text}`)
     t.equal(unescapeFormula(escapeFormula(text)), text)

@@ -1,5 +1,4 @@
-/** How questions reach DNS servers and what is taken for an answer, through the true resolver. */
-
+/** How queries reach DNS servers and which replies are accepted, through the real resolver. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
@@ -19,10 +18,10 @@ import {
   type DnsServerOptions,
   type DnsZone,
   dnsServer,
-} from '../../helpers/dns-server.js'
-import { skipWithout } from '../../helpers/programs.js'
+} from '../../helpers/dns/dns-server.js'
+import { startKnot } from '../../helpers/programs/knot.js'
+import { skipWithout } from '../../helpers/programs/skip-without.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { startKnot } from '../../journeys/support/knot.js'
 
 async function start(t: Test, zone: DnsZone, options: DnsServerOptions = {}): Promise<DnsServer> {
   const server = await dnsServer(zone, options)
@@ -49,7 +48,7 @@ const recordsAnswer = (...records: readonly string[]): object => ({ kind: 'recor
 const failure = (detail: string): object => ({ kind: 'failure', detail })
 const long: DnsRecord = { type: 'TXT', ttl: 60, strings: Array(20).fill('x'.repeat(250)) }
 
-t.test('what is too long for UDP is asked for over TCP, up to the longest message', async (t) => {
+t.test('a reply that is too long for UDP is fetched over TCP, up to the longest message', async (t) => {
   const many = Array<DnsRecord>(12).fill(long)
   const server = await start(t, (question) => (question.includes('many') ? many : [long]))
   const resolver = resolverFor([server.address])
@@ -58,13 +57,13 @@ t.test('what is too long for UDP is asked for over TCP, up to the longest messag
   t.same(server.askedOverTcp, ['TXT b.test', 'TXT many.test'])
 })
 
-t.test('what fits a usual path comes over UDP alone', async (t) => {
+t.test('a reply that fits a usual path comes over UDP alone', async (t) => {
   const server = await start(t, () => [{ type: 'TXT', ttl: 60, strings: Array(4).fill('x'.repeat(250)) }])
   t.same(await resolverFor([server.address]).resolveRecords('b.test', 'TXT'), recordsAnswer('x'.repeat(1000)))
   t.same(server.askedOverTcp, [])
 })
 
-t.test('a connection that ends or stalls within the answer is a failure', async (t) => {
+t.test('a connection that ends or stalls within the reply is a failure', async (t) => {
   for (const cutTcp of [0, 1, 2, 900]) {
     const server = await start(t, () => [long], { cutTcp })
     t.same(await resolverFor([server.address]).resolveRecords('b.test', 'TXT'), failure('EOF'), `${cutTcp} octets`)
@@ -75,7 +74,7 @@ t.test('a connection that ends or stalls within the answer is a failure', async 
   t.same(await resolverFor([cut.address]).resolveRecords('b.test', 'TXT'), failure('BADRESP'))
 })
 
-t.test('a server that does not know EDNS is asked once without it', async (t) => {
+t.test('a server without EDNS is asked once without it', async (t) => {
   const refusal = (code: number) => (reply: Buffer, query: Buffer) => {
     if (query.readUInt16BE(10) === 0) return [reply]
     const bare = Buffer.from(reply.subarray(0, 12))
@@ -99,7 +98,7 @@ function changed(message: Buffer, at: number, octet: number): Buffer {
   return copy
 }
 
-t.test('only the answer to the very question is taken, whatever comes before it', async (t) => {
+t.test('only the reply to the very query is accepted, whatever arrives before it', async (t) => {
   const send = (reply: Buffer, query: Buffer): readonly Buffer[] => {
     const forged = changed(reply, reply.length - 1, 66)
     return [
@@ -108,7 +107,7 @@ t.test('only the answer to the very question is taken, whatever comes before it'
       query,
       changed(forged, 0, (forged[0] ?? 0) ^ 1),
       changed(forged, 1, (forged[1] ?? 0) ^ 0x80),
-      // Not an answer, no question, two questions, another name, another type, another class.
+      // Not a reply, no question, two questions, another name, another type, another class.
       changed(forged, 2, 0x01),
       changed(forged, 5, 0),
       changed(forged, 5, 2),
@@ -122,7 +121,7 @@ t.test('only the answer to the very question is taken, whatever comes before it'
   t.same(await resolverFor([server.address]).resolveRecords('b.test', 'A'), recordsAnswer('192.0.2.1'))
 })
 
-t.test('a right answer from another address or port is not taken', async (t) => {
+t.test('a right reply from another address or port is not accepted', async (t) => {
   const strangers = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, socket: createSocket('udp4') }))
   for (const { address, socket } of strangers) {
     socket.bind(0, address)
@@ -139,7 +138,7 @@ t.test('a right answer from another address or port is not taken', async (t) => 
   t.same(await resolverFor([server.address]).resolveRecords('b.test', 'A'), failure('TIMEOUT'))
 })
 
-t.test('a server that changes the case of the name is understood', async (t) => {
+t.test('a server that changes the case of the name is accepted', async (t) => {
   const send = (reply: Buffer): readonly Buffer[] => [
     Buffer.from(reply.toString('latin1').replace(/test/g, 'TEst'), 'latin1'),
   ]
@@ -147,7 +146,7 @@ t.test('a server that changes the case of the name is understood', async (t) => 
   t.same(await resolverFor([server.address]).resolveRecords('B.Test', 'A'), recordsAnswer('192.0.2.1'))
 })
 
-t.test('each question has an id and a port of its own', async (t) => {
+t.test('each query has an id and a port of its own', async (t) => {
   const ids = new Set<number>()
   const ports = new Set<number>()
   const server = await start(t, () => [a('192.0.2.1')], {
@@ -163,7 +162,7 @@ t.test('each question has an id and a port of its own', async (t) => {
   t.ok(ports.size > 40, `${ports.size} ports`)
 })
 
-t.test('what one server does not answer is asked of the next, which then is asked first', async (t) => {
+t.test('a query that one server does not answer goes to the next, which then is asked first', async (t) => {
   for (const wrong of ['silence', 'SERVFAIL', 'REFUSED', 'FORMERR', { referral: true }] as const) {
     const [first, second] = [await start(t, () => wrong), await start(t, () => [a('192.0.2.1')])]
     const resolver = resolverFor([first.address, second.address], { tries: 3 })
@@ -174,7 +173,7 @@ t.test('what one server does not answer is asked of the next, which then is aske
   }
 })
 
-t.test('a broken answer and a server that is not there lead to the next, too', async (t) => {
+t.test('a malformed reply and an absent server lead to the next server, too', async (t) => {
   const gone = await dnsServer(() => [])
   gone.close()
   const broken = await start(t, () => [a('192.0.2.9')], { send: (reply) => [reply.subarray(0, reply.length - 3)] })
@@ -185,7 +184,7 @@ t.test('a broken answer and a server that is not there lead to the next, too', a
   t.same(await resolverFor([broken.address]).resolveRecords('b.test', 'A'), failure('BADRESP'))
 })
 
-t.test('that a name does not exist is believed at once', async (t) => {
+t.test('NXDOMAIN is believed at once', async (t) => {
   const [first, second] = [await start(t, () => 'NXDOMAIN'), await start(t, () => [a('192.0.2.1')])]
   t.same(await resolverFor([first.address, second.address], { tries: 3 }).resolveRecords('b.test', 'A'), {
     kind: 'no-domain',
@@ -193,7 +192,7 @@ t.test('that a name does not exist is believed at once', async (t) => {
   t.same(second.queries, [])
 })
 
-t.test('silence is met with as many tries as there may be, an error with one', async (t) => {
+t.test('silence is met with every allowed try, an error with one', async (t) => {
   const [silent, failing] = [await start(t, () => 'silence'), await start(t, () => 'SERVFAIL')]
   t.same(
     await resolverFor([silent.address], { timeout: 20, tries: 3 }).resolveRecords('b.test', 'A'),
@@ -204,7 +203,7 @@ t.test('silence is met with as many tries as there may be, an error with one', a
   t.equal(failing.queries.length, 1)
 })
 
-t.test('a chain of aliases is followed within an answer and beyond it', async (t) => {
+t.test('a chain of aliases is followed within a reply and beyond it', async (t) => {
   const zone: Readonly<Record<string, readonly DnsRecord[]>> = {
     'A one.test': [a('192.0.2.1', 'three.test'), alias('three.test', 'two.test'), alias('two.test')],
     'A far.test': [alias('farther.test')],
@@ -221,7 +220,7 @@ t.test('a chain of aliases is followed within an answer and beyond it', async (t
   t.same(server.queries.slice(1, 4), ['A far.test', 'A farther.test', 'A end.test'])
 })
 
-t.test('the end of a chain speaks for the name: without the record, or not there', async (t) => {
+t.test('the end of a chain decides for the name: without the record, or not there', async (t) => {
   const soa = { ttl: 60, minimum: 60 }
   const server = await start(t, (question) =>
     question.includes('bare')
@@ -234,7 +233,7 @@ t.test('the end of a chain speaks for the name: without the record, or not there
   t.equal(server.queries.length, 2)
 })
 
-t.test('chains that come back or do not end are failures', async (t) => {
+t.test('chains that are circular or endless are failures', async (t) => {
   let count = 0
   const server = await start(t, (question) => {
     if (question.includes('loop')) return [alias('b.test'), alias('loop.test', 'b.test')]
@@ -249,7 +248,7 @@ t.test('chains that come back or do not end are failures', async (t) => {
   t.equal(count, 9)
 })
 
-t.test('more questions than may be under way are all answered, and leave no socket', async (t) => {
+t.test('queries beyond the concurrency limit are all answered, and leave no socket', async (t) => {
   const sockets = (): number => process.getActiveResourcesInfo().filter((kind) => /UDP|TCP|Timeout/.test(kind)).length
   const server = await start(t, () => [a('192.0.2.1')])
   const resolver = resolverFor([server.address], { timeout: 5_000, tries: 3 })
@@ -260,7 +259,7 @@ t.test('more questions than may be under way are all answered, and leave no sock
   await waitUntil('nothing is left', () => sockets() <= before)
 })
 
-t.test('stopping ends what is under way and what waits in line', async (t) => {
+t.test('stopping ends running and waiting queries', async (t) => {
   const sockets = (): number => process.getActiveResourcesInfo().filter((kind) => /UDP|TCPSocket/.test(kind)).length
   const server = await start(t, () => 'silence')
   const before = sockets()
@@ -278,7 +277,7 @@ const withoutIpv6 = Object.values(networkInterfaces()).some((all) => all?.some((
   ? false
   : 'no IPv6 here'
 
-t.test('a server may stand at an IPv6 address with a port', { skip: withoutIpv6 }, async (t) => {
+t.test('a server may have an IPv6 address with a port', { skip: withoutIpv6 }, async (t) => {
   const socket = createSocket('udp6')
   socket.on('message', (query, { port, address }) => socket.send(changed(changed(query, 2, 0x85), 3, 3), port, address))
   socket.bind(0, '::1')
@@ -287,12 +286,12 @@ t.test('a server may stand at an IPv6 address with a port', { skip: withoutIpv6 
   t.same(await resolverFor([`[::1]:${socket.address().port}`]).resolveRecords('b.test', 'A'), { kind: 'no-domain' })
 })
 
-t.test('a server is an IP address, with a port or without', async (t) => {
+t.test('a server that is no address is refused at once', async (t) => {
   for (const server of ['dns.test', '127.0.0.1:99999', '127.0.0.1:0', '127.0.0.1:', '[127.0.0.1]:53', '::1:53:', ''])
     t.equal(parseDnsServer(server), null, server)
 })
 
-t.test('questions that nobody answers do not keep others from being asked', async (t) => {
+t.test('queries without a reply do not block others', async (t) => {
   const server = await start(t, (question) => (question.includes('dead') ? 'silence' : [a('192.0.2.1')]))
   const stop = new AbortController()
   const settings = { servers: dnsServers(server.address), timeout: 60_000, tries: 1, cacheSize: 10_000 }
@@ -303,7 +302,7 @@ t.test('questions that nobody answers do not keep others from being asked', asyn
   t.equal((await Promise.all(dead)).length, 250)
 })
 
-t.test('a line admits in order, for a limited time, and no more than may wait', async (t) => {
+t.test('waiting queries are admitted in order, for a limited time and up to a limit', async (t) => {
   const line = createSemaphore(1, 2)
   t.equal(await line.acquire(1), true)
   const [late, next, many] = [line.acquire(1), line.acquire(60_000), line.acquire(60_000)]
@@ -317,7 +316,7 @@ t.test('a line admits in order, for a limited time, and no more than may wait', 
   t.equal(await line.acquire(1), false)
 })
 
-/** A small generator of its own, so that a failure can be had again. */
+/** A small generator of its own, so that a failure can be reproduced. */
 function numbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -328,7 +327,7 @@ function numbers(seed: number): (below: number) => number {
 
 const kinds = ['records', 'no-data', 'no-domain', 'failure']
 
-t.test('whatever a server sends, every question ends in an answer or a failure', async (t) => {
+t.test('whatever a server sends, every query ends in an answer or a failure', async (t) => {
   const next = numbers(7)
   const octets = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => next(256)))
   const mutated = (reply: Buffer): Buffer => {
@@ -367,7 +366,7 @@ t.test('whatever a server sends, every question ends in an answer or a failure',
   t.ok(found.some(({ kind }) => kind === 'records') && found.some(({ kind }) => kind === 'failure'))
 })
 
-t.test('names that point in circles, and more records than mail needs, are failures', async (t) => {
+t.test('circular compression pointers, and more records than mail needs, are failures', async (t) => {
   const circles = (reply: Buffer): readonly Buffer[] => {
     const at = reply.length
     const circling = Buffer.concat([reply, Buffer.of(0xc0, at, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 1, 2, 3, 4)])
@@ -382,7 +381,7 @@ t.test('names that point in circles, and more records than mail needs, are failu
   t.same(await resolverFor([announcing.address]).resolveRecords('b.test', 'A'), failure('BADRESP'))
 })
 
-t.test('Knot is understood', { skip: skipWithout('knotd') }, async (t) => {
+t.test('replies of Knot are read', { skip: skipWithout('knotd') }, async (t) => {
   const records = [
     'b.test. 300 MX 10 mx.b.test.',
     'mx.b.test. A 192.0.2.1',

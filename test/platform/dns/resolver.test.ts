@@ -7,7 +7,13 @@ import {
   type ResolverSettings,
 } from '../../../src/platform/dns/resolver.js'
 import { dnsServers } from '../../helpers/config-values.js'
-import { type DnsAnswer, type DnsRecord, type DnsServer, type DnsZone, dnsServer } from '../../helpers/dns-server.js'
+import {
+  type DnsAnswer,
+  type DnsRecord,
+  type DnsServer,
+  type DnsZone,
+  dnsServer,
+} from '../../helpers/dns/dns-server.js'
 
 interface Fixture {
   readonly server: DnsServer
@@ -59,7 +65,7 @@ t.test('addresses are those of both families, through a CNAME too', async (t) =>
   t.same(await resolver.resolveAddresses('B.test.'), { kind: 'records', records: ['192.0.2.1', '2001:db8::1'] })
 })
 
-t.test('one family is enough, whatever befalls the other', async (t) => {
+t.test('one address family is enough, whatever happens to the other', async (t) => {
   for (const other of ['SERVFAIL', [], 'silence'] as const) {
     const { resolver } = await open(t, (question) => (question.startsWith('A ') ? [a('192.0.2.1')] : other))
     t.same(await resolver.resolveAddresses('b.test'), { kind: 'records', records: ['192.0.2.1'] }, String(other))
@@ -87,7 +93,7 @@ t.test('records of one type come as text, the strings of one TXT record joined',
   t.same(await resolver.resolveRecords('gone.test', 'TXT'), { kind: 'no-domain' })
 })
 
-t.test('TXT records are kept for their time to live, and not confused with other types', async (t) => {
+t.test('TXT records are cached for their time to live, apart from other types', async (t) => {
   let now = 0
   const { resolver, server } = await open(t, () => [{ type: 'TXT', ttl: 5, strings: ['x'] }], { clock: () => now })
   await resolver.resolveRecords('b.test', 'TXT')
@@ -100,7 +106,7 @@ t.test('TXT records are kept for their time to live, and not confused with other
   t.same(server.queries, ['TXT b.test', 'PTR b.test', 'TXT b.test'])
 })
 
-t.test('what does not exist, what has no such record and what is not answered differ', async (t) => {
+t.test('a missing name, a missing record and a missing reply differ', async (t) => {
   const outcomes = {
     'gone.test': ['NXDOMAIN', { kind: 'no-domain' }],
     'bare.test': [[], { kind: 'no-data' }],
@@ -115,12 +121,12 @@ t.test('what does not exist, what has no such record and what is not answered di
   }
 })
 
-t.test('a half answer of none is no proof that there is none', async (t) => {
+t.test('an empty answer for one family is no proof that there is none', async (t) => {
   const { resolver } = await open(t, (question) => (question.startsWith('A ') ? [] : 'SERVFAIL'))
   t.match(await resolver.resolveAddresses('b.test'), { kind: 'failure' })
 })
 
-t.test('a name that no question can hold does not exist', async (t) => {
+t.test('a name that no query can hold does not exist', async (t) => {
   const { resolver, server } = await open(t, () => 'SERVFAIL')
   const long = `${'x'.repeat(63)}.`.repeat(4)
   for (const name of [`${'x'.repeat(64)}.test`, long, 'b..test', '.b.test', 'b.test..', `${'\\001'.repeat(64)}.test`]) {
@@ -130,13 +136,13 @@ t.test('a name that no question can hold does not exist', async (t) => {
   t.same(server.queries, [])
 })
 
-t.test('localhost is known without asking', async (t) => {
+t.test('localhost is known without a query', async (t) => {
   const { resolver, server } = await open(t, () => 'NXDOMAIN')
   t.same(await resolver.resolveAddresses('localhost'), { kind: 'records', records: ['127.0.0.1', '::1'] })
   t.same(server.queries, [])
 })
 
-t.test('records are kept for their time to live, the shortest of them', async (t) => {
+t.test('records are cached for the shortest of their times to live', async (t) => {
   let now = 0
   const zone: DnsZone = (question) => (question.startsWith('A ') ? [a('192.0.2.1', 30), a('192.0.2.2', 600)] : [])
   const { resolver, server } = await open(t, zone, { clock: () => now })
@@ -151,7 +157,7 @@ t.test('records are kept for their time to live, the shortest of them', async (t
   t.equal(await asks(), 2)
 })
 
-/** How long the answer to one question is kept, in seconds, as the questions that come through show. */
+/** How long the answer to one question is cached, in seconds, as the queries that reach the server show. */
 async function measureCacheTime(t: Test, answer: DnsAnswer): Promise<number> {
   let now = 0
   const { resolver, server } = await open(t, () => answer, { clock: () => now })
@@ -163,7 +169,7 @@ async function measureCacheTime(t: Test, answer: DnsAnswer): Promise<number> {
   return now / 1000
 }
 
-t.test('each kind of answer is kept for a time of its own', async (t) => {
+t.test('each kind of answer has its own cache time', async (t) => {
   const mx = (ttl: number): DnsRecord => ({ type: 'MX', ttl, preference: 1, value: 'mx.test' })
   const alias = (ttl: number): DnsRecord => ({ type: 'CNAME', ttl, value: 'c.test' })
   const atEnd = (ttl: number): DnsRecord => ({ ...mx(ttl), name: 'c.test' })
@@ -186,14 +192,14 @@ t.test('each kind of answer is kept for a time of its own', async (t) => {
   for (const [what, seconds, answer] of times) t.equal(await measureCacheTime(t, answer), seconds, what)
 })
 
-t.test('what is not kept is still asked once at the same moment', async (t) => {
+t.test('concurrent equal questions of an uncached kind still share one query', async (t) => {
   const { resolver, server } = await open(t, () => [a('192.0.2.1', 0)])
   await Promise.all([1, 2, 3].map(() => resolver.resolveRecords('b.test', 'A')))
   await resolver.resolveRecords('b.test', 'A')
   t.same(server.queries, ['A b.test', 'A b.test'])
 })
 
-t.test('an answer that is longer than any that mail needs is not kept', async (t) => {
+t.test('an answer that is longer than any that mail needs is not cached', async (t) => {
   const strings = Array<string>(4).fill('x'.repeat(250))
   const txt: DnsRecord = { type: 'TXT', ttl: 300, strings }
   const { resolver, server } = await open(t, (question) =>
@@ -210,7 +216,7 @@ t.test('the octets of TXT records are characters', async (t) => {
   t.same(await resolver.resolveRecords('b.test', 'TXT'), { kind: 'records', records: ['\xc3\xa9\xff\0'] })
 })
 
-t.test('a name in a record shows nothing but what host names have, and is asked for octet by octet', async (t) => {
+t.test('a name in a record is shown with host name characters only, and queried octet by octet', async (t) => {
   const value = 'A b"\r\n(c)\\;d@e.test'
   const { resolver, server } = await open(t, (question) =>
     question.startsWith('MX')
@@ -226,7 +232,7 @@ t.test('a name in a record shows nothing but what host names have, and is asked 
   t.equal(server.queries.at(-1), `PTR ${value.toLowerCase()}`)
 })
 
-t.test('IPv6 addresses come in their short form', async (t) => {
+t.test('IPv6 addresses have their short form', async (t) => {
   const forms = { '2001:db8:0:0:1:0:0:1': '2001:db8::1:0:0:1', '0:0:0:0:0:ffff:c000:201': '::ffff:192.0.2.1' }
   for (const [value, short] of Object.entries(forms)) {
     const { resolver } = await open(t, () => [{ type: 'AAAA', ttl: 300, value }])
@@ -234,19 +240,19 @@ t.test('IPv6 addresses come in their short form', async (t) => {
   }
 })
 
-t.test('the same question at the same time is asked once', async (t) => {
+t.test('concurrent equal questions share one query', async (t) => {
   const { resolver, server } = await open(t, () => [{ type: 'MX', ttl: 0, preference: 1, value: 'mx.test' }])
   await Promise.all(['b.test', 'B.test', 'b.test.'].map((name) => resolver.resolveMx(name)))
   t.same(server.queries, ['MX b.test'])
 })
 
-t.test('the cache forgets the oldest name when it is full', async (t) => {
+t.test('a full cache drops its oldest name', async (t) => {
   const { resolver, server } = await open(t, () => 'NXDOMAIN', { cacheSize: 2 })
   for (const name of ['a.test', 'b.test', 'c.test', 'c.test', 'b.test', 'a.test']) await resolver.resolveMx(name)
   t.same(server.queries, ['MX a.test', 'MX b.test', 'MX c.test', 'MX a.test'])
 })
 
-t.test('stopping ends questions under way and refuses further ones', async (t) => {
+t.test('stopping ends running questions and refuses further ones', async (t) => {
   const { resolver, server, abort } = await open(t, () => 'silence', { timeout: 60_000 })
   const waiting = resolver.resolveMx('b.test')
   while (server.queries.length === 0) await new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,4 @@
-/** Who waits for memory: in which order, for how long, and that every byte comes back. */
+/** Waiting for memory: the order, the time limit, and that every byte is released. */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
@@ -8,11 +8,11 @@ import { type MemoryReservation, reserveMemory } from '../../../src/platform/mem
 import { createMemoryShares } from '../../../src/platform/memory/shares.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
-/** Longer than the line's own, which begins before it. */
+/** Longer than the queue's own limit, which starts before it. */
 const PAUSE = 150
 const long = { timeout: 60_000 }
 
-/** Reservations that are asked for one after the other, and the names of those that were granted. */
+/** Reservations made one after the other, and the names of those that were granted. */
 function recordReservations() {
   const granted: string[] = []
   const refused: string[] = []
@@ -37,7 +37,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-t.test('who does not fit waits, in order: neither a small one nor a large one is passed', async (t) => {
+t.test('a reservation without room waits in order: neither a small nor a large one is overtaken', async (t) => {
   const whole = createMemoryBudget(100)
   const { granted, ask, end, held } = recordReservations()
   for (const [name, bytes] of [
@@ -57,7 +57,7 @@ t.test('who does not fit waits, in order: neither a small one nor a large one is
   t.same([whole.usedBytes(), whole.countWaiting()], [0, 0])
 })
 
-t.test('a share that is full holds up no other, and what any of them gives back wakes all', async (t) => {
+t.test('a full share blocks no other, and released memory wakes all shares', async (t) => {
   const whole = createMemoryBudget(120)
   const [mx, rest] = [createBudgetShare(whole, 96, 2), createBudgetShare(whole, 96, 4)]
   const owners = createMemoryShares(rest, 12)
@@ -85,7 +85,7 @@ t.test('a share that is full holds up no other, and what any of them gives back 
   t.same([granted.length, whole.usedBytes(), whole.countWaiting(), mx.usedBytes(), rest.usedBytes()], [6, 0, 0, 0, 0])
 })
 
-t.test('a wait ends when its patience is over or it is called off, and who stood behind goes on', async (t) => {
+t.test('a wait ends at its time limit or when it is aborted, and the next ones go on', async (t) => {
   const whole = createMemoryBudget(100)
   const { granted, refused, ask, end } = recordReservations()
   const leaving = new AbortController()
@@ -112,7 +112,7 @@ t.test('a wait ends when its patience is over or it is called off, and who stood
   t.same([whole.usedBytes(), whole.countWaiting()], [0, 0])
 })
 
-t.test('only so many wait: of one owner, in one share, in all', async (t) => {
+t.test('waiting reservations are limited: for an owner, in a share, in total', async (t) => {
   const whole = createMemoryBudget(10)
   const shares = [1, 2, 3, 4].map(() => createMemoryBudget(10, whole))
   const end = new AbortController()
@@ -133,7 +133,7 @@ t.test('only so many wait: of one owner, in one share, in all', async (t) => {
   t.same([whole.usedBytes(), whole.countWaiting()], [10, 0])
 })
 
-t.test('of a reservation every byte comes back, used or not, and more is taken as it comes', async (t) => {
+t.test('every byte of a reservation is released, used or not, and more is acquired as it is needed', async (t) => {
   const whole = createMemoryBudget(100)
   const reserved = await reserveMemory(whole, 60, long)
   if (reserved === null) throw new Error('there is room')
@@ -156,7 +156,7 @@ t.test('of a reservation every byte comes back, used or not, and more is taken a
   t.same(whole.usedBytes(), 0)
 })
 
-t.test('what is reserved and not used in time is given back, and the message goes on as it comes', async (t) => {
+t.test('memory that is reserved and not used in time is released, and the message goes on as it arrives', async (t) => {
   const whole = createMemoryBudget(100)
   const slow = await reserveMemory(whole, 90, long, { patience: 20, bytesPerSecond: 1e6 })
   t.ok(slow?.acquire(10))
@@ -170,7 +170,7 @@ t.test('what is reserved and not used in time is given back, and the message goe
   t.same([whole.usedBytes(), whole.countWaiting()], [0, 0])
 })
 
-t.test('who has waited for long has a slow transfer give way, and a fast one stays', async (t) => {
+t.test('after a long wait a slow transfer gives way, and a fast one stays', async (t) => {
   const line = createMemoryQueue(20)
   const gone: string[] = []
   let used = 90

@@ -1,4 +1,4 @@
-/** Bytes that come in pieces: whole again, in memory of their own, and with header fields put on top in place. */
+/** Bytes that arrive in pieces: joined in memory of their own, with header fields put in front in place. */
 import t from 'tap'
 import { BytePieces, joinInPlace } from '../../../src/platform/memory/byte-pieces.js'
 
@@ -14,7 +14,7 @@ function collectPieces(
   return { raw: pieces.join(), wanted: Buffer.concat(all) }
 }
 
-t.test('whatever the sizes of the pieces, they are whole again', async (t) => {
+t.test('pieces of any sizes are joined', async (t) => {
   const small = Array<number>(5_000).fill(300)
   for (const sizes of [[], [1], small, [1_048_576, 1], [1_048_577], [10, 2_000_000, ...small.slice(0, 3_000)]]) {
     for (const most of [null, MOST]) {
@@ -24,7 +24,7 @@ t.test('whatever the sizes of the pieces, they are whole again', async (t) => {
   }
 })
 
-t.test('what may become large is copied once, and what is put on top of it needs no copy', async (t) => {
+t.test('data that may become large is copied once, and a prefix needs no copy', async (t) => {
   const { raw, wanted } = collectPieces(MOST, 2_000_000)
   const fields = Buffer.from('Received: x\r\n')
   const whole = joinInPlace([fields, Buffer.alloc(0), raw.subarray(0, 100), Buffer.alloc(0), raw.subarray(100)])

@@ -4,7 +4,7 @@ import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { RelaxedHash } from 'mailauth/lib/dkim/body/relaxed.js'
 import t from 'tap'
 import { signDkim } from '../../../src/domains/dkim/sign.js'
-import type { Authentication, Connection } from '../../../src/messages/inbound/authentication-results.js'
+import type { Authentication, Connection } from '../../../src/mail/authentication-results.js'
 import { summarizeResults } from '../../../src/messages/inbound/result-summary.js'
 import { type Clock, systemClock } from '../../../src/platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
@@ -12,11 +12,17 @@ import { type DmarcSetting, decideAcceptance } from '../../../src/receiving/auth
 import { authenticate, defaultLimits } from '../../../src/receiving/authentication/authenticate.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { formatAuthenticationResults, formatReceivedSpf } from '../../../src/receiving/authentication/result-fields.js'
-import { readInboundContent } from '../../../src/receiving/inbound-content.js'
+import { summarizeInbound } from '../../../src/receiving/inbound-content.js'
 import { dnsServers } from '../../helpers/config-values.js'
-import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
-import { type RecordZone, type RecordZoneResolver, recordZone, type ZoneRecords } from '../../helpers/record-zone.js'
-import { ed25519Key, rsaKey, type SignatureTags, signMessage, type TestKey } from '../../helpers/sign-message.js'
+import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
+import {
+  type RecordZone,
+  type RecordZoneResolver,
+  recordZone,
+  type ZoneRecords,
+} from '../../helpers/dns/record-zone.js'
+import { ed25519Key, rsaKey, type SignatureTags, signMessage, type TestKey } from '../../helpers/mail/sign-message.js'
+import { parsedMessage } from '../../helpers/parsed-message.js'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const key = rsaKey()
@@ -46,7 +52,7 @@ async function look(
   return { ...(await authenticate(raw, { ...hereby, ...connection }, deps)), asked: resolver.asked }
 }
 
-/** A zone with a key at `s` of the domain. */
+/** A zone with a key at selector `s` of the domain. */
 function keyAt(domain: string, record: string | 'SERVFAIL' | 'silence', selector = 's'): RecordZone {
   const entry: ZoneRecords | 'SERVFAIL' | 'silence' =
     record === 'SERVFAIL' || record === 'silence' ? record : { TXT: [record] }
@@ -60,12 +66,12 @@ async function dkimOf(tags: Partial<SignatureTags>, zone: RecordZone = good, by:
   return dkim.map(({ result, reason }) => (reason === null ? result : `${result}: ${reason}`)).join(', ')
 }
 
-t.test('a signature that holds passes, with its domain and selector', async (t) => {
+t.test('a valid signature passes, with its domain and selector', async (t) => {
   const { dkim } = await look(signMessage(plain, key, { domain: 'b.test' }), { zone: good })
   t.same(dkim, [{ result: 'pass', domain: 'b.test', selector: 's', reason: null }])
 })
 
-t.test('our own signer passes, Ed25519 does, and an unsigned message has no verdict', async (t) => {
+t.test('a signature of our own signer passes, Ed25519 does, and an unsigned message has no verdict', async (t) => {
   const ours = signDkim(Buffer.from(plain), { domain: 'b.test', selector: 's', keyObject: key.privateKey }, now)
   t.match((await look(`${ours}${plain}`, { zone: good })).dkim, [{ result: 'pass' }])
   const curve = ed25519Key()
@@ -83,14 +89,14 @@ t.test('a changed header or body fails', async (t) => {
   t.match(await dkim(message.replace('\r\nbody', '\r\n')), { result: 'fail' })
 })
 
-t.test('a message of a header alone is verified', async (t) => {
+t.test('a message without a body is verified', async (t) => {
   const zone = good
   for (const bare of ['From: a@b.test\r\nSubject: x\r\n', 'From: a@b.test\r\nSubject: x\r\n\r\n']) {
     t.match((await look(signMessage(bare, key, { domain: 'b.test' }), { zone })).dkim, [{ result: 'pass' }])
   }
 })
 
-t.test('a header that is ended by a line which is no field is verified as it will be stored', async (t) => {
+t.test('a header that ends at a line which is no field is verified as it will be stored', async (t) => {
   const open = 'From: a@b.test\r\nSubject: x\r\nno field\r\n'
   const closed = 'From: a@b.test\r\nSubject: x\r\n\r\nno field\r\n'
   const [field = ''] = signMessage(closed, key, { domain: 'b.test' }).split('\r\n')
@@ -117,7 +123,7 @@ t.test('a signature that breaks a rule is a permerror', async (t) => {
   for (const [tags, result] of rows) t.equal(await dkimOf(tags), result, JSON.stringify(tags))
 })
 
-t.test('a key that does not fit is refused', async (t) => {
+t.test('a signature whose key does not fit fails', async (t) => {
   const sub = { more: 'i=@sub.b.test' }
   const rows: readonly (readonly [string, string, Partial<SignatureTags>?])[] = [
     [`t=s; ${key.record}`, 'permerror: domain mismatch', sub],
@@ -138,11 +144,11 @@ t.test('a key that does not fit is refused', async (t) => {
   t.equal(await dkimOf({}, keyAt('b.test', short.record), short), 'policy: weak-key')
 })
 
-t.test('of several records the one that holds a key is taken', async (t) => {
+t.test('if there are several records, the one with a key is used', async (t) => {
   t.equal(await dkimOf({}, { 's._domainkey.b.test': { TXT: ['v=spf1 -all', key.record] } }), 'pass')
 })
 
-t.test('ten signatures are verified, the rest named', async (t) => {
+t.test('ten signatures are verified, the rest are named', async (t) => {
   let message = plain
   for (let at = 0; at < 13; at += 1) message = signMessage(message, key, { domain: 'b.test', selector: `s${at}` })
   const zone = Object.assign({}, ...Array.from({ length: 13 }, (_, at) => keyAt('b.test', key.record, `s${at}`)))
@@ -175,7 +181,7 @@ t.test('a signature of a part of the body is policy, and nothing is hashed for i
   t.match((await look(chain, { zone: keyAt('list.test', key.record) })).arc, { result: 'fail' })
 })
 
-t.test('what all signatures of a message may have hashed is limited, and the first always is', async (t) => {
+t.test('hashing for all signatures of a message is limited, and the first one always fits', async (t) => {
   const first = signMessage(plain, key, { domain: 'b.test' })
   const second = signMessage(first, key, { domain: 'b.test', canonicalization: 'relaxed/simple' })
   const bodyOctets = 'body\r\n'.length
@@ -188,7 +194,7 @@ t.test('what all signatures of a message may have hashed is limited, and the fir
   t.match(same.dkim, [{ result: 'pass' }, { result: 'pass' }], 'what is hashed already costs nothing more')
 })
 
-t.test('what is longer than any signer writes is passed over, before it costs anything', async (t) => {
+t.test('a signature longer than any signer writes is skipped before it costs anything', async (t) => {
   const many = `from${':to'.repeat(201)}`
   const long = `from; x-pad=${'a'.repeat(17_000)}`
   for (const names of [many, long]) {
@@ -202,14 +208,14 @@ t.test('what is longer than any signer writes is passed over, before it costs an
   await t.rejects(look(crowded), { kind: 'malformed-message', message: /^From of 82\d+ octets/ })
 })
 
-t.test('of signatures that are not verified a few are told of, and little of each', async (t) => {
+t.test('a few unverified signatures are reported, and little of each', async (t) => {
   const one = `DKIM-Signature: v=1; d=${'b'.repeat(9_000)}.test; s=s; h=from\r\n`
   const { dkim } = await look(`${one.repeat(150)}${plain}`, { zone: good })
   t.equal(dkim.length, 20)
   t.ok(dkim.slice(10).every(({ domain }) => domain.length === 255))
 })
 
-t.test('a header that nobody reads to its end is refused, and many lines in one field cost little', async (t) => {
+t.test('a header that cannot be read to its end is refused, and many lines in one field cost little', async (t) => {
   const lines = ' a\r\n'.repeat(200_000)
   const folded = `X-Lines: a\r\n${lines}${plain}`
   t.match((await look(signMessage(folded, key, { domain: 'b.test' }), { zone: good })).dkim, [{ result: 'pass' }])
@@ -226,7 +232,7 @@ t.test('a header that nobody reads to its end is refused, and many lines in one 
   await t.rejects(endless, { kind: 'malformed-message', message: /^a header of 24\d+ octets/ })
 })
 
-t.test('a large body is hashed in pieces, between which everybody else has a turn', async (t) => {
+t.test('a large body is hashed in pieces, between which the event loop turns', async (t) => {
   const message = signMessage(`${plain}${'some words \r\n'.repeat(200_000)}`, key, { domain: 'b.test' })
   let turns = 0
   let over = false
@@ -285,13 +291,13 @@ t.test('DMARC passes by SPF alone and by DKIM alone, aligned as the record asks'
   for (const [row, result] of rows) t.equal((await dmarc(row)).dmarc.result, result, JSON.stringify(row))
 })
 
-t.test('the author whom we show is the one whose domain is asked', async (t) => {
+t.test('the DMARC record is that of the author who is displayed', async (t) => {
   const invisible = ['a@b\u200b.test', 'a@b.te\u00adst', 'a@\ufeffb.test', 'a@\uff42\u3002test', 'A <a@b\u2060.TEST.>']
   const rows = invisible.map((from) => plain.replace('A <a@b.test>', Buffer.from(from).toString('latin1')))
   const zone = { '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] } }
   for (const message of [...rows, plain.replace('b.test', 'b\xad.test')]) {
     const raw = Buffer.from(message, 'latin1')
-    const shown = readInboundContent(raw, { hasHtml: false, hasText: false, attachments: 0 })
+    const shown = summarizeInbound(parsedMessage(raw))
     t.equal(shown.from_email, 'a@b.test')
     t.match((await look(raw, { zone })).dmarc, { result: 'fail', disposition: 'reject' }, message)
   }
@@ -313,7 +319,7 @@ t.test("the policy is the record's for this domain: p, sp, np, t, not pct", asyn
   }
 })
 
-t.test('the tree is walked up to the domain that has a record, and not past psd', async (t) => {
+t.test('the DNS tree is walked up to the domain that has a record, and not past psd', async (t) => {
   t.match((await dmarc({ from: 'a@x.y.z.b.test' })).dmarc, { result: 'fail', policyDomain: 'b.test' })
   const zone = { '_dmarc.test': { TXT: ['v=DMARC1; p=reject; psd=y'] } }
   t.match((await dmarc({ zone, record: 'p=none', signer: 'c.test' })).dmarc, { result: 'fail', policyDomain: 'b.test' })
@@ -389,7 +395,7 @@ t.test('without a record, with two, or with one of another version there is no p
   t.match((await dmarc({ zone: { '_dmarc.b.test': { TXT: ['v=DMARC2; p=reject'] } } })).dmarc, none)
 })
 
-t.test('a DNS fault that may hide a pass is a temperror, and one that may not is none', async (t) => {
+t.test('a DNS fault that may hide a pass is a temperror, any other is not', async (t) => {
   t.match((await dmarc({ zone: { '_dmarc.b.test': 'SERVFAIL' } })).dmarc, { result: 'temperror', disposition: 'none' })
   const broken = (domain: string): DmarcRow => ({ signer: domain, zone: keyAt(domain, 'SERVFAIL') })
   t.match((await dmarc(broken('b.test'))).dmarc, { result: 'temperror', disposition: 'none', policy: 'reject' })
@@ -398,10 +404,10 @@ t.test('a DNS fault that may hide a pass is a temperror, and one that may not is
   t.match((await dmarc({ path: 'c.test', zone: { 'c.test': 'SERVFAIL' } })).dmarc, { result: 'fail' })
 })
 
-/** Nine questions one after the other outlast the message; at the same time they do not. */
+/** Nine queries one after the other exceed the time for the message; concurrent ones do not. */
 const hurried = { limits: { perQuestion: 150, perMessage: 1_000 }, clock: systemClock }
 
-t.test("silent servers of the sender's choice use up no time of the author's domain", async (t) => {
+t.test("silent servers chosen by the sender use up no time of the author's domain", async (t) => {
   let message = plain
   for (let at = 0; at < 9; at += 1) message = signMessage(message, key, { domain: `c${at}.test` })
   const zone: RecordZone = {
@@ -414,7 +420,7 @@ t.test("silent servers of the sender's choice use up no time of the author's dom
   t.ok(found.dkim.every(({ result }) => result === 'temperror'))
 })
 
-t.test('nor do they where domains are written in Unicode', async (t) => {
+t.test('nor do they if domains are written in Unicode', async (t) => {
   const utf8 = (text: string): string => Buffer.from(text).toString('latin1')
   const from = utf8('From: a@b\u00fccher.test\r\nSubject: x\r\n\r\nbody\r\n')
   let message = signMessage(from, key, { domain: utf8('b\u00fccher.test') })
@@ -436,7 +442,7 @@ function settings(found: Authentication): readonly string[] {
   })
 }
 
-t.test('what is asked for is done as far as the setting goes', async (t) => {
+t.test('the policy of the domain is followed as far as the setting goes', async (t) => {
   t.same(settings(await dmarc({})), ['550 5.7.1', 'spam', 'accept'])
   t.same(settings(await dmarc({ record: 'p=quarantine' })), ['spam', 'spam', 'accept'])
   t.same(settings(await dmarc({ record: 'p=none' })), ['accept', 'accept', 'accept'])
@@ -477,7 +483,7 @@ async function sealArc(message: string, i: number, cv: string): Promise<string> 
   return `${seal.toString('latin1')}${message}`
 }
 
-t.test('an ARC chain passes, fails, is absent, or its keys are not to be had', async (t) => {
+t.test('an ARC chain passes, fails, is absent, or its keys cannot be looked up', async (t) => {
   const zone = keyAt('list.test', key.record)
   const chain = await sealArc(await sealArc(plain, 1, 'none'), 2, 'pass')
   const arc = async (message: string, records: RecordZone = zone): Promise<unknown> =>
@@ -510,7 +516,7 @@ t.test('a malformed ARC tag list fails', async (t) => {
 
 const reverse = '1.2.0.192.in-addr.arpa'
 
-t.test("the client's name is one that leads back to it", async (t) => {
+t.test("the client's name is one that resolves back to its address", async (t) => {
   const iprev = async (zone: RecordZone, clientAddress = '192.0.2.1'): Promise<unknown> =>
     (await look(plain, { zone, connection: { clientAddress } })).iprev
   const there = { [reverse]: { PTR: ['x.test', 'h.test'] }, 'h.test': { A: ['192.0.2.1'] } }
@@ -529,7 +535,7 @@ t.test("the client's name is one that leads back to it", async (t) => {
   t.same(await iprev(zone, '2001:db8::1'), { result: 'pass', name: 'h.test' })
 })
 
-t.test('the folded words are those of the interface', async (t) => {
+t.test('the summarized results are those of the interface', async (t) => {
   const words = ['pass', 'fail', 'softfail', 'neutral', 'none', 'temperror', 'permerror'] as const
   const found = await dmarc({ signer: 'b.test' })
   const folded = words.map((result) => summarizeResults({ ...found, spf: { ...found.spf, result } }).spf_result)
@@ -543,7 +549,7 @@ t.test('the folded words are those of the interface', async (t) => {
   t.equal(summarizeResults({ ...found, dkim: mixed }).dkim_result, 'fail')
 })
 
-t.test('the two fields say what was found, beginning with our name', async (t) => {
+t.test('the two header fields report the results, beginning with our name', async (t) => {
   const zone = { [reverse]: { PTR: ['h.test'] }, 'h.test': { A: ['192.0.2.1'] } }
   const found = await dmarc({ signer: 'b.test', path: 'b.test', zone: { ...zone, ...good } })
   const connection = { ...hereby, envelopeFrom: 'x@b.test' }
@@ -563,7 +569,7 @@ t.test('the two fields say what was found, beginning with our name', async (t) =
   t.match(formatReceivedSpf(bounce, hereby), /identity=helo;[\s\S]*helo=h\.test;$/)
 })
 
-t.test('no value of a stranger breaks out of its field', async (t) => {
+t.test('no untrusted value breaks out of its field', async (t) => {
   const anything = fc.string({ unit: 'binary', maxLength: 500 })
   const found = await dmarc({ signer: 'b.test' })
   fc.assert(
@@ -593,7 +599,7 @@ t.test('no value of a stranger breaks out of its field', async (t) => {
   t.pass('every field stayed one field')
 })
 
-t.test('over a true resolver and UDP: passes, and a fault that is no failure', async (t) => {
+t.test('through a real resolver and UDP: passes, and a fault that is no failure', async (t) => {
   const zone: Readonly<Record<string, DnsRecord>> = {
     'TXT b.test': { type: 'TXT', ttl: 60, strings: ['v=spf1 a:', 'h.test -all'] },
     'A h.test': { type: 'A', ttl: 60, value: '192.0.2.1' },
@@ -624,7 +630,7 @@ t.test('over a true resolver and UDP: passes, and a fault that is no failure', a
   t.same(words(await at('d.test')), ['none', 'permerror', 'none', 'pass'])
 })
 
-t.test('a check asks no more than it may, and an answer that is there costs nothing', async (t) => {
+t.test('queries of a check are limited, and cached answers cost nothing', async (t) => {
   const zone = recordZone({ 'a.test': { A: ['192.0.2.1'] } })
   const questions = createMessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => now)
   const ask = questions.createResolver(2)
@@ -636,7 +642,7 @@ t.test('a check asks no more than it may, and an answer that is there costs noth
   t.same(zone.asked, ['A a.test', 'A b.test'])
 })
 
-t.test('once the time of the message is over nothing is asked', async (t) => {
+t.test('after the time limit of the message nothing is queried', async (t) => {
   let at = now
   const zone = recordZone({ 'a.test': { A: ['192.0.2.1'] } })
   const ask = createMessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => at).createResolver(9)

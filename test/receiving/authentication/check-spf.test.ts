@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { SpfVerdict } from '../../../src/messages/inbound/authentication-results.js'
+import type { SpfVerdict } from '../../../src/mail/authentication-results.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { checkSpf } from '../../../src/receiving/authentication/check-spf.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { dnsServers } from '../../helpers/config-values.js'
-import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
-import { type RecordZone, recordZone } from '../../helpers/record-zone.js'
+import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
+import { type RecordZone, recordZone } from '../../helpers/dns/record-zone.js'
 
 interface Client {
   readonly ip?: string
@@ -417,7 +417,7 @@ table('what is counted as a question (section 4.6.4)', [
   ['a name of the other family alone is void', record('v=spf1 a:n1.test a:n2.test a:n3.test -all', sixes), 'permerror'],
 ])
 
-t.test('the examples of section 7.4 expand as they are written there', async (t) => {
+t.test('the examples of section 7.4 expand as written there', async (t) => {
   const examples: readonly (readonly [macro: string, expanded: string])[] = [
     ['%{s}', 'strong-bad@email.example.com'],
     ['%{o}', 'email.example.com'],
@@ -460,7 +460,7 @@ t.test('an IPv6 address expands to its nibbles (section 7.4)', async (t) => {
   t.equal(asked.at(-1), `A ${nibbles}.ip6._spf.example.com`)
 })
 
-t.test('a name that got too long loses labels on the left (section 7.3)', async (t) => {
+t.test('a name that is too long loses labels on the left (section 7.3)', async (t) => {
   const part = 'x'.repeat(60)
   const zone = record(`v=spf1 exists:%{l}.${part}.${part}.${part}.test -all`)
   const { asked } = await check(zone, { from: `${part}.${part}@b.test` })
@@ -491,7 +491,7 @@ t.test('a domain in Unicode is looked up as A-labels (RFC 8616)', async (t) => {
   )
 })
 
-t.test('every letter expands, with parts, turned round, split elsewhere and escaped (section 7)', async (t) => {
+t.test('every letter expands, with parts, reversed, split at other delimiters and escaped (section 7)', async (t) => {
   const six = { ip: '2001:db8::1' }
   const mail = { from: 'a+b-c=d.e@m.b.test' }
   const rows: readonly (readonly [macro: string, expanded: string, client?: Client])[] = [
@@ -532,7 +532,7 @@ t.test('every letter expands, with parts, turned round, split elsewhere and esca
   }
 })
 
-t.test('%{p} is the name of the client that lies nearest to the domain (section 7.3)', async (t) => {
+t.test('%{p} is the name of the client that is closest to the domain (section 7.3)', async (t) => {
   const names = (...found: readonly string[]): RecordZone => ({
     [reverse]: { PTR: ['n.test', ...found, 'forged.b.test'] },
     ...Object.fromEntries(['n.test', ...found].map((name) => [name, { A: ['192.0.2.1'] }])),
@@ -551,7 +551,7 @@ t.test('%{p} is the name of the client that lies nearest to the domain (section 
   t.equal(await last({ [reverse]: 'SERVFAIL' }), 'A unknown.x.test')
 })
 
-t.test('an explanation is of the record that failed, and none where anything is wrong with it', async (t) => {
+t.test('an explanation is of the record that failed, and absent if anything is wrong with it', async (t) => {
   const explained = async (text: string, rest: RecordZone): Promise<string | null> =>
     (await check(record(text, rest), { helo: 'h.test' })).explanation
   const why = { 'why.test': { TXT: ['no'] } }
@@ -584,12 +584,12 @@ t.test('a local part in Unicode matches no term that names it (RFC 8616 section 
   t.notOk(found.asked.some((question) => question.endsWith('x.test')))
 })
 
-t.test('a question that is not answered in time is a temperror', async (t) => {
+t.test('a query that is not answered in time is a temperror', async (t) => {
   t.equal((await check({ 'b.test': 'silence' }, {}, 5)).result, 'temperror')
   t.equal((await check(record('v=spf1 a:c.test -all', { 'c.test': 'silence' }), {}, 5)).result, 'temperror')
 })
 
-/** What is asked over the wire, an octet a character, and what the record then says. */
+/** The names queried over the wire, an octet a character, and the result of the record. */
 const oddNames: readonly (readonly [record: string, asked: string, from?: string])[] = [
   ['v=spf1 mx:foo:bar/baz.test -all', 'A foo:bar/baz.test'],
   ['v=spf1 a:foo:bar/baz.test -all', 'A foo:bar/baz.test'],
@@ -599,7 +599,7 @@ const oddNames: readonly (readonly [record: string, asked: string, from?: string
   ['v=spf1 exists:%_%{d}.x.test -all', 'A  b.test.x.test'],
 ]
 
-t.test('names of DNS are octets: whatever a record or a macro names is asked for', async (t) => {
+t.test('names of DNS are octets: any name of a record or a macro is queried', async (t) => {
   for (const [text, wanted, from = 'a@b.test'] of oddNames) {
     const answers: Record<string, readonly DnsRecord[]> = {
       'TXT b.test': [{ type: 'TXT', ttl: 60, strings: [text] }],

@@ -1,16 +1,15 @@
-/** What comes back acts, on a real database: bounces, complaints, wishes to hear no more, and what does nothing. */
+/** Effects of reports on a real database: bounces, complaints, unsubscriptions, and reports without effect. */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { emailLines } from '../../../src/cli/email-lines.js'
 import { type DomainName, parseAddress } from '../../../src/mail/address.js'
-import { createReferenceField } from '../../../src/mail/reference-field.js'
-import { createReturnPath } from '../../../src/mail/return-path.js'
-import { createUnsubscribeAddress } from '../../../src/mail/unsubscribe-address.js'
+import { createReferenceField, createReturnPath, createUnsubscribeAddress } from '../../../src/mail/recipient-token.js'
 import { detailsOfAnyWorkspace, readEmailDetails } from '../../../src/messages/email-details.js'
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../../src/messages/mime/mime-parts.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
+import { contentAnalyzer } from '../../../src/receiving/inbound-analyzer.js'
 import { InboundProcessor } from '../../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
 import {
@@ -18,12 +17,12 @@ import {
   type ReportDeps,
   type ReportHandler,
 } from '../../../src/receiving/reports/act-on-report.js'
-import { digest, reportDigest } from '../../../src/receiving/reports/report-digest.js'
+import { messageDigester } from '../../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
@@ -41,7 +40,7 @@ const policy: RecipientPolicy = {
 
 interface Sent {
   readonly id: string
-  /** Of its recipients, in their order. */
+  /** The recipients of the email, in their order. */
   readonly ids: readonly string[]
   readonly path: (place?: number, key?: KeyObject) => string
 }
@@ -52,7 +51,7 @@ interface Home {
   readonly offered: EnqueuedEmail[]
   readonly log: string[]
   readonly send: (more?: Partial<Sending>) => Promise<Sent>
-  /** Files a report that came to these addresses, and lets it act. */
+  /** Stores a report that was sent to these addresses, and applies it. */
   readonly arrive: (raw: string, ...to: readonly string[]) => Promise<void>
   readonly arriveFrom: (from: string, raw: string, ...to: readonly string[]) => Promise<void>
   readonly statuses: (of: Sent) => readonly string[]
@@ -86,11 +85,14 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
   let arrived = 0
   const arriveFrom: Home['arriveFrom'] = async (from, raw, ...to) => {
     const id = `report-${++arrived}`
-    const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: JSON.stringify(to) })
+    const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: to })
     await commit(storeInbound(record, Buffer.from(raw)))
     const others = acts.ignoredCounts.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
-    const judged = await acts.processReport(email as never, digest(Buffer.from(raw), { envelopeFrom: from }))
+    const judged = await acts.processReport(
+      email as never,
+      messageDigester.digest(Buffer.from(raw), { envelopeFrom: from }),
+    )
     await commit(judged.writes)
     judged.onCommitted?.()
     const left = read('select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?', [
@@ -125,13 +127,13 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
   }
 }
 
-/** An email that went out a while ago, with no event of that time. */
+/** An email that was sent a while ago, without an event of that time. */
 async function storeSent({ commit }: Database, more: Partial<Sending> = {}): Promise<Sent> {
   const { to = ['bob@b.test'], status = 'delivered', notify = null, orcpt = null } = more
   const { email } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   const recipients = to.map((address) => ({ address: parseAddress(address), suppressed: false, notify, orcpt }))
   const raw = Buffer.from('From: app@a.test\r\nSubject: bulk\r\nMessage-ID: <bulk@a.test>\r\n\r\na line\r\n')
-  const made = enqueue({ ...email, envelope_from: 'app@a.test', ...more.email }, recipients, raw)
+  const made = enqueue({ ...email, envelope_from: parseAddress('app@a.test'), ...more.email }, recipients, raw)
   const { id } = made.email
   const mark = `status = ?, settled_at = 2000, attempts = 1, mx = 'mx.b.test', last_response = '250 taken'`
   await commit([
@@ -150,7 +152,7 @@ async function storeSent({ commit }: Database, more: Partial<Sending> = {}): Pro
   return { id, ids, path: (place = 0, key = secret) => createReturnPath(key, ids[place] ?? '', host) }
 }
 
-/** A report of groups of fields, one for each recipient. */
+/** A report with groups of fields, one for each recipient. */
 function dsn(...groups: readonly (readonly string[])[]): string {
   return [
     'From: MAILER-DAEMON@b.test',
@@ -179,7 +181,7 @@ const about = (to: string, action: string, status: string, diagnostic: string): 
 ]
 const unknownUser = (to = 'bob@b.test'): string[] => about(to, 'failed', '5.1.1', '550 5.1.1 user unknown')
 
-/** Of what `posthorn explain` prints. */
+/** A part of the output of `posthorn explain`. */
 function lastLine({ read }: Database, { id }: Sent): string | undefined {
   const story = detailsOfAnyWorkspace(read, id)
   return story === null ? undefined : emailLines(story).at(-1)
@@ -248,7 +250,7 @@ t.test('a hard bounce of a dead mailbox bounces the recipient and suppresses the
   t.match(log.join(''), /a report acted/)
 })
 
-t.test('the same bounce again, whatever stands on top of it, changes nothing and is counted', async (t) => {
+t.test('the same bounce again, with any fields on top of it, changes nothing and is counted', async (t) => {
   const { send, arrive, events, offered, acts, suppressed } = await home(t)
   const email = await send()
   await arrive(dsn(unknownUser()), email.path())
@@ -257,14 +259,14 @@ t.test('the same bounce again, whatever stands on top of it, changes nothing and
   t.same([...acts.ignoredCounts], [['state', 1]])
 })
 
-t.test('two addresses of one report that lead to the same recipient act once', async (t) => {
+t.test('two addresses of one report for the same recipient act once', async (t) => {
   const { send, arrive, events } = await home(t)
   const email = await send()
   await arrive(dsn(unknownUser()), email.path(), email.path().replace(/@.*/, '@mail.zone.test'))
   t.equal(events().length, 1)
 })
 
-t.test('one report may speak of two recipients of an email', async (t) => {
+t.test('one report may name two recipients of an email', async (t) => {
   const { send, arrive, statuses, events } = await home(t)
   const email = await send({ to: ['bob@b.test', 'carol@b.test'] })
   await arrive(dsn(unknownUser(), unknownUser('carol@b.test')), email.path(0), email.path(1))
@@ -272,7 +274,7 @@ t.test('one report may speak of two recipients of an email', async (t) => {
   t.equal(events().length, 2)
 })
 
-t.test('a refusal that is not the fault of the mailbox suppresses nobody', async (t) => {
+t.test('a refusal that is not the fault of the mailbox suppresses no address', async (t) => {
   const { send, arrive, statuses, suppressed } = await home(t)
   const email = await send()
   await arrive(dsn(about('bob@b.test', 'failed', '5.7.1', '550 5.7.1 blocked by policy')), email.path())
@@ -280,7 +282,7 @@ t.test('a refusal that is not the fault of the mailbox suppresses nobody', async
   t.same(suppressed(), [])
 })
 
-t.test('what was given up after temporary refusals is a soft bounce: an event, once, and no suppression', async (t) => {
+t.test('temporary refusals until expiry are a soft bounce: one event and no suppression', async (t) => {
   const { database, send, arrive, statuses, events, suppressed, acts, offered } = await home(t)
   const email = await send()
   const full = dsn(about('bob@b.test', 'failed', '4.2.2', '452 4.2.2 mailbox full'))
@@ -298,7 +300,7 @@ t.test('what was given up after temporary refusals is a soft bounce: an event, o
   )
 })
 
-t.test('a delay is an event, and the app hears of it unless it asked for silence', async (t) => {
+t.test('a delay is an event, and the app is notified unless it asked for silence', async (t) => {
   const { send, arrive, statuses, events, offered } = await home(t)
   const late = dsn(about('bob@b.test', 'delayed', '4.4.1', '451 4.4.1 later'))
   const one = await send()
@@ -311,7 +313,7 @@ t.test('a delay is an event, and the app hears of it unless it asked for silence
   t.equal(offered.length, 1)
 })
 
-t.test('a success makes sent delivered, and is told to an app that had asked', async (t) => {
+t.test('a success turns sent into delivered, and is reported to an app that asked for it', async (t) => {
   const { database, send, arrive, statuses, events, offered } = await home(t)
   const success = dsn(about('bob@b.test', 'delivered', '2.0.0', '250 2.0.0 ok'))
   const email = await send({ status: 'sent' })
@@ -325,27 +327,30 @@ t.test('a success makes sent delivered, and is told to an app that had asked', a
   t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
 })
 
-t.test('an app that asked for success hears of it once, also where we took it for delivered before', async (t) => {
-  const { database, send, arrive, events, offered, acts } = await home(t)
-  const success = dsn(about('bob@b.test', 'delivered', '2.0.0', '250 2.0.0 ok'))
-  for (const [status, notify, left, told] of [
-    ['delivered', 'SUCCESS', 'NEVER', 0],
-    ['delivered', 'SUCCESS,FAILURE', 'FAILURE', 0],
-    ['sent', 'SUCCESS', 'NEVER', 1],
-  ] as const) {
-    const email = await send({ status, notify })
-    offered.length = 0
-    await arrive(success, email.path())
-    await arrive(success, email.path())
-    t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
-    t.equal(offered.length, 1)
-    t.same(database.read('select notify from recipients where id = ?', [email.ids[0]]), [{ notify: left }])
-    t.equal(events().length, told, status)
-  }
-  t.same([...acts.ignoredCounts], [['state', 3]])
-})
+t.test(
+  'an app that asked for success is notified once, even if the recipient counted as delivered before',
+  async (t) => {
+    const { database, send, arrive, events, offered, acts } = await home(t)
+    const success = dsn(about('bob@b.test', 'delivered', '2.0.0', '250 2.0.0 ok'))
+    for (const [status, notify, left, told] of [
+      ['delivered', 'SUCCESS', 'NEVER', 0],
+      ['delivered', 'SUCCESS,FAILURE', 'FAILURE', 0],
+      ['sent', 'SUCCESS', 'NEVER', 1],
+    ] as const) {
+      const email = await send({ status, notify })
+      offered.length = 0
+      await arrive(success, email.path())
+      await arrive(success, email.path())
+      t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
+      t.equal(offered.length, 1)
+      t.same(database.read('select notify from recipients where id = ?', [email.ids[0]]), [{ notify: left }])
+      t.equal(events().length, told, status)
+    }
+    t.same([...acts.ignoredCounts], [['state', 3]])
+  },
+)
 
-t.test('a token that is not ours changes nothing, whatever the report says', async (t) => {
+t.test('a forged token changes nothing, whatever the report says', async (t) => {
   const { send, arrive, statuses, events, acts, log, suppressed } = await home(t)
   const email = await send()
   const forged = [
@@ -363,7 +368,7 @@ t.test('a token that is not ours changes nothing, whatever the report says', asy
   t.match(JSON.parse(log.at(-1) ?? '{}'), { msg: 'a report changed nothing', why: 'no-token', times: 8 })
 })
 
-t.test('addresses that lead nowhere any more, and recipients that are forgotten', async (t) => {
+t.test('addresses of removed emails, and removed recipients, have no effect', async (t) => {
   const { send, arrive, database, acts, events } = await home(t)
   const email = await send()
   await arrive(dsn(unknownUser()), email.path().replace('a.test', 'deleted.test'), 'dmarc@zone.test')
@@ -381,7 +386,7 @@ t.test('addresses that lead nowhere any more, and recipients that are forgotten'
   )
 })
 
-t.test('a report acts for the recipient of its token alone, whomever it names', async (t) => {
+t.test('a report acts for the recipient of its token only, whatever recipient it names', async (t) => {
   const { send, arrive, statuses, acts, suppressed } = await home(t)
   const email = await send({ to: ['bob@b.test', 'carol@b.test'] })
   await arrive(dsn(unknownUser('carol@b.test'), unknownUser('dave@b.test')), email.path(0))
@@ -395,7 +400,7 @@ const original = (to: string, lines: readonly string[]): string[] => [`Original-
 const prose = (...lines: readonly string[]): string =>
   ['From: MAILER-DAEMON@b.test', 'Subject: failure notice', '', ...lines, ''].join('\r\n')
 
-/** A report at the token of bob+shop@b.test, whose email went to carol@b.test too; what becomes of bob. */
+/** A report at the token of bob+shop@b.test, whose email went to carol@b.test too; and what becomes of bob. */
 const ties: readonly (readonly [what: string, raw: string, acts: boolean, suppresses: boolean])[] = [
   ['its own address', dsn(unknownUser('bob+shop@b.test')), true, true],
   ['its own address in another case', dsn(unknownUser('Bob+Shop@B.test')), true, true],
@@ -433,7 +438,7 @@ const ties: readonly (readonly [what: string, raw: string, acts: boolean, suppre
     false,
   ],
 ]
-t.test('what ties a report to the recipient of its token, and what only seems to', async (t) => {
+t.test('which facts tie a report to the recipient of its token, and which do not', async (t) => {
   const { database, send, arrive, statuses, events, suppressed, offered } = await home(t)
   for (const [what, raw, acts, suppresses] of ties) {
     const email = await send({ to: ['bob+shop@b.test', 'carol@b.test'], orcpt: 'rfc822;list@a.test' })
@@ -447,7 +452,7 @@ t.test('what ties a report to the recipient of its token, and what only seems to
   }
 })
 
-t.test('a report about others is kept and logged with whom it names, unless it is large', async (t) => {
+t.test('a report about other recipients is stored and logged with their names, unless it is large', async (t) => {
   const { send, arrive, log, database } = await home(t)
   const email = await send()
   await arrive(dsn(unknownUser('dan@c.test')), email.path())
@@ -459,7 +464,7 @@ t.test('a report about others is kept and logged with whom it names, unless it i
   t.equal(kept.length, 2)
 })
 
-t.test('of the members of an alias the mildest news counts', async (t) => {
+t.test('the mildest outcome among the members of an alias counts', async (t) => {
   const { send, arrive, statuses, events } = await home(t)
   const email = await send()
   const member = (lines: readonly string[]): string[] => ['Original-Recipient: rfc822; bob@b.test', ...lines]
@@ -469,7 +474,7 @@ t.test('of the members of an alias the mildest news counts', async (t) => {
   t.match(events(), [{ data: { bounce_type: 'soft' } }])
 })
 
-t.test('the name that the app had given the recipient is known too', async (t) => {
+t.test('the address that the app had given for the recipient matches too', async (t) => {
   const { send, arrive, statuses } = await home(t)
   const email = await send({ orcpt: 'rfc822;list@a.test' })
   const named = ['Original-Recipient: rfc822; list@a.test', ...unknownUser('x@c.test')]
@@ -529,7 +534,7 @@ for (const [what, report] of complaints) {
   })
 }
 
-t.test('reports of failed authentication and of mail that is no spam suppress nobody', async (t) => {
+t.test('reports of failed authentication and of mail that is not spam suppress no address', async (t) => {
   const { send, arriveFrom, statuses, events, suppressed, acts } = await home(t)
   const email = await send()
   for (const type of ['auth-failure', 'not-spam', 'virus', 'other']) {
@@ -564,7 +569,7 @@ t.test('a complaint with a forged token, or none, changes nothing', async (t) =>
   )
 })
 
-t.test('whoever writes to the address for it is unsubscribed, also when it is a wish in a report', async (t) => {
+t.test('a message to the unsubscribe address unsubscribes its sender, also inside a report', async (t) => {
   const { send, arriveFrom, statuses, events, suppressed } = await home(t)
   const email = await send({ to: ['Bob@b.test', 'carol@b.test'] })
   await arriveFrom(
@@ -587,7 +592,7 @@ t.test('whoever writes to the address for it is unsubscribed, also when it is a 
   ])
 })
 
-t.test('who was taken off the list and unsubscribes again is on it again, with no second event', async (t) => {
+t.test('a second unsubscription after removal suppresses again, without a second event', async (t) => {
   const { database, send, arriveFrom, events, suppressed } = await home(t)
   const email = await send()
   const address = createUnsubscribeAddress(secret, email.ids[0] ?? '', host)
@@ -597,7 +602,7 @@ t.test('who was taken off the list and unsubscribes again is on it again, with n
   t.same([events().length, suppressed().length], [1, 1])
 })
 
-t.test('no machine that answers unsubscribes anybody, but one that a person uses does', async (t) => {
+t.test('automatic answers unsubscribe no recipient, one-click messages of mail clients do', async (t) => {
   const { send, arrive, arriveFrom, events, suppressed, acts } = await home(t)
   const email = await send()
   const [id = ''] = email.ids
@@ -622,7 +627,7 @@ t.test('no machine that answers unsubscribes anybody, but one that a person uses
   t.equal(suppressed().length, 1)
 })
 
-t.test('nothing happens in another workspace than that of the recipient', async (t) => {
+t.test('only the workspace of the recipient is affected', async (t) => {
   const { send, arrive, events, suppressed, database } = await home(t)
   const email = await send({ email: { workspace_id: 'ws_2' } })
   await arrive(dsn(unknownUser()), email.path())
@@ -631,7 +636,7 @@ t.test('nothing happens in another workspace than that of the recipient', async 
   t.same(database.read('select distinct workspace_id from events', []), [{ workspace_id: 'ws_2' }])
 })
 
-t.test('what comes back for mail of the service itself ends here', async (t) => {
+t.test("bounces of the service's own mail end here", async (t) => {
   const { send, arrive, statuses, offered, acts } = await home(t)
   const email = await send({ email: { workspace_id: 'service', source: 'service', envelope_from: '' } })
   await arrive(dsn(unknownUser()), email.path())
@@ -639,7 +644,7 @@ t.test('what comes back for mail of the service itself ends here', async (t) => 
   t.same([...acts.ignoredCounts], [['gone', 1]])
 })
 
-t.test('who is told of a later bounce', async (t) => {
+t.test('which senders are notified of a later bounce', async (t) => {
   const told: readonly (readonly [what: string, Partial<Sending>, number])[] = [
     ['an app over SMTP', {}, 1],
     ['one that wants failures', { notify: 'FAILURE' }, 1],
@@ -661,7 +666,7 @@ t.test('who is told of a later bounce', async (t) => {
   t.same([silent.offered, silent.statuses(email)], [[], ['bounced', 'bounced']], 'where the operator says so')
 })
 
-t.test('the report of our own keeps ENVID, ORCPT and RET, and waits in the queue as mail of the service', async (t) => {
+t.test('our own report has ENVID, ORCPT and RET, and is queued as mail of the service', async (t) => {
   const { database, send, arrive, offered } = await home(t)
   const email = await send({ orcpt: 'rfc822;team@a.test', email: { envid: 'QQ+31', ret: 'headers' } })
   await arrive(dsn(unknownUser()), email.path())
@@ -676,7 +681,7 @@ t.test('the report of our own keeps ENVID, ORCPT and RET, and waits in the queue
   t.same(database.read('select recipient from queue', []), [{ recipient: 'app@a.test' }])
 })
 
-t.test('a report of our own is made where the message is not kept any more', async (t) => {
+t.test('our own report is made even if the message is no longer stored', async (t) => {
   const { database, send, arrive, offered } = await home(t)
   const email = await send()
   await database.commit([{ sql: 'delete from raw_messages', parameters: [] }])
@@ -684,7 +689,7 @@ t.test('a report of our own is made where the message is not kept any more', asy
   t.equal(offered.length, 1)
 })
 
-t.test('what cannot be made ready for the app does not hold up the rest', async (t) => {
+t.test('a notification that cannot be prepared does not block the rest', async (t) => {
   const { database, send, arrive, statuses, log, offered } = await home(t)
   const email = await send()
   await database.commit([{ sql: `update recipients set notify = 'nonsense'`, parameters: [] }])
@@ -713,7 +718,7 @@ t.test('while the message cannot be read from disk the report waits, with its no
   t.same([statuses(email), offered.length], [['bounced', 'bounced'], 1])
 })
 
-t.test('a log tells what became of a report, and none of its words', async (t) => {
+t.test('the log names the effect of a report, and none of its text', async (t) => {
   const { send, arrive, log, statuses } = await home(t)
   const email = await send()
   const prose = 'From: MAILER-DAEMON@b.test\r\nSubject: failure notice\r\n\r\nYour secret is out: user unknown\r\n'
@@ -722,7 +727,7 @@ t.test('a log tells what became of a report, and none of its words', async (t) =
   t.notMatch(log.join(''), /secret/)
 })
 
-t.test('odd and huge reports act or not, and never throw', async (t) => {
+t.test('odd and huge reports never throw', async (t) => {
   const { send, arrive, statuses } = await home(t)
   const email = await send()
   await arrive('', email.path(), FBL, createUnsubscribeAddress(secret, email.ids[0] ?? '', host))
@@ -734,16 +739,16 @@ t.test('odd and huge reports act or not, and never throw', async (t) => {
   t.same(statuses(email), ['bounced', 'bounced'])
 })
 
-t.test('the processor takes a report as it is, also where its returned message is a bomb', async (t) => {
+t.test('the processor reads a report unchanged, even if its returned message is a bomb', async (t) => {
   const { database, acts, send, statuses, events } = await home(t)
   const email = await send()
-  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 })
+  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 }, contentAnalyzer)
   const judge = (): never => {
     throw new Error('mail')
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { processMail: judge, processReport: acts.processReport, factsOf: () => null, reportDigest }
+  const judges = { processMail: judge, processReport: acts.processReport }
   const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined, close: () => undefined }
   const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
   t.teardown(async () => {
@@ -759,7 +764,7 @@ t.test('the processor takes a report as it is, also where its returned message i
     `--xx\r\nContent-Type: message/rfc822\r\n\r\n${deep.join('')}--xx--`,
   )
   for (const id of ['one', 'two']) {
-    const record = inboundMail({ id, kind: 'report', envelope_from: '', envelope_to: JSON.stringify([email.path()]) })
+    const record = inboundMail({ id, kind: 'report', envelope_from: '', envelope_to: [email.path()] })
     await commit(storeInbound(record, Buffer.from(bomb)))
   }
   processor.start()

@@ -1,317 +1,19 @@
-/** The classifier that learns: what it counts, how it judges, what it remembers and forgets. */
+/** What the classifier has learned, in the database: learning, unlearning, expiry, bounds. */
 import fc from 'fast-check'
 import t from 'tap'
-import { tryParseAddress } from '../../../src/mail/address.js'
 import { expireBayesData } from '../../../src/spam/bayes/expiry.js'
 import { type BayesDeps, learnMessage, messageFingerprintOf, unlearnMessage } from '../../../src/spam/bayes/learn.js'
-import { buildBayesContribution } from '../../../src/spam/bayes/points.js'
-import {
-  type BayesVerdict,
-  buildLearnWrites,
-  buildUnlearnWrites,
-  findLearned,
-  readBayesCounts,
-} from '../../../src/spam/bayes/records.js'
-import {
-  chiSquareTail,
-  combineProbabilities,
-  computeSpamProbability,
-  computeTokenProbability,
-  type TokenCount,
-} from '../../../src/spam/bayes/score.js'
-import { hashToken, packKeys, unpackKeys } from '../../../src/spam/bayes/token-keys.js'
+import { buildLearnWrites, buildUnlearnWrites, findLearned, readBayesCounts } from '../../../src/spam/bayes/records.js'
+import type { TokenCount } from '../../../src/spam/bayes/score.js'
+import { hashToken } from '../../../src/spam/bayes/token-keys.js'
 import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
-import type { SpamMessage } from '../../../src/spam/spam-message.js'
 import type { Read } from '../../../src/storage/prepared.js'
+import type { BayesVerdict } from '../../../src/storage/tables/inbound-tables.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { messageWithText } from '../../helpers/spam/spam-messages.js'
 
-const empty: SpamMessage = {
-  fields: [],
-  subject: '',
-  from: [],
-  replyTo: [],
-  to: [],
-  text: null,
-  html: null,
-  attachments: [],
-  size: 0,
-  receivedAt: 0,
-  origin: null,
-  authentication: null,
-  parts: [],
-  pages: [],
-}
-const saying = (text: string): SpamMessage => ({ ...empty, text })
-const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({
-  address: tryParseAddress(address),
-  name,
-})
 const day = 86_400_000
-
-const found: readonly (readonly [what: string, message: Partial<SpamMessage>, ...tokens: readonly string[]])[] = [
-  ['words in lower case', { text: 'Cheap WATCHES, now.' }, 'cheap', 'watches', 'now'],
-  ['prices and shouts', { text: 'only $99.50 today!!!!' }, '$99.50', 'today!!'],
-  ['words of other scripts', { text: 'Дёшево купить' }, 'дёшево', 'купить'],
-  ['letters in twos where nothing parts words', { text: '免费赠品' }, '免费', '费赠', '赠品'],
-  ['long runs by their length', { text: `${'q'.repeat(37)} ${'z'.repeat(3000)}` }, 'skip:q3', 'skip:z'],
-  ['the subject, marked', { subject: 'Last chance' }, 'subject:last', 'subject:chance'],
-  ['names of fields', { fields: [{ name: 'x-campaign', value: '7' }] }, 'field:x-campaign'],
-  ['fields of lists as one', { fields: [{ name: 'list-id', value: '<a.test>' }] }, 'field:list'],
-  ['the mailer', { fields: [{ name: 'x-mailer', value: 'Blaster 2.0' }] }, 'mailer:blaster', 'mailer:2.0'],
-  [
-    'type and charset without the boundary',
-    { fields: [{ name: 'content-type', value: 'text/html; boundary="a1b2"; charset="koi8-r"' }] },
-    'type:text/html',
-    'type:charset=',
-    'type:koi8-r',
-  ],
-  ['the zone of the date', { fields: [{ name: 'date', value: 'Mon, 02 Sep 2002 12:00:00 -0700' }] }, 'zone:-0700'],
-  [
-    'the sender and its domains',
-    { from: [mailbox('Offers@mail.shop.test', 'Big Sale')] },
-    'from:mail.shop.test',
-    'from:shop.test',
-    'sender:offers@mail.shop.test',
-    'from-name:big',
-    'from-name:sale',
-  ],
-  ['who is to be answered', { replyTo: [mailbox('a@elsewhere.test')] }, 'reply-to:elsewhere.test'],
-  [
-    'hosts and words of links in text',
-    { text: 'see http://u@www.Deals.test:80/win-prize/index.html?id=3' },
-    'link:www.deals.test',
-    'link:deals.test',
-    'path:win',
-    'path:prize',
-  ],
-  ['links to numbers', { text: 'http://192.0.2.7/a' }, 'link:number'],
-  [
-    'links and images of HTML',
-    {
-      html: '<a href="https://go.click.test/unsub&#115;cribe">x</a><img src=cid:part1><a href="MAILTO:a@b.test">y</a>',
-    },
-    'link:click.test',
-    'path:unsubscribe',
-    'link:cid:',
-    'link:mailto:',
-  ],
-  [
-    'what a reader sees of HTML',
-    { html: '<p>Pro<b></b>fi<!-- x -->ts</p>gua&#114;anteed<br>fast' },
-    'profits',
-    'guaranteed',
-    'fast',
-  ],
-  [
-    'attachments',
-    { attachments: [{ filename: 'a.PDF.exe', contentType: 'application/x-msdownload', size: 1 }] },
-    'attached:application/x-msdownload',
-    'attached:.exe',
-  ],
-  ['of which parts it is made', { text: '', html: '' }, 'parts:text+html+'],
-]
-
-t.test('tokens are what the table says', async (t) => {
-  for (const [what, message, ...tokens] of found) {
-    const all = tokenizeMessage({ ...empty, ...message })
-    for (const token of tokens) t.ok(all.includes(token), `${what}: ${token}`, { all })
-  }
-})
-
-t.test('what was written for filters, or on the way, is no token', async (t) => {
-  const hidden = [
-    '<html><head><title>meadow</title><style>.meadow{}</style></head><body>seen',
-    '<div style="color:red; Display : NONE"><div>meadow</div>meadow</div>',
-    '<span style="font-size:0px">meadow</span><font style="font-size: 1px">meadow</font>',
-    '<script>var meadow</script><!-- meadow --><td style="font-size:1em">also <i style="font-size:10px">these</i></td>',
-  ].join('')
-  const fields = ['received', 'x-spam-status', 'delivered-to', 'authentication-results'].map((name) => ({
-    name,
-    value: 'meadow',
-  }))
-  const tokens = tokenizeMessage({ ...empty, html: hidden, fields })
-  t.notOk(tokens.some((token) => token.includes('meadow')))
-  t.notOk(tokens.some((token) => token.startsWith('field:')))
-  t.ok(['seen', 'also', 'these'].every((word) => tokens.includes(word)))
-})
-
-t.test('hiding ends where a reader would see words again', async (t) => {
-  const htmls: readonly string[] = [
-    '<head><style>x</style>after',
-    '<br style="display:none">after',
-    '<p style="display:none">meadow<p>after',
-    '<p style="display:none">meadow<b>meadow</b><div>after',
-    '<ul><li style="display:none">meadow<li>after',
-    '<div><span style="display:none">meadow</div>after',
-    '<div style="display:none"><i>meadow</i><br>meadow</div>after',
-    '<div style="display:none"/>after',
-  ]
-  for (const html of htmls) {
-    const tokens = tokenizeMessage({ ...empty, html })
-    t.ok(tokens.includes('after') && !tokens.includes('meadow'), html, { tokens })
-  }
-})
-
-t.test('where a message came from is no token: a file does not know', async (t) => {
-  const text = saying('hello there')
-  const origin = { envelopeFrom: 'a@b.test', clientAddress: '192.0.2.1', helo: 'b.test', reverseName: null }
-  const authentication = { spf: 'pass', dkim: 'fail', dmarc: 'none', iprev: 'pass' }
-  t.same(tokenizeMessage({ ...text, origin, authentication, receivedAt: 9, size: 9 }), tokenizeMessage(text))
-})
-
-const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[<>a-z&#;="' /!-]{0,80}$/))
-const anyMailbox = fc.record({ address: fc.constantFrom(null, tryParseAddress('a@b.example.test')), name: anyText })
-const anyMessage: fc.Arbitrary<SpamMessage> = fc.record({
-  fields: fc.array(
-    fc.record({ name: fc.oneof(anyText, fc.constantFrom('date', 'content-type', 'message-id')), value: anyText }),
-  ),
-  subject: anyText,
-  from: fc.array(anyMailbox),
-  replyTo: fc.array(anyMailbox),
-  to: fc.array(anyMailbox),
-  text: fc.option(anyText),
-  html: fc.option(anyText),
-  attachments: fc.array(fc.record({ filename: fc.option(anyText), contentType: anyText, size: fc.nat() })),
-  size: fc.nat(),
-  receivedAt: fc.nat(),
-  origin: fc.constant(null),
-  authentication: fc.constant(null),
-  parts: fc.constant([]),
-  pages: fc.constant([]),
-})
-
-function isBounded(tokens: readonly string[]): boolean {
-  return tokens.length <= 1000 && new Set(tokens).size === tokens.length && tokens.every((token) => token.length <= 64)
-}
-
-t.test('any message at all has few, short and distinct tokens', async (t) => {
-  fc.assert(fc.property(anyMessage, (message) => isBounded(tokenizeMessage(message))))
-  const many = Array.from({ length: 30_000 }, (_, n) => `word${n}`).join(' ')
-  const large: readonly Partial<SpamMessage>[] = [
-    { text: many, html: many },
-    { text: '-'.repeat(1e6), html: '<a '.repeat(1e5) },
-    { html: '<table><tr><td style="display:none">'.repeat(3e4) },
-    { html: `<p style="${'font-size:0'.repeat(1e5)}">${'&#x41;'.repeat(1e5)}`, subject: '漢'.repeat(1e6) },
-    { text: 'http://'.repeat(1e5), fields: Array(9999).fill({ name: 'x'.repeat(1000), value: '-0700 '.repeat(1000) }) },
-  ]
-  for (const message of large) t.ok(isBounded(tokenizeMessage({ ...empty, ...message })))
-  t.equal(tokenizeMessage({ ...empty, text: many }).length, 1000)
-})
-
-t.test('a hash of a token is a number of 48 bits that comes back from its bytes', async (t) => {
-  fc.assert(
-    fc.property(fc.array(fc.string()), (tokens) => {
-      const keys = tokens.map(hashToken)
-      t.ok(keys.every((key) => Number.isSafeInteger(key) && key >= 0 && key < 2 ** 48))
-      t.strictSame(unpackKeys(packKeys(keys)), keys)
-    }),
-    { numRuns: 50 },
-  )
-  const different = new Set(Array.from({ length: 200_000 }, (_, n) => hashToken(`word${n.toString(36)}`)))
-  t.equal(different.size, 200_000)
-})
-
-const close = (t: Tap, actual: number, wanted: number): void => {
-  t.ok(Math.abs(actual - wanted) < 1e-9, `${actual} is ${wanted}`)
-}
-type Tap = { ok: (value: unknown, message: string) => unknown }
-
-t.test('the mathematics is that of hand-computed cases', async (t) => {
-  const even = { spam: 100, ham: 100 }
-  close(t, computeTokenProbability({ spam: 0, ham: 0 }, even), 0.5)
-  close(t, computeTokenProbability({ spam: 1, ham: 0 }, even), 1.225 / 1.45)
-  close(t, computeTokenProbability({ spam: 3, ham: 1 }, even), 3.225 / 4.45)
-  // 400 spam weigh as 100: 8 of them are 2.
-  close(t, computeTokenProbability({ spam: 8, ham: 2 }, { spam: 400, ham: 100 }), 0.5)
-  close(t, computeTokenProbability({ spam: 8, ham: 0 }, { spam: 400, ham: 100 }), 2.225 / 2.45)
-
-  // Tables of chi-square: 5 % at 5.991 for 2 degrees, at 9.488 for 4; e^-m (1 + m) by hand.
-  t.ok(Math.abs(chiSquareTail(5.991, 2) - 0.05) < 1e-4)
-  t.ok(Math.abs(chiSquareTail(9.488, 4) - 0.05) < 1e-4)
-  close(t, chiSquareTail(6, 4), 4 * Math.exp(-3))
-  close(t, chiSquareTail(0, 8), 1)
-  t.ok(chiSquareTail(3000, 300) < 1e-100)
-  t.ok(chiSquareTail(1600, 1600) > 0.4, 'also where e^-m is nothing')
-
-  close(t, combineProbabilities([]), 0.5)
-  // One token: its tails are 1 - f and f themselves.
-  close(t, combineProbabilities([0.9]), 0.9)
-  close(t, combineProbabilities([0.9, 0.1]), 0.5)
-  const both = (product: number): number => product * (1 - Math.log(product))
-  close(t, combineProbabilities([0.9, 0.8]), (1 + (1 - both(0.1 * 0.2)) - (1 - both(0.9 * 0.8))) / 2)
-})
-
-const probability = fc.double({ min: 0.001, max: 0.999, noNaN: true })
-
-t.test('more spam never makes a token or a message less like spam, and both sides are alike', async () => {
-  const totals = fc.record({ spam: fc.integer({ min: 50, max: 5000 }), ham: fc.integer({ min: 50, max: 5000 }) })
-  const count = fc.record({ spam: fc.nat(49), ham: fc.nat(49) })
-  fc.assert(
-    fc.property(totals, count, (messages, { spam, ham }) => {
-      const now = computeTokenProbability({ spam, ham }, messages)
-      const turned = { spam: messages.ham, ham: messages.spam }
-      return (
-        computeTokenProbability({ spam: spam + 1, ham }, messages) > now &&
-        computeTokenProbability({ spam, ham: ham + 1 }, messages) < now &&
-        Math.abs(computeTokenProbability({ spam: ham, ham: spam }, turned) + now - 1) < 1e-12
-      )
-    }),
-  )
-  fc.assert(
-    fc.property(fc.array(probability, { minLength: 1, maxLength: 150 }), probability, (all, more) => {
-      const [first = 0, ...rest] = all
-      const now = combineProbabilities(all)
-      const turned = combineProbabilities(all.map((one) => 1 - one))
-      const raised = combineProbabilities([Math.max(first, more), ...rest])
-      return now >= 0 && now <= 1 && Math.abs(now + turned - 1) < 1e-9 && raised >= now - 1e-9
-    }),
-  )
-})
-
-const knowing = (messages: TokenCount, tokens: Readonly<Record<string, TokenCount>>) => ({
-  messages,
-  tokens: new Map(Object.entries(tokens)),
-})
-
-t.test('it says nothing before 50 messages of each kind', async (t) => {
-  const tokens = { prize: { spam: 40, ham: 0 } }
-  t.equal(computeSpamProbability(['prize'], knowing({ spam: 49, ham: 900 }, tokens)), null)
-  t.equal(computeSpamProbability(['prize'], knowing({ spam: 900, ham: 49 }, tokens)), null)
-  t.ok((computeSpamProbability(['prize'], knowing({ spam: 50, ham: 50 }, tokens)) ?? 0) > 0.9)
-})
-
-t.test('what it does not know, or knows from both sides, it is unsure of', async (t) => {
-  const messages = { spam: 100, ham: 100 }
-  t.equal(computeSpamProbability(['never', 'seen'], knowing(messages, { other: { spam: 9, ham: 0 } })), 0.5)
-  const sides = Object.fromEntries(
-    Array.from({ length: 40 }, (_, n) => [`w${n}`, n % 2 === 0 ? { spam: 20, ham: 0 } : { spam: 0, ham: 20 }]),
-  )
-  const score = computeSpamProbability(Object.keys(sides), knowing(messages, sides))
-  t.equal(buildBayesContribution(score ?? Number.NaN).name, 'BAYES_UNSURE')
-})
-
-t.test('certain spam alone is spam, likely spam is suspicious, ham takes points away', async (t) => {
-  const points: readonly (readonly [probability: number, name: string, score: number])[] = [
-    [1, 'BAYES_SPAM_CERTAIN', 8],
-    [0.9999, 'BAYES_SPAM_CERTAIN', 8],
-    [0.99, 'BAYES_SPAM_LIKELY', 6],
-    [0.9, 'BAYES_SPAM_RATHER', 5],
-    [0.7, 'BAYES_SPAM_PERHAPS', 4],
-    [0.69, 'BAYES_UNSURE', 0],
-    [0.3, 'BAYES_UNSURE', 0],
-    [0.29, 'BAYES_HAM_LIKELY', -1],
-    [0.009, 'BAYES_HAM_CERTAIN', -3],
-    [0, 'BAYES_HAM_CERTAIN', -3],
-  ]
-  for (const [probability, name, score] of points) t.match(buildBayesContribution(probability), { name, score })
-  fc.assert(
-    fc.property(probability, probability, (a, b) => {
-      const score = (p: number): number => buildBayesContribution(p).score
-      return score(Math.max(a, b)) >= score(Math.min(a, b))
-    }),
-  )
-})
 
 interface TokenRow {
   readonly token: number
@@ -323,7 +25,7 @@ interface TokenRow {
 const tokenRows = (read: Read, workspaceId: string): TokenRow[] =>
   read('select token, spam, ham, since from bayes_tokens where workspace_id = ? order by token', [workspaceId])
 
-/** Everything that judging can see. */
+/** Everything that scoring can see. */
 const memory = (read: Read, workspaceId: string): unknown => ({
   tokens: tokenRows(read, workspaceId).map(({ token, spam, ham }) => ({ token, spam, ham })),
   messages: readBayesCounts(read, workspaceId, []).messages,
@@ -338,7 +40,7 @@ t.test(
       workspaceId: 'ws_1',
       fingerprint: messageFingerprintOf(Buffer.from(id)),
       verdict,
-      message: saying(text),
+      message: messageWithText(text),
       at: 20 * day,
     })
     t.ok(await learnMessage(database, lesson('a', 'ham', 'lunch tomorrow')))
@@ -363,9 +65,9 @@ t.test(
   },
 )
 
-t.test('one message learned from many sides at once counts once, as the last said', async (t) => {
+t.test('concurrent feedback on one message counts once, with the last verdict', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const lesson = { workspaceId: 'ws_1', fingerprint: 'f', message: saying('win prize'), at: 0 }
+  const lesson = { workspaceId: 'ws_1', fingerprint: 'f', message: messageWithText('win prize'), at: 0 }
   const verdicts: readonly BayesVerdict[] = ['spam', 'ham', 'spam', 'spam', 'ham', 'spam']
   await Promise.all(verdicts.map((verdict) => learnMessage(database, { ...lesson, verdict })))
   const { messages, tokens } = readBayesCounts(database.read, 'ws_1', ['prize'])
@@ -374,7 +76,7 @@ t.test('one message learned from many sides at once counts once, as the last sai
   t.equal(findLearned(database.read, lesson)?.verdict, messages.spam === 1 ? 'spam' : 'ham')
 })
 
-t.test('writes made for a state that is gone miss, and change nothing', async (t) => {
+t.test('writes made for an outdated state miss, and change nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   const lesson = { workspaceId: 'ws_1', fingerprint: 'f', tokens: ['prize'], dated: 0, at: 0 }
   await database.commit(buildLearnWrites({ ...lesson, verdict: 'spam' }))
@@ -387,21 +89,23 @@ t.test('writes made for a state that is gone miss, and change nothing', async (t
 })
 
 const vocabulary = ['prize', 'lunch', 'money', 'meeting', 'watch', 'report', 'pills', 'train']
+
 const step = fc.record({
   workspace: fc.constantFrom('a', 'b'),
   message: fc.nat(5),
   verdict: fc.constantFrom<(BayesVerdict | 'none')[]>('spam', 'ham', 'none'),
   words: fc.subarray(vocabulary, { minLength: 1 }),
 })
+
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
-/** What is learned, as plainly as it can be said: workspace and message to verdict and words. */
+/** The reference model of what is learned: workspace and message to verdict and words. */
 type Model = Map<string, { readonly verdict: BayesVerdict; readonly keys: readonly number[] }>
 
 async function take(deps: BayesDeps, model: Model, prefix: string, { workspace, message, verdict, words }: Step) {
   const learnable = { workspaceId: `${prefix}${workspace}`, fingerprint: `m${message}` }
   const name = `${learnable.workspaceId} ${learnable.fingerprint}`
-  const said = saying(words.join(' '))
+  const said = messageWithText(words.join(' '))
   if (verdict === 'none') {
     await unlearnMessage(deps, learnable)
     model.delete(name)
@@ -423,7 +127,7 @@ function modelCounts(model: Model, workspaceId: string): unknown {
   }
 }
 
-t.test('after any sequence the counts are those of what is learned, and workspaces share nothing', async (t) => {
+t.test('after any sequence the counts are those of the learned messages, and workspaces share nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   let run = 0
   await fc.assert(
@@ -439,7 +143,7 @@ t.test('after any sequence the counts are those of what is learned, and workspac
   )
 })
 
-t.test('where tokens were forgotten, counts still speak only for messages that are in them', async (t) => {
+t.test('after tokens expired, counts cover only the messages that are in them', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read } = database
   const deps = { ...database, limits: { tokens: 3, messages: 10_000 } }
@@ -467,7 +171,7 @@ t.test('where tokens were forgotten, counts still speak only for messages that a
   t.ok(forgotten > 0, 'something was forgotten in some of them')
 })
 
-t.test('rare and old tokens are forgotten first, down to the bound and in one workspace alone', async (t) => {
+t.test('rare and old tokens expire first, down to the bound and in one workspace alone', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const learn = (workspaceId: string, id: string, at: number, ...tokens: readonly string[]) =>
@@ -497,7 +201,7 @@ t.test('rare and old tokens are forgotten first, down to the bound and in one wo
   t.same(kept('ws_2'), ['newer', 'newest', 'often', 'old'])
 })
 
-t.test('learning never leaves more than the bound and one message', async (t) => {
+t.test('learning never exceeds the bound by more than one message', async (t) => {
   const { database } = await temporaryDatabase(t)
   const deps = { ...database, limits: { tokens: 50, messages: 5 } }
   for (let n = 0; n < 12; n += 1) {
@@ -506,7 +210,7 @@ t.test('learning never leaves more than the bound and one message', async (t) =>
       workspaceId: 'ws_1',
       fingerprint: `f${n}`,
       verdict: 'ham',
-      message: saying(text),
+      message: messageWithText(text),
       at: n * day,
     })
     t.ok(tokenRows(database.read, 'ws_1').length <= 50 + 42)
@@ -515,7 +219,7 @@ t.test('learning never leaves more than the bound and one message', async (t) =>
   t.equal(readBayesCounts(database.read, 'ws_1', ['m11word0']).tokens.size, 1, 'the last one is there')
 })
 
-t.test('a message of more tokens than one read asks for gets all of its counts', async (t) => {
+t.test('a message with more tokens than one read covers gets all of its counts', async (t) => {
   const { database } = await temporaryDatabase(t)
   const tokens = Array.from({ length: 300 }, (_, n) => `word${n}`)
   await database.commit(
@@ -525,7 +229,7 @@ t.test('a message of more tokens than one read asks for gets all of its counts',
   t.equal(readBayesCounts(database.read, 'ws_2', tokens).tokens.size, 0)
 })
 
-t.test('tokens are forgotten in the order of an index', async (t) => {
+t.test('tokens expire in the order of an index', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit(
     buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], dated: 0, at: 0 }),

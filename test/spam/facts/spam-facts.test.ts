@@ -1,4 +1,4 @@
-/** What spam scoring reads out of a message: right on small ones, and unharmed by anything. */
+/** Facts about a message for spam scoring: right for small messages, and bounded for any. */
 import fc from 'fast-check'
 import t from 'tap'
 import { scanHeader } from '../../../src/mail/header-fields.js'
@@ -15,6 +15,7 @@ import {
 import { findShownDomain, findTextUrls, parseSpamUrl } from '../../../src/spam/facts/url-facts.js'
 import { buildSpamMessage } from '../../../src/spam/spam-input.js'
 import { scoreByRules } from '../../../src/spam/spam-report.js'
+import { parsedMessage } from '../../helpers/parsed-message.js'
 
 const noParts: MimeParts = { html: null, text: null, headers: [], attachments: [] }
 const unknown = { receivedAt: null, origin: null, authentication: null }
@@ -32,7 +33,7 @@ t.test('HTML is read as people see it', async (t) => {
   t.equal(facts.tinyCharacters, 9)
 })
 
-t.test('text in the colour of its ground is not seen', async (t) => {
+t.test('text in the colour of its background is invisible', async (t) => {
   const shown = (html: string): string => collectHtmlFacts(html).visibleText.trim()
   t.equal(shown('<body bgcolor="#000000" text="#fff"><font color="#010101">no</font>yes</body>'), 'yes')
   t.equal(shown('<p style="color: rgb(255, 255, 254)">no</p>yes'), 'yes')
@@ -40,7 +41,7 @@ t.test('text in the colour of its ground is not seen', async (t) => {
   t.equal(shown('<p style="background-color:#eee;color:#333">yes</p>'), 'yes')
 })
 
-t.test('addresses of the web are taken apart', async (t) => {
+t.test('URLs are parsed', async (t) => {
   const url = parseSpamUrl('HTTP://user:pass@WWW.Shop.Example.co.uk:81/a?b', null)
   t.match(url, { scheme: 'http', user: 'user:pass', host: 'www.shop.example.co.uk', port: '81', path: '/a?b' })
   t.equal(url?.organization, 'example.co.uk')
@@ -54,7 +55,7 @@ t.test('addresses of the web are taken apart', async (t) => {
   t.equal(findShownDomain('read more'), null)
 })
 
-t.test('letters are read as they look', async (t) => {
+t.test('letters are read by their look', async (t) => {
   t.equal(foldMixedWords('p\u0430yp\u0430l vi\u200bta\u00admin'), 'paypal vitamin')
   t.equal(foldMixedWords('Привет, мир'), 'Привет, мир')
   t.equal(countMixedWords('p\u0430yp\u0430l и Привет'), 1)
@@ -83,7 +84,7 @@ t.test('each part of a message is listed as it declares itself', async (t) => {
   ])
 })
 
-t.test('files beside the bodies are told from them, and attached pages are read', async (t) => {
+t.test('attachments are distinguished from bodies, and attached pages are read', async (t) => {
   const form = '<form action="https://x.example/"><input type=password></form>'
   const raw = lines(
     'Content-Type: multipart/mixed; boundary=x',
@@ -123,7 +124,9 @@ t.test('files beside the bodies are told from them, and attached pages are read'
     [form, '<script>window.location=1</script>'],
   )
   const names = (bytes: Buffer): readonly string[] =>
-    scoreByRules(buildSpamMessage(bytes, { ...noParts, text: 'x' }, unknown)).contributions.map(({ name }) => name)
+    scoreByRules(buildSpamMessage(parsedMessage(bytes, { ...noParts, text: 'x' }), unknown)).contributions.map(
+      ({ name }) => name,
+    )
   t.ok(names(raw).includes('ATTACHED_PAGE_ASKS'))
   t.ok(names(raw).includes('ATTACHED_PAGE_UNFOLDS'))
   t.notOk(names(raw).includes('BASE64_PLAIN_TEXT'), 'text files are attached in base64')
@@ -131,7 +134,7 @@ t.test('files beside the bodies are told from them, and attached pages are read'
   t.ok(names(body).includes('BASE64_PLAIN_TEXT'))
 })
 
-t.test('brands are found as they are read, and in names made to look like theirs', async (t) => {
+t.test('brands are recognized in any spelling, and in names made to look like theirs', async (t) => {
   const found = (text: string): readonly string[] => findBrands(text).map(({ brand }) => brand.names[0] ?? '')
   t.same(found('PayPal'), ['paypal'])
   t.same(found('P\u0430yPaI Service'), ['paypal'])
@@ -156,7 +159,7 @@ t.test('brands are found as they are read, and in names made to look like theirs
   t.notOk(isOneEditApart('netflix', 'netflix') || isOneEditApart('netflix', 'nettflixx'))
 })
 
-t.test('a message is told with its fields as they stand and its subject as it reads', async (t) => {
+t.test('the facts hold the fields unchanged and the decoded subject', async (t) => {
   const raw = lines(
     'Received: from a by b; Sat, 21 Nov 2026 12:00:00 +0000 (UTC)',
     'From: =?utf-8?q?J=C3=B6rg?= <joerg@a.test>',
@@ -168,26 +171,26 @@ t.test('a message is told with its fields as they stand and its subject as it re
     'text',
   )
   const parts = { ...noParts, text: 'text', attachments: [] }
-  const told = buildSpamMessage(raw, parts, unknown)
+  const told = buildSpamMessage(parsedMessage(raw, parts), unknown)
   t.equal(told.subject, 'Grüße')
   t.same(told.from, [{ address: 'joerg@a.test', name: 'Jörg' }])
   t.equal(told.to.length, 2)
   t.match(told.fields[3], { name: 'subject', value: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=' })
   t.equal(told.receivedAt, Date.UTC(2026, 10, 21, 12), 'of a file: its topmost Received field')
-  t.equal(buildSpamMessage(raw, parts, { ...unknown, receivedAt: 5 }).receivedAt, 5)
+  t.equal(buildSpamMessage(parsedMessage(raw, parts), { ...unknown, receivedAt: 5 }).receivedAt, 5)
   t.equal(
-    buildSpamMessage(lines('Date: Sat, 21 Nov 2026 11:00:00 +0000', ''), parts, unknown).receivedAt,
+    buildSpamMessage(parsedMessage(lines('Date: Sat, 21 Nov 2026 11:00:00 +0000', ''), parts), unknown).receivedAt,
     Date.UTC(2026, 10, 21, 11),
   )
 })
 
-t.test('an address list past all limits is nobody, and the message is scored', async (t) => {
+t.test('an address list beyond all limits counts as empty, and the message is scored', async (t) => {
   const endless = Array.from({ length: 1_500 }, (_, at) => `a${at}`).join(',')
-  const told = buildSpamMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts, unknown)
+  const told = buildSpamMessage(parsedMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts), unknown)
   t.equal(told.fields.length, 1_000)
   t.ok(told.to.length <= 200)
   t.ok(scoreByRules(told).score > 0)
-  t.same(buildSpamMessage(lines(...Array(10_001).fill('A: b'), '', 'x'), noParts, unknown).fields, [])
+  t.same(buildSpamMessage(parsedMessage(lines(...Array(10_001).fill('A: b'), '', 'x'), noParts), unknown).fields, [])
 })
 
 const fragment = fc.oneof(
@@ -222,14 +225,14 @@ const fragment = fc.oneof(
 )
 const mess = fc.array(fragment, { maxLength: 60 }).map((all) => all.join(''))
 
-t.test('nothing that a message holds makes scoring fail', async (t) => {
+t.test('no content makes scoring fail', async (t) => {
   const property = fc.property(mess, mess, mess, mess, (head, text, html, name) => {
     const raw = Buffer.from(`From: ${head}\r\nDate: ${name}\r\nSubject: ${head}\r\n${name}: x\r\n\r\n${text}`)
     const attachments = [
       { filename: name, content_type: 'text/plain', size: 1, content_id: null, disposition: 'attachment' as const },
     ]
     const { score, contributions } = scoreByRules(
-      buildSpamMessage(raw, { text, html, headers: [], attachments }, unknown),
+      buildSpamMessage(parsedMessage(raw, { text, html, headers: [], attachments }), unknown),
     )
     return Number.isFinite(score) && new Set(contributions.map((one) => one.name)).size === contributions.length
   })
@@ -237,7 +240,7 @@ t.test('nothing that a message holds makes scoring fail', async (t) => {
   t.pass('every message has a score')
 })
 
-t.test('what is visible was in the page, and counts never exceed it', async (t) => {
+t.test('visible text was in the page, and counts never exceed it', async (t) => {
   const property = fc.property(mess, (html) => {
     const facts = collectHtmlFacts(html)
     const seen = facts.visibleText.replace(/\s/g, '').length
@@ -274,11 +277,13 @@ const bombs: Readonly<Record<string, string>> = {
   boundaries: '\r\n--x\r\nContent-Type: a/b\r\n'.repeat(30 * KB),
 }
 
-/** Most take some hundredths of a second; what is more than linear in such sizes outlasts the runner's patience. */
-t.test('every bomb comes to its score', async (t) => {
+/**
+ * Most take some hundredths of a second; with such sizes, anything more than linear exceeds the runner's time limit.
+ */
+t.test('every bomb gets a score', async (t) => {
   for (const [name, bomb] of Object.entries(bombs)) {
     const raw = Buffer.from(`Subject: ${bomb.slice(0, 900 * KB)}\r\nFrom: ${bomb.slice(0, 50 * KB)}\r\n\r\n${bomb}`)
-    const told = buildSpamMessage(raw, { ...noParts, text: bomb, html: bomb }, unknown)
+    const told = buildSpamMessage(parsedMessage(raw, { ...noParts, text: bomb, html: bomb }), unknown)
     const report = scoreByRules({ ...told, pages: [bomb, bomb, bomb] })
     t.ok(Number.isFinite(report.score), name)
   }

@@ -9,10 +9,10 @@ import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
-import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { startChild } from '../children.js'
-import { rowOf } from '../rows.js'
-import { stateKeys, stateWrite } from '../state.js'
+import { startChild } from '../../helpers/database/children.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { rowOf } from '../../helpers/database/rows.js'
+import { stateKeys, stateWrite } from '../../helpers/database/state.js'
 
 const now = Date.parse('2026-11-21T10:00:00Z')
 
@@ -22,7 +22,7 @@ async function closedDatabase(file: string, ...written: readonly string[]): Prom
   await database.close()
 }
 
-t.test('a backup made under load holds all that was acknowledged before, and no half requests', async (t) => {
+t.test('a backup made under load holds everything acknowledged before, and no partial requests', async (t) => {
   const folder = temporaryFolder(t)
   const from = join(folder, 'posthorn.db')
   const to = join(folder, 'copy.db')
@@ -54,7 +54,7 @@ t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t)
   const folder = dirname(file)
   const there = join(folder, 'there')
   writeFileSync(there, 'precious')
-  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExists' })
+  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExistsError' })
   t.equal(readFileSync(there, 'utf8'), 'precious')
   t.throws(() => createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), {
     name: 'StorageFault',
@@ -77,14 +77,14 @@ t.test('restore puts the backup in place and keeps the old database aside', asyn
   t.equal(statSync(file).mode & 0o777, 0o600)
 })
 
-t.test('restore works where there is no database yet, and where the old one is beyond reading', async (t) => {
+t.test('restore works without a database, and with an unreadable one', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'posthorn.db')
   const source = join(folder, 'source.db')
   const copy = join(folder, 'copy.db')
   await closedDatabase(source, 'kept')
   createBackup({ from: source, to: copy })
-  t.same(restoreBackup({ backup: copy, file, now }), { aside: undefined })
+  t.same(restoreBackup({ backup: copy, file, now }), { previousFile: undefined })
   writeFileSync(
     file,
     'no database at all, but longer than a header of one hundred bytes, so that it is looked at: '.repeat(9),
@@ -96,7 +96,7 @@ t.test('restore works where there is no database yet, and where the old one is b
   t.same(stateKeys((await openTestDatabase(t, { file })).read), ['kept'])
 })
 
-t.test('restore refuses', async (t) => {
+t.test('unusable backups are refused', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'posthorn.db')
   const copy = join(folder, 'copy.db')
@@ -134,7 +134,7 @@ t.test('restore refuses', async (t) => {
   await open.close()
 })
 
-t.test('one daemon holds the data folder, until it ends in whatever way', async (t) => {
+t.test('one daemon holds the data folder, until it ends in any way', async (t) => {
   const file = join(temporaryFolder(t), 'posthorn.db')
   const folder = dirname(file)
   const daemon = startChild(t, file, 'lock')
@@ -154,7 +154,7 @@ t.test('one daemon holds the data folder, until it ends in whatever way', async 
   lockDataFolder(folder).release()
 })
 
-t.test('verify-data names each row that has lost what belongs to it', async (t) => {
+t.test('verify-data names each row whose related rows are lost', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   await database.commit([
@@ -204,7 +204,7 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
   )
 })
 
-t.test('verify-data finds nothing wrong in the middle of the erasure of a workspace', async (t) => {
+t.test('verify-data finds nothing wrong during the erasure of a workspace', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   await database.commit([

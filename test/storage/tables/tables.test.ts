@@ -1,4 +1,4 @@
-/** The table types against the schema, erasing a workspace, and the guard of the disk. */
+/** The table types against the schema, the erasure of a workspace, and the disk guard. */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -12,10 +12,10 @@ import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { type Write, WriteConflict } from '../../../src/storage/writer/write.js'
-import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { columnsOf, rowOf, tablesOf } from '../../helpers/database/rows.js'
+import { declaredTables, type Shape } from '../../helpers/database/table-types.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { columnsOf, rowOf, tablesOf } from '../rows.js'
-import { declaredTables, type Shape } from '../table-types.js'
 
 function migratedTables(read: Read): Shape {
   const shape = (table: string): [string, string][] =>
@@ -26,23 +26,22 @@ function migratedTables(read: Read): Shape {
   return Object.fromEntries(tablesOf(read).map((table) => [table, Object.fromEntries(shape(table))]))
 }
 
-t.test('the table types say what the migrations make', async (t) => {
+t.test('the table types match the migrated schema', async (t) => {
   const { database } = await temporaryDatabase(t)
   const files = [
     'tables',
-    'email-tables',
-    'bayes-tables',
-    'inbound-tables',
-    'zone-tables',
+    'columns',
+    'account-tables',
     'content-tables',
-    'audience-tables',
-    'people-tables',
-    'import-tables',
-  ].map((name) => `src/storage/${name}.ts`)
-  t.strictSame(declaredTables(...files), migratedTables(database.read))
+    'domain-tables',
+    'email-tables',
+    'inbound-tables',
+  ]
+  const paths = files.map((name) => `src/storage/tables/${name}.ts`)
+  t.strictSame(declaredTables(...paths), migratedTables(database.read))
 })
 
-t.test('no table with a workspace_id is forgotten when a workspace is erased', async (t) => {
+t.test('erasing a workspace covers every table with a workspace_id', async (t) => {
   const { database } = await temporaryDatabase(t)
   const bearing = tablesOf(database.read).filter((table) =>
     columnsOf(database.read, table).some(({ name }) => name === 'workspace_id'),
@@ -52,12 +51,12 @@ t.test('no table with a workspace_id is forgotten when a workspace is erased', a
 
 const large = ['emails', 'recipients', 'attempts', 'raw_messages', 'events']
 
-t.test('erasing a workspace takes all of its rows and no others', async (t) => {
+t.test('erasing a workspace removes all of its rows and no others', async (t) => {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   const rows = (workspace: string): Write[] => [
     row('workspaces', { id: workspace }),
-    // The row of `bayes_counts` comes by a trigger.
+    // The row of `bayes_counts` is made by a trigger.
     ...workspaceTables
       .filter((table) => table !== 'bayes_counts')
       .map((table) => row(table, { workspace_id: workspace })),
@@ -82,7 +81,7 @@ t.test('erasing a workspace takes all of its rows and no others', async (t) => {
   t.same(count('ws_2'), before)
 })
 
-t.test('emails are counted by status from where the counts came on, through every change and removal', async (t) => {
+t.test('emails are counted by status from the migration on, through every change and removal', async (t) => {
   const file = join(temporaryFolder(t), 'posthorn.db')
   const { '0001-sending': first } = migrations
   if (first === undefined) throw new Error('the first migration is gone')
@@ -136,7 +135,7 @@ t.test('new mail is refused under 5 % of the disk or under 1 GiB', async (t) => 
   t.notOk(hasEnoughSpace({ free: 9, total: 100 }, { minShare: 0.1, minBytes: 1 }))
 })
 
-t.test('the guard looks again and again, and tells when the disk becomes full and when it has room', async (t) => {
+t.test('the guard checks periodically, and reports when the disk becomes full and when it has room', async (t) => {
   let space: DiskSpace | undefined = { free: 50 * GiB, total: 100 * GiB }
   let looks = 0
   const changes: [hasRoom: boolean, free: number][] = []
@@ -180,7 +179,7 @@ t.test('the guard looks again and again, and tells when the disk becomes full an
   t.same(full, [false], 'a disk that is full at the start is told')
 })
 
-t.test('the room of a real file system is told in bytes', async (t) => {
+t.test('the free space of a real file system is given in bytes', async (t) => {
   const { free, total } = await readDiskSpace(tmpdir())
   t.ok(free > 0 && total >= free && total > 1024 ** 2)
   await t.rejects(readDiskSpace('/nowhere/at/all'), { code: 'ENOENT' })
@@ -202,7 +201,7 @@ async function migrateToLatest(
 
 type Place = { readonly file: string; readonly database: Awaited<ReturnType<typeof openTestDatabase>> }
 
-t.test("invitations of before belong to who sent them, and the oldest workspace is the operator's", async (t) => {
+t.test("earlier invitations get their sender, and the oldest workspace becomes the operator's", async (t) => {
   const { database } = await migrateToLatest(t, '0015', (row) => [
     row('workspaces', { id: 'ws_2', slug: 'b', created_at: 2 }),
     row('workspaces', { id: 'ws_1', slug: 'a', created_at: 1 }),
@@ -225,7 +224,7 @@ t.test("invitations of before belong to who sent them, and the oldest workspace 
   t.equal(findOperatorWorkspace(database.read), 'ws_1')
 })
 
-t.test('bytes of inbound mail are kept from where they came on, whichever of their rows goes first', async (t) => {
+t.test('bytes of inbound mail are counted from the migration on, in any order of removal', async (t) => {
   const stored = (row: ReturnType<typeof rowOf>, id: string, workspace_id: string, size: number): Write[] => [
     row('inbound_emails', { id, workspace_id, size, kind: 'mail', status: 'processed' }),
     row('inbound_raw', { inbound_id: id, workspace_id }),
@@ -256,7 +255,7 @@ t.test('bytes of inbound mail are kept from where they came on, whichever of the
   t.same(totals, [])
 })
 
-t.test('room is judged by the commit that needs it', async (t) => {
+t.test('the limit is checked by the commit that needs the room', async (t) => {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   const filing = (id: string, bytes: number): Promise<void> =>

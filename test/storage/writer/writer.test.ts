@@ -15,9 +15,9 @@ import {
   type Write,
   WriteConflict,
 } from '../../../src/storage/writer/write.js'
-import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
+import { stateKeys, stateWrite } from '../../helpers/database/state.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { stateKeys, stateWrite } from '../state.js'
 
 function smallDatabase(): SQLite.Database {
   const db = new SQLite(':memory:')
@@ -45,11 +45,11 @@ t.test('a statement that touches too many rows is undone', async (t) => {
   const db = smallDatabase()
   const group = createGroupCommit(db)
   const all = { sql: 'delete from words', parameters: [], rows: 1 }
-  t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'Missed', undefined])
+  t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'WriteConflict', undefined])
   t.same(words(db), ['a', 'b', 'c'])
 })
 
-t.test('a statement that cannot be prepared fails alone, as the bug that it is', async (t) => {
+t.test('a statement that cannot be prepared fails alone, as a bug', async (t) => {
   const db = smallDatabase()
   const outcomes = createGroupCommit(db).run([[add('a')], [{ sql: 'insert into nowhere values (1)', parameters: [] }]])
   t.equal(outcomes[0], undefined)
@@ -77,7 +77,7 @@ t.test('a full disk fails the whole batch, and the next one is tried afresh', as
   t.same(words(db), ['before', 'large', 'small'])
 })
 
-t.test('any batch has the effect of its requests one by one, each done whole or not at all', async () => {
+t.test('any batch has the effect of its requests one by one, each done completely or not at all', async () => {
   const request = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1, maxLength: 4 })
   const batches = fc.array(fc.array(request, { maxLength: 6 }), { maxLength: 4 })
   fc.assert(
@@ -132,7 +132,7 @@ t.test('through the writer, one failing request of many fails alone and says why
   t.same(stateKeys(database.read), ['one', 'taken', 'two'])
 })
 
-t.test('bytes arrive as they were, also out of a shared pool that changes afterwards', async (t) => {
+t.test('bytes arrive unchanged, also from a shared pool that changes afterwards', async (t) => {
   const { database } = await temporaryDatabase(t)
   const pool = Buffer.alloc(64, 'a')
   const sql = 'insert into raw_messages (email_id, workspace_id, created_at, raw) values (?, ?, 0, ?)'
@@ -144,7 +144,7 @@ t.test('bytes arrive as they were, also out of a shared pool that changes afterw
   t.equal(pool.length, 64, 'and the pool is still ours')
 })
 
-t.test('texts beyond what the writer keeps are learned anew', async (t) => {
+t.test('statements beyond the cache of the writer are prepared again', async (t) => {
   const { database } = await temporaryDatabase(t)
   const write = (n: number): Write => ({
     sql: `insert into service_state (key, value) values (?, '${n}')`,
@@ -158,7 +158,7 @@ t.test('texts beyond what the writer keeps are learned anew', async (t) => {
   t.equal(stateKeys(database.read).length, 3600)
 })
 
-t.test('a database that is full answers with StorageFault, and takes writes again after deletions', async (t) => {
+t.test('a full database answers with StorageFault, and takes writes again after deletions', async (t) => {
   const { database } = await temporaryDatabase(t, { maxPages: 300 })
   let stored = 0
   const fill = async (): Promise<void> => {
@@ -187,7 +187,7 @@ t.test('free pages go back to the file system in portions', async (t) => {
   t.ok(pages() < full - 200)
 })
 
-t.test('commits of another process are noticed; one’s own, and the opening by another, are not', async (t) => {
+t.test('commits of another process are noticed; our own, and the opening by another, are not', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   let notices = 0
   const noticed = new Promise<void>((resolve) =>
@@ -206,7 +206,7 @@ t.test('commits of another process are noticed; one’s own, and the opening by 
   t.same(stateKeys(database.read), ['foreign', 'own', 'own too'])
 })
 
-t.test('a writer thread that dies fails what it had in hand, and is started again', async (t) => {
+t.test('a writer thread that dies fails its running requests, and is restarted', async (t) => {
   let worker: Worker | undefined
   const script = new URL('../../../src/storage/writer/writer-worker.js', import.meta.url)
   const startThread = (options: ConnectionOptions): Worker => {
@@ -232,7 +232,7 @@ t.test('a writer thread that dies fails what it had in hand, and is started agai
   t.same(stateKeys(database.read), ['after'])
 })
 
-t.test('closing finishes what was asked for, and refuses what comes later', async (t) => {
+t.test('closing finishes earlier requests, and refuses later ones', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const last = database.commit([stateWrite('last', 'x')])
   await database.close()
@@ -243,7 +243,7 @@ t.test('closing finishes what was asked for, and refuses what comes later', asyn
 })
 
 t.test(
-  'an outage of the database is told once when it begins and once when it ends, though nobody writes',
+  'an outage of the database is reported once when it begins and once when it ends, even without writes',
   async (t) => {
     let broken = false
     const committed: (readonly Write[])[] = []
@@ -265,7 +265,7 @@ t.test(
     const conflicting = add('twice')
     t.teardown(stop)
     await commit([add('a')])
-    await t.rejects(commit([conflicting]), { name: 'Missed' })
+    await t.rejects(commit([conflicting]), { name: 'WriteConflict' })
     t.same(said, [], 'a conflict is no outage')
     broken = true
     for (const word of ['b', 'c']) await t.rejects(commit([add(word)]), { name: 'StorageFault' })
@@ -303,7 +303,7 @@ t.test('small commits that succeed between large ones that fail do not end an ou
   t.same(said, ['SQLITE_FULL'])
 })
 
-t.test('bytes in pieces are one value, and the memory of large ones goes over with them', async (t) => {
+t.test('bytes in pieces become one value, and the memory of large ones is moved', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
   const put = (word: string, pieces: readonly Uint8Array[]): Write => ({

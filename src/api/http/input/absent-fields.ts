@@ -10,6 +10,7 @@
  * are left alone, and so is what stands behind a `z.lazy`.
  */
 import { z } from 'zod'
+import { isRecord } from '../../../platform/records.js'
 
 /** What a schema knows of the fields of an object and of the items of a list. */
 interface Shape {
@@ -41,9 +42,8 @@ export function removeAbsentFields(schema: z.core.$ZodType, given: unknown): unk
 }
 
 function prune(shape: Shape, given: unknown): unknown {
-  if (typeof given !== 'object' || given === null) return given
   if (Array.isArray(given)) return shape.items === null ? given : pruneItems(shape.items, given)
-  return pruneFields(shape.fields, given as Readonly<Record<string, unknown>>)
+  return isRecord(given) ? pruneFields(shape.fields, given) : given
 }
 
 /** Of a list: every schema whose items have fields takes fewer, and what is longer is refused without a look at it. */
@@ -85,7 +85,7 @@ function shapeOf(schema: z.core.$ZodType): Shape | null {
 }
 
 function buildShape(schema: z.core.$ZodType): Shape | null {
-  const { def } = (schema as z.core.$ZodTypes)._zod
+  const def = defOf(schema)
   switch (def.type) {
     case 'object':
       return { fields: new Map(Object.entries(def.shape).map(([name, field]) => [name, fieldOf(field)])), items: null }
@@ -109,8 +109,13 @@ function buildShape(schema: z.core.$ZodType): Shape | null {
   }
 }
 
-function isTransform(schema: z.core.$ZodType): boolean {
-  return (schema as z.core.$ZodTypes)._zod.def.type === 'transform'
+/** Zod declares the definitions of its schemas for their union alone. */
+export function defOf(schema: z.core.$ZodType): z.core.$ZodTypes['_zod']['def'] {
+  return (schema as z.core.$ZodTypes)._zod.def
+}
+
+export function isTransform(schema: z.core.$ZodType): boolean {
+  return defOf(schema).type === 'transform'
 }
 
 function fieldOf(schema: z.core.$ZodType): Field {

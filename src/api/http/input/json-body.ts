@@ -61,7 +61,7 @@ export function parseJson(raw: Buffer): unknown {
   if (!isUtf8(raw)) throw invalidJsonRefusal('the body cannot be read: it is not UTF-8')
   checkShape(raw)
   try {
-    return JSON.parse(raw.toString()) as unknown
+    return JSON.parse(raw.toString())
   } catch {
     throw invalidJsonRefusal('the body cannot be read: it is no JSON')
   }

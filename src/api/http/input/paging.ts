@@ -7,7 +7,8 @@
  * another workspace, or one made up, can only say where to begin.
  */
 import { z } from 'zod'
-import { wholeNumber } from './query-number.js'
+import type { Slice } from '../../../storage/paging.js'
+import { wholeNumber } from './values.js'
 
 export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })
 
@@ -114,11 +115,6 @@ export function checkListForm({ limit, offset, page, per_page }: ListQuery, cont
   if (offset !== undefined) addProblem('offset', 'cannot stand beside page and per_page')
   const { offset: passed } = toSlice(page, per_page)
   if (passed > MAX_OFFSET) addProblem('page', `at most ${MAX_OFFSET} can be passed over`)
-}
-
-export interface Slice {
-  readonly offset: number
-  readonly limit: number
 }
 
 export interface PageMeta {

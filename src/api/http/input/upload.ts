@@ -163,9 +163,10 @@ async function* readEntireFile(
   reading: FormReader,
   { limit, reauthorize }: UploadOptions,
 ): AsyncGenerator<Buffer> {
+  const chunks: AsyncIterable<Buffer> = stream
   let size = 0
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
       size += chunk.length
       if (size > limit.bytes) throw fileTooLargeRefusal(limit)
       yield chunk

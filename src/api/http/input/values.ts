@@ -15,7 +15,7 @@ import {
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { parseNetwork } from '../../../platform/ip-address.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
-import { addressIssue } from './input.js'
+import { addressIssue } from './parse-input.js'
 
 /** In characters, of an address or a domain name: more than any has in U-labels. */
 const MAX_ADDRESS_LENGTH = 320
@@ -96,6 +96,20 @@ export const password: z.ZodType<string, string> = textSchema(
   MAX_PASSWORD_BYTES,
   (given) => (given === '' || Buffer.byteLength(given) > MAX_PASSWORD_BYTES ? null : given),
 )
+
+/** Digits of the largest bound of all parameters. */
+const digits = /^\d{1,15}$/
+
+/** A whole number in a query string, from `min` to `max`, in digits only. */
+export function wholeNumber(min: number, max: number): z.ZodType<number, string> {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z
+    .string(message)
+    .regex(digits, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+    .meta({ override: { type: 'integer', minimum: min, maximum: max } })
+}
 
 /** A moment in an answer. */
 export const timestamp = z.iso.datetime({ precision: 3 })

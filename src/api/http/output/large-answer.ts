@@ -13,8 +13,8 @@ import { addressKeyOf } from '../../../accounts/client-address.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
 import type { Spool, SpoolFile } from '../../../platform/spool-file.js'
-import { headersOf, type Reply, send } from '../../emails/send.js'
-import type { ApiContext } from '../server/api-state.js'
+import type { ApiContext } from '../pipeline/api-context.js'
+import { headersOf, type Reply, send } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 
 /** Bytes of an answer that counts, and of a piece of it. */

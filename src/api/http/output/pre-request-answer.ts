@@ -8,8 +8,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RateState } from '../../../accounts/limits/rate-limit.js'
-import { headersOf, JSON_TYPE } from '../../emails/send.js'
 import type { ErrorBody, ErrorCode } from './error-answer.js'
+import { headersOf, JSON_TYPE } from './send-reply.js'
 
 export interface PreRequestAnswer {
   readonly status: number

@@ -10,9 +10,9 @@
  */
 import { Refusal } from '../../../mail/refusal.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
-import { streamHeadersOf } from '../../emails/send.js'
+import type { ApiContext } from '../pipeline/api-context.js'
 import type { StreamAnswer } from '../route.js'
-import type { ApiContext } from '../server/api-state.js'
+import { streamHeadersOf } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 
 export interface StreamLimits {

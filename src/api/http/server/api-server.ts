@@ -1,12 +1,10 @@
 /**
- * One listening socket of the REST door: HTTPS, or plain HTTP for a proxy on this machine.
+ * One HTTP server of the REST API: HTTPS, or plain HTTP for a proxy on this machine.
  *
- * Connections are counted when they are accepted, before anything is spent on them. On a
- * TLS port one too many is closed without a word, because a word would cost us the
- * handshake; plain HTTP gets a readable answer.
+ * Connections are counted when they are accepted, before any other work. At the limit a TLS
+ * connection is closed without an answer, which would cost a handshake; plain HTTP is answered 503.
  *
- * Nothing that a client does may end the server: `error` and `clientError` always have a
- * listener.
+ * No client may end the server: `error` and `clientError` always have a listener.
  */
 
 import { createServer as createPlainServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
@@ -22,22 +20,21 @@ import {
   sendAndClose,
   tooManyConnections,
 } from '../output/pre-request-answer.js'
-import type { ApiApp } from './app.js'
+import type { ApiApp } from '../pipeline/api-app.js'
 import { type Connections, type EndpointKind, isUnderWay } from './connections.js'
-import { peekFirstByte, TLS_HANDSHAKE } from './first-byte.js'
 
-/** How long the door waits for a client, in milliseconds. */
+/** How long the server waits for a client, in milliseconds. */
 export interface ListenerTimeouts {
   /** From the connection to its first byte, and from there to the end of the TLS handshake. */
   readonly handshake: number
   readonly header: number
-  /** For a whole request, the largest body included. */
+  /** For a complete request with the largest body. */
   readonly request: number
   /** Between two requests. */
   readonly keepAlive: number
-  /** Without a byte in either direction while a request is under way. */
+  /** Without a byte in either direction while a request is being read or answered. */
   readonly inactivity: number
-  /** How often header and request are looked at. */
+  /** How often the limits of header and request are checked. */
   readonly checkInterval: number
 }
 
@@ -47,12 +44,12 @@ export const listenerTimeouts: ListenerTimeouts = {
   handshake: 10 * SECOND,
   header: 10 * SECOND,
   request: 150 * SECOND, // a minute, and 22 MB at 256 KB a second
-  keepAlive: 75 * SECOND, // longer than the minute after which proxies give a connection up
+  keepAlive: 75 * SECOND, // longer than the minute after which proxies close an idle connection
   inactivity: 120 * SECOND,
   checkInterval: SECOND,
 }
 
-/** Request line and header fields. Node's parser counts them. */
+/** Request line and header fields, counted by Node's parser. */
 const MAX_HEADER_BYTES = 16_384
 
 export interface ServerDeps {
@@ -100,7 +97,7 @@ function toHttpOptions({ header, request, keepAlive, checkInterval }: ListenerTi
     requestTimeout: request,
     keepAliveTimeout: keepAlive,
     connectionsCheckingInterval: checkInterval,
-    requireHostHeader: false, // the pipeline says it in our form
+    requireHostHeader: false, // the pipeline refuses it with a JSON body
   }
 }
 
@@ -111,53 +108,69 @@ function attachEventHandlers(
   answer: RequestListener,
 ): void {
   const { app, connections, timeouts, log } = deps
-  const answerAndClose = (socket: Socket, what: PreRequestAnswer): void => {
-    sendAndClose(
-      socket,
-      app.formatPreRequestAnswer(what, connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''),
-    )
+  const answerAndClose = (socket: Socket, content: PreRequestAnswer): void => {
+    const address = connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''
+    sendAndClose(socket, app.formatPreRequestAnswer(content, address))
   }
   server.timeout = timeouts.inactivity
   interceptConnections(server, kind, deps, answerAndClose)
-  // `100 Continue` is said where the body is wanted; other expectations may be left unmet (RFC 9110 section 10.1.1).
+  // `100 Continue` is sent when the body is read; other expectations may be ignored (RFC 9110 section 10.1.1).
   server.on('checkContinue', answer)
   server.on('checkExpectation', answer)
   server.on('connect', (_request, socket: Socket) => answerAndClose(socket, connectNotAllowed))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     log.debug({ reason: error.code ?? error.message }, 'a client of the API failed')
     if (socket.writableEnded) return
-    const what = preRequestAnswerTo(error)
+    const content = preRequestAnswerTo(error)
     const response = connections.findBySocket(socket)?.response ?? null
-    if (what === null) socket.destroy()
+    if (content === null) socket.destroy()
     else if (isUnderWay(response) && (response.headersSent || response.req.complete)) {
-      // That request was read well: its answer comes first.
+      // The request before was valid: its answer comes first.
       response.once('close', () => socket.destroy())
-    } else answerAndClose(socket, what)
+    } else answerAndClose(socket, content)
   })
   server.on('error', (err) => log.warn({ err }, 'a listener of the API failed'))
 }
 
-/** Puts the limit of connections and the look at the first byte before what Node does with a connection. */
+/** Checks the connection limit and the first byte before Node handles a connection. */
 function interceptConnections(
   server: Server | TlsServer,
   kind: EndpointKind,
   { connections, timeouts: { handshake } }: ServerDeps,
-  tell: (socket: Socket, what: PreRequestAnswer) => void,
+  answerAndClose: (socket: Socket, content: PreRequestAnswer) => void,
 ): void {
   const connectionHandlers = server.listeners('connection')
   const handOver = (socket: Socket): void => {
-    for (const taker of connectionHandlers) taker.call(server, socket)
+    for (const handle of connectionHandlers) handle.call(server, socket)
   }
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
-    socket.on('error', () => undefined) // it closes, and that is all there is to it
+    socket.on('error', () => undefined) // the event `close` follows
     if (!connections.enter(socket, kind)) {
       if (kind === 'tls') socket.destroy()
-      else tell(socket, tooManyConnections)
+      else answerAndClose(socket, tooManyConnections)
     } else if (kind === 'tls') {
       peekFirstByte(socket, handshake, (byte) =>
-        byte === TLS_HANDSHAKE ? handOver(socket) : tell(socket, plainHttpOnTls),
+        byte === TLS_HANDSHAKE ? handOver(socket) : answerAndClose(socket, plainHttpOnTls),
       )
     } else handOver(socket)
   })
+}
+
+/** The first byte of a TLS record that holds a handshake message (RFC 8446 section 5.1). */
+const TLS_HANDSHAKE = 0x16
+
+/** Reads the first byte and puts it back. A client that sends nothing within `limit` milliseconds is disconnected. */
+function peekFirstByte(socket: Socket, limit: number, onByte: (byte: number) => void): void {
+  const timer = setTimeout(() => socket.destroy(), limit)
+  const peek = (): void => {
+    const first: Buffer | null = socket.read(1)
+    if (first === null) return
+    clearTimeout(timer)
+    socket.off('readable', peek)
+    socket.unshift(first)
+    onByte(first[0] ?? 0)
+  }
+  socket.once('close', () => clearTimeout(timer))
+  socket.on('readable', peek)
 }

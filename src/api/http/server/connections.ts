@@ -1,9 +1,8 @@
 /**
- * The connections of the REST door: how many there may be, who is at their other ends, and
- * which of them wait for an answer.
+ * The connections of the REST API: their limit, their peers, and which of them wait for an answer.
  *
- * Where there is no room for one more, one that has brought no whole request yet gives way to it,
- * else one that is only kept open, else one whose client does not take its answer.
+ * At the limit a new connection replaces one that has not sent a complete request yet, else an idle
+ * one, else one whose client does not read its answer.
  */
 
 import type { ServerResponse } from 'node:http'
@@ -18,37 +17,37 @@ import {
   type ReachedLimit,
 } from '../../../platform/connections/connection-limiter.js'
 import { parseIpAddress } from '../../../platform/ip-address.js'
-import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../client-address.js'
+import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../pipeline/request-source.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'
 
 export interface Connection {
-  /** Of TCP, below TLS, or of a Unix socket. */
+  /** The TCP socket below TLS, or the Unix socket. */
   readonly socket: Socket
   readonly peer: Peer
-  /** When it was accepted, then when its newest request came. */
+  /** When it was accepted, then when its latest request began. */
   since: number
-  /** Of the newest request. */
+  /** The response to its latest request. */
   response: ServerResponse | null
 }
 
 export interface ConnectionsSettings extends ConnectionLimitSettings {
   readonly isProxy: IsProxy
   readonly clock: Clock
-  /** Milliseconds after which a connection without a request gives way to another. */
+  /** Milliseconds after which a connection without a request may be replaced. */
   readonly givesWayAfter: number
-  /** Called for a client that is turned away, and for one whose connection gave way. */
+  /** Called for a client that is refused, and for one whose connection was replaced. */
   readonly onShortage: (reason: ReachedLimit | 'idle', client: string) => void
 }
 
 export class Connections {
   private readonly settings: ConnectionsSettings
   private readonly limit: ConnectionLimiter
-  /** With the way to count each of them out. */
+  /** Each with the function that stops counting it. */
   private readonly open = new Map<Connection, () => void>()
-  /** TLS handshakes that are under way. */
+  /** Connections whose TLS handshake has not ended, by their addresses and ports. */
   private readonly handshaking = new Map<string, Connection>()
-  /** By the socket that requests name: with TLS it is another one. */
+  /** By the socket of their requests, which with TLS is not the TCP socket. */
   private readonly bySocket = new WeakMap<Socket, Connection>()
 
   constructor(settings: ConnectionsSettings) {
@@ -60,39 +59,39 @@ export class Connections {
     return this.open.size
   }
 
-  /** Counts it until it closes. False: there is no place for it. */
+  /** Counts a connection until it closes. False: there is no room for it. */
   enter(socket: Socket, kind: EndpointKind): boolean {
     const peer = this.buildPeer(socket, kind)
     const { clock, onShortage } = this.settings
     const connection: Connection = { socket, peer, since: clock(), response: null }
-    const place = this.limit.acquire(peer.trusted ? null : originOf(peer.address), {
+    const slot = this.limit.acquire(peer.trusted ? null : originOf(peer.address), {
       state: () => this.stateOf(connection),
       evict: () => {
         onShortage('idle', peer.address)
         socket.destroy()
       },
     })
-    if (typeof place === 'string') {
-      onShortage(place, peer.address)
+    if (typeof slot === 'string') {
+      onShortage(slot, peer.address)
       return false
     }
-    this.register(connection, kind, () => place.release())
+    this.register(connection, kind, () => slot.release())
     return true
   }
 
-  private register(connection: Connection, kind: EndpointKind, leave: () => void): void {
+  private register(connection: Connection, kind: EndpointKind, countOut: () => void): void {
     const { socket } = connection
-    const ends = connectionKeyOf(socket)
-    this.open.set(connection, leave)
-    if (kind === 'tls') this.handshaking.set(ends, connection)
+    const key = connectionKeyOf(socket)
+    this.open.set(connection, countOut)
+    if (kind === 'tls') this.handshaking.set(key, connection)
     else this.bySocket.set(socket, connection)
     socket.once('close', () => {
       this.remove(connection)
-      if (this.handshaking.get(ends) === connection) this.handshaking.delete(ends)
+      if (this.handshaking.get(key) === connection) this.handshaking.delete(key)
     })
   }
 
-  /** A request has come. */
+  /** A request has begun. */
   markRequest(connection: Connection, response: ServerResponse): void {
     connection.since = this.settings.clock()
     connection.response = response
@@ -105,16 +104,16 @@ export class Connections {
     return response.writableEnded && !isFresh ? { rank: 'unread', since, isFresh } : null
   }
 
-  /** The handshake is done: requests will name this socket. */
+  /** The TLS handshake has ended: requests will come on this socket. */
   markSecured(socket: Socket): void {
-    const ends = connectionKeyOf(socket)
-    const connection = this.handshaking.get(ends)
-    this.handshaking.delete(ends)
+    const key = connectionKeyOf(socket)
+    const connection = this.handshaking.get(key)
+    this.handshaking.delete(key)
     if (connection === undefined) socket.destroy()
     else this.bySocket.set(socket, connection)
   }
 
-  /** Of a request. Nothing counts that a stranger says. */
+  /** The peer of a request; an untrusted one where the socket is unknown. */
   peerOf(socket: Socket): Peer {
     return this.bySocket.get(socket)?.peer ?? { address: '', trusted: false, tls: true }
   }
@@ -123,7 +122,7 @@ export class Connections {
     return this.bySocket.get(socket)
   }
 
-  /** Those that wait for an answer end with it, and once nobody waits any more, all others do. */
+  /** Closes every connection that waits for an answer after it; once none waits any more, all others too. */
   drain(): void {
     for (const { response } of this.open.keys()) {
       if (!isUnderWay(response)) continue
@@ -159,7 +158,7 @@ export function isUnderWay(response: ServerResponse | null): response is ServerR
   return response !== null && !response.writableFinished && !response.destroyed
 }
 
-/** What tells one TCP connection from all others of the same time. */
+/** Unique among the TCP connections that are open at the same time. */
 function connectionKeyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }

@@ -1,13 +1,14 @@
 /**
- * The listeners of the REST door, and their end.
+ * The listeners of the REST API: started and stopped together.
  *
- * `stop` accepts nothing new and lets requests that are under way be answered; a new one on
- * a connection that was kept is told 503. Then the connections end, and when the limit is
- * over, all that are left.
+ * `stop` accepts no new connections and waits until the requests in progress are answered; a new
+ * request on an open connection is answered 503. Then the connections close, at the time limit all
+ * that are left.
  */
 
 import { chmod } from 'node:fs/promises'
-import { type AddressInfo, type ListenOptions, Server } from 'node:net'
+import { type ListenOptions, Server } from 'node:net'
+import { boundAddressOf } from '../../../platform/bound-address.js'
 import { removeStaleSocket } from '../../../platform/socket-file.js'
 import type { TlsPair } from '../../../platform/tls-files.js'
 import { type ApiServer, createApiServer, type ServerDeps, toTlsOptions } from './api-server.js'
@@ -17,11 +18,11 @@ export type ApiEndpoint =
   | { readonly kind: 'unix'; readonly path: string }
 
 export interface ApiListener {
-  /** In the order of the settings, with the ports that were given. */
+  /** In the order of the settings, with the ports that were bound. */
   readonly endpoints: readonly ApiEndpoint[]
-  /** The certificate of handshakes from now on. */
+  /** Sets the certificate of all later handshakes. */
   readonly updateSecureContext: (tls: TlsPair) => void
-  /** Resolves once every connection is closed, after `limit` milliseconds at the latest. */
+  /** Resolves when every connection is closed, after `limit` milliseconds at the latest. */
   readonly stop: (limit: number) => Promise<void>
 }
 
@@ -49,7 +50,7 @@ export async function startApiListener(listen: readonly ApiEndpoint[], deps: Ser
   }
 }
 
-/** Whoever is in the group of the daemon: the proxy. */
+/** The daemon's user and group, which the proxy must be in. */
 const SOCKET_MODE = 0o660
 
 async function bindServer(server: Server, endpoint: ApiEndpoint): Promise<ApiEndpoint> {
@@ -59,17 +60,17 @@ async function bindServer(server: Server, endpoint: ApiEndpoint): Promise<ApiEnd
     await chmod(endpoint.path, SOCKET_MODE)
     return endpoint
   }
-  const { host, port: wanted } = endpoint
-  // `[::]` beside `0.0.0.0` on one port.
-  await waitForListening(server, { host, port: wanted, ipv6Only: host.includes(':') })
-  const { address, port } = server.address() as AddressInfo // bound to a port, never to a path
+  const { host, port: requestedPort } = endpoint
+  // Allows `[::]` beside `0.0.0.0` on one port.
+  await waitForListening(server, { host, port: requestedPort, ipv6Only: host.includes(':') })
+  const { address, port } = boundAddressOf(server)
   return { kind: endpoint.kind, host: address, port }
 }
 
-function waitForListening(server: Server, where: ListenOptions): Promise<void> {
+function waitForListening(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(where, () => {
+    server.listen(options, () => {
       server.off('error', reject)
       resolve()
     })
@@ -84,11 +85,11 @@ async function stopAll(servers: readonly ApiServer[], { app, connections }: Serv
   const timer = setTimeout(() => connections.destroyAll(), limit)
   await Promise.all(closed)
   clearTimeout(timer)
-  // What is left is the interval that looks for slow requests.
+  // Ends the interval in which Node looks for slow requests.
   for (const { server } of servers) server.close()
 }
 
-/** What HTTP's own `close` does before it would close connections whose next request is on its way. */
-function closeServer(server: Server, closed: () => void): void {
-  Server.prototype.close.call(server, () => closed())
+/** Closes the listening socket alone: `close` of node:http would also close idle connections whose next request is on its way. */
+function closeServer(server: Server, onClosed: () => void): void {
+  Server.prototype.close.call(server, () => onClosed())
 }

@@ -1,5 +1,5 @@
 /** One row of the table that `reply-patterns` reads from top to bottom. */
-import type { Reason } from '../reasons.js'
+import type { Reason } from '../../../mail/reasons.js'
 import type { Stage } from '../stage.js'
 
 export interface ReplyPattern {

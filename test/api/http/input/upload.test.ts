@@ -1,12 +1,12 @@
-/** Requests that bring a file: what a form may be, limits, clients that break off, keys that end meanwhile. */
+/** Uploads: accepted forms, limits, aborted transfers, keys that are revoked during the upload. */
 import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { json, type Route, type UploadCall, uploadRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { findFaults, startTestApi, type TestApi, type TestApiOptions, withKey } from '../../../helpers/test-api.js'
+import { findFaults, startTestApi, type TestApi, type TestApiOptions, withKey } from '../../../helpers/http/test-api.js'
+import type { WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import type { WireAnswer } from '../../../helpers/wire.js'
 
 const LIMIT = 100_000
 
@@ -15,7 +15,7 @@ interface Taken {
   outcome: 'reading' | 'whole' | 'broken'
 }
 
-/** A door whose one route takes files; `taken` is what became of each. */
+/** A listener whose one route accepts files; `taken` is the result of each. */
 async function uploadDoor(t: Test, options: TestApiOptions = {}): Promise<{ door: TestApi; taken: readonly Taken[] }> {
   const taken: Taken[] = []
   const receive = async ({ file }: UploadCall) => {
@@ -90,7 +90,7 @@ t.test('a file comes with its name and its type', async (t) => {
   }
 })
 
-t.test('what is no such form is refused, and says why', async (t) => {
+t.test('another form is refused with the reason', async (t) => {
   const { door, taken } = await uploadDoor(t)
   const rows: readonly (readonly [status: number, code: string, body: string])[] = [
     [400, 'missing_required_field', `--${BOUNDARY}--\r\n`],
@@ -123,7 +123,7 @@ t.test('what is no such form is refused, and says why', async (t) => {
   t.equal((await upload(door, partOf('abc') + end)).status, 200)
 })
 
-t.test('a client that breaks off, or is too slow, leaves nothing behind', async (t) => {
+t.test('an aborted or slow upload leaves nothing behind', async (t) => {
   const { door, taken } = await uploadDoor(t, { pace: { patience: 300, bytesPerSecond: 1_000 } })
   const gone = await door.connect()
   gone.send(head([withKey, formType], 500) + partOf('abc'))
@@ -137,7 +137,7 @@ t.test('a client that breaks off, or is too slow, leaves nothing behind', async 
   t.same(findFaults(door.log), [], 'and is no fault of ours')
 })
 
-t.test('a key that ends while the file comes takes the file with it', async (t) => {
+t.test('a key that is revoked during an upload discards the file', async (t) => {
   let revoked = false
   const keyCheck = (): void => {
     if (revoked) throw new Refusal('bad-credentials', 'the key is revoked')
@@ -153,21 +153,24 @@ t.test('a key that ends while the file comes takes the file with it', async (t) 
   t.equal(taken[0]?.outcome, 'broken')
 })
 
-t.test('a client is asked for the body only when it may bring it, and a connection goes on after a file', async (t) => {
-  const { door } = await uploadDoor(t)
-  const form = partOf('abc') + end
-  const wire = await door.connect()
-  wire.send(head([withKey, formType, 'Expect: 100-continue'], form.length))
-  t.equal((await wire.answer()).status, 100)
-  wire.send(form)
-  t.equal((await wire.answer()).status, 200)
-  wire.send(head([withKey, formType], form.length) + form)
-  t.equal((await wire.answer()).status, 200)
-  wire.send(head([withKey, formType, 'Expect: 100-continue'], LIMIT * 2))
-  t.equal(codeOf(await wire.answer()), 'attachment_too_large')
-})
+t.test(
+  '100 Continue is sent only when the upload is allowed, and the connection stays usable after a file',
+  async (t) => {
+    const { door } = await uploadDoor(t)
+    const form = partOf('abc') + end
+    const wire = await door.connect()
+    wire.send(head([withKey, formType, 'Expect: 100-continue'], form.length))
+    t.equal((await wire.answer()).status, 100)
+    wire.send(form)
+    t.equal((await wire.answer()).status, 200)
+    wire.send(head([withKey, formType], form.length) + form)
+    t.equal((await wire.answer()).status, 200)
+    wire.send(head([withKey, formType, 'Expect: 100-continue'], LIMIT * 2))
+    t.equal(codeOf(await wire.answer()), 'attachment_too_large')
+  },
+)
 
-t.test('a file is not read faster than it is taken', async (t) => {
+t.test('a file is not read faster than it is consumed', async (t) => {
   let go: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {
     go = resolve
@@ -190,7 +193,7 @@ t.test('a file is not read faster than it is taken', async (t) => {
   t.same(JSON.parse((await answer).body), { come: LIMIT })
 })
 
-t.test('no bytes in the place of a form bring anything but a refusal or a file', async (t) => {
+t.test('any bytes in the place of a form lead to a refusal or a file', async (t) => {
   const { door } = await uploadDoor(t)
   const piece = fc.oneof(
     fc.constantFrom(

@@ -1,9 +1,9 @@
-/** Answers in pieces: made while they are read, for clients that read slowly, leave, or are too many. */
+/** Streamed answers: produced as they are read; slow clients, clients that leave, too many clients. */
 import t, { type Test } from 'tap'
 import type { StreamAnswer } from '../../../../src/api/http/route.js'
-import { request, startTestApi, type TestApi, testRoute, withKey } from '../../../helpers/test-api.js'
+import { request, startTestApi, type TestApi, testRoute, withKey } from '../../../helpers/http/test-api.js'
+import type { Wire } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import type { Wire } from '../../../helpers/wire.js'
 
 const PIECE = 'x'.repeat(100_000)
 
@@ -18,7 +18,7 @@ interface Stream {
   readonly making: readonly Making[]
 }
 
-/** A door whose one route answers with `count` pieces, and breaks before piece `broken`. */
+/** A listener whose one route answers with `count` pieces, and fails before piece `broken`. */
 async function streamDoor(t: Test, { count = 3, broken = -1, patience = 60_000 } = {}): Promise<Stream> {
   const making: Making[] = []
   async function* pieces(one: Making): AsyncGenerator<string> {
@@ -43,7 +43,7 @@ async function streamDoor(t: Test, { count = 3, broken = -1, patience = 60_000 }
 
 const get = request('GET /v1/list', withKey)
 
-/** A client that takes nothing by itself. */
+/** A client that reads nothing by itself. */
 async function lazy(door: TestApi): Promise<Wire> {
   const wire = await door.connect()
   wire.socket.pause()
@@ -62,7 +62,7 @@ async function everything(door: TestApi): Promise<string> {
   return text
 }
 
-t.test('it comes whole, with the header of every answer', async (t) => {
+t.test('an answer arrives completely, with the usual header fields', async (t) => {
   const { door, making } = await streamDoor(t)
   const text = await everything(door)
   t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
@@ -79,7 +79,7 @@ t.test('it comes whole, with the header of every answer', async (t) => {
   t.same(making, [{ pieces: 3, ended: true }])
 })
 
-t.test('of an answer that nobody reads only what fits the connection is made; then it is cut off', async (t) => {
+t.test('an unread answer is produced as far as the connection buffers it, then cut off', async (t) => {
   const { door, making } = await streamDoor(t, { count: 10_000, patience: 200 })
   const wire = await lazy(door)
   await waitUntil('it is given up', () => making[0]?.ended)
@@ -88,7 +88,7 @@ t.test('of an answer that nobody reads only what fits the connection is made; th
   await wire.closed
 })
 
-t.test('whoever leaves ends it', async (t) => {
+t.test('a client that leaves ends the answer', async (t) => {
   const { door, making } = await streamDoor(t, { count: 1_000_000 })
   const wire = await lazy(door)
   await waitUntil('it has begun', () => making[0]?.pieces)
@@ -100,7 +100,7 @@ t.test('whoever leaves ends it', async (t) => {
   )
 })
 
-t.test('a fault before the first piece is answered, a later one ends the connection', async (t) => {
+t.test('an error before the first piece is answered; a later one ends the connection', async (t) => {
   const first = await streamDoor(t, { broken: 0 })
   const answer = await first.door.ask('GET /v1/list', withKey)
   t.equal(answer.status, 500)
@@ -114,7 +114,7 @@ t.test('a fault before the first piece is answered, a later one ends the connect
   )
 })
 
-t.test('there are only so many at a time, and each place is free again afterwards', async (t) => {
+t.test('concurrent streamed answers are limited, and each slot becomes free again', async (t) => {
   const { door, making } = await streamDoor(t, { count: 10_000 })
   const readers = [await lazy(door), await lazy(door)]
   await waitUntil('both have begun', () => making.length === 2)
@@ -127,7 +127,7 @@ t.test('there are only so many at a time, and each place is free again afterward
   wire.socket.destroy()
 })
 
-t.test('HEAD has its header alone', async (t) => {
+t.test('HEAD returns the header alone', async (t) => {
   const { door, making } = await streamDoor(t)
   const { status, headers } = await door.ask('HEAD /v1/list', withKey)
   t.match({ status, headers }, { status: 200, headers: { 'content-type': 'text/csv' } })

@@ -1,20 +1,28 @@
-/** The REST door as clients find it: order of its checks, keys, rates, bodies, errors, its own state. */
+/** The REST listener as clients see it: order of checks, keys, rates, bodies, errors, readiness and shutdown. */
 import { once } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { z } from 'zod'
-import { type Answer, json, linkRoute } from '../../../../src/api/http/route.js'
+import { type Answer, json, signedLinkRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
 import type { MemoryHolder } from '../../../../src/platform/memory/holders.js'
 import { StorageFault, WriteConflict } from '../../../../src/storage/writer/write.js'
-import { temporaryFolder } from '../../../helpers/database.js'
-import { findFaults, post, request, startTestApi, testRoute, testRoutes, withKey } from '../../../helpers/test-api.js'
-import { messageText, testDaemon } from '../../../helpers/test-daemon.js'
+import { messageText, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../../../helpers/database/database.js'
+import {
+  findFaults,
+  post,
+  request,
+  startTestApi,
+  testRoute,
+  testRoutes,
+  withKey,
+} from '../../../helpers/http/test-api.js'
+import type { WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import type { WireAnswer } from '../../../helpers/wire.js'
 
 interface Told {
   readonly code: string
@@ -30,7 +38,7 @@ function errorOf({ body }: WireAnswer): Told {
 
 const authorization = (value: string): string => `Authorization: ${value}`
 
-t.test('a daemon answers under every prefix, in the one form of errors, with its limits in the header', async (t) => {
+t.test('the daemon answers under every prefix, with one form of errors and the limits in the header', async (t) => {
   const app = await testDaemon(t)
   for (const prefix of ['', '/v1', '/api/v1']) {
     const answer = await app.rest('GET', `${prefix}/nothing`)
@@ -45,7 +53,7 @@ t.test('a daemon answers under every prefix, in the one form of errors, with its
   t.equal((await app.rest('GET', '/v1/nothing', { key: null })).headers['x-ratelimit-limit'], '100')
 })
 
-t.test('the route is looked for first, then the key, then what the request says', async (t) => {
+t.test('the route is checked first, then the key, then the request', async (t) => {
   const door = await startTestApi(t)
   const rows: readonly (readonly [status: number, line: string, ...fields: readonly string[]])[] = [
     [404, 'GET /v1/nothing'],
@@ -96,7 +104,7 @@ t.test('the route is looked for first, then the key, then what the request says'
   t.same(findFaults(door.log), [], 'nothing of it is worth a line in the log')
 })
 
-t.test('a sane request id is kept, another one replaced', async (t) => {
+t.test('a well-formed request id is kept, any other is replaced', async (t) => {
   const door = await startTestApi(t)
   const idOf = async (given: string) =>
     (await door.ask('GET /healthz', `X-Request-Id: ${given}`)).headers['x-request-id']
@@ -104,7 +112,7 @@ t.test('a sane request id is kept, another one replaced', async (t) => {
   for (const odd of ['', 'a b', 'x'.repeat(129), '<script>', 'ü']) t.match(await idOf(odd), /^[0-9a-f-]{36}$/, odd)
 })
 
-t.test('a key is taken from the Authorization field alone', async (t) => {
+t.test('a key is read from the Authorization field only', async (t) => {
   const door = await startTestApi(t)
   const code = async (line: string, ...fields: readonly string[]) => errorOf(await door.ask(line, ...fields)).code
   for (const line of ['GET /v1/things?key=ph_own', 'GET /v1/things?access_token=ph_own']) {
@@ -128,7 +136,7 @@ t.test('a key is taken from the Authorization field alone', async (t) => {
   }
 })
 
-t.test('a page of somebody else may not use a key, whatever its key is worth', async (t) => {
+t.test('a page of another origin cannot use a key, valid or not', async (t) => {
   const door = await startTestApi(t)
   const status = async (host: string, ...fields: readonly string[]) => {
     const client = await door.connect()
@@ -152,7 +160,7 @@ t.test('a page of somebody else may not use a key, whatever its key is worth', a
   t.equal(await status('api.test', 'Origin: https://evil.test'), 401, 'without a key nothing is at stake')
 })
 
-t.test('who asks too often is told when to come again, in three places', async (t) => {
+t.test('a rate-limited client is told when to retry, in three places', async (t) => {
   const door = await startTestApi(t, { requests: 2, unauthenticatedRequests: 2 })
   const mine = () => door.ask('GET /v1/things', withKey)
   t.equal((await mine()).headers['x-ratelimit-remaining'], '1')
@@ -176,8 +184,8 @@ t.test('who asks too often is told when to come again, in three places', async (
   t.equal((await door.ask('GET /v1/nothing')).status, 404)
 })
 
-t.test('a route of signed links asks for no key, counts whoever comes, and takes its own query alone', async (t) => {
-  const link = linkRoute({
+t.test('a signed-link route needs no key, counts its clients, and accepts its own query only', async (t) => {
+  const link = signedLinkRoute({
     method: 'GET',
     path: '/links/:id',
     area: 'link',
@@ -201,7 +209,7 @@ t.test('a route of signed links asks for no key, counts whoever comes, and takes
   t.equal((await door.ask('POST /v1/links/7')).status, 405)
 })
 
-t.test('query parameters are known ones, each once', async (t) => {
+t.test('only known query parameters are accepted, each once', async (t) => {
   const door = await startTestApi(t)
   const fields = async (path: string) => {
     const answer = await door.ask(`GET ${path}`, withKey)
@@ -219,7 +227,7 @@ t.test('query parameters are known ones, each once', async (t) => {
   t.equal((await door.ask('GET /v1/things/search?word=a%20b+c', withKey)).body, '{"word":"a b c"}')
 })
 
-t.test('a body is JSON, of a size, and whole', async (t) => {
+t.test('a body must be complete JSON of a bounded size', async (t) => {
   const door = await startTestApi(t)
   const say = async (text: string) => {
     const client = await door.connect()
@@ -254,7 +262,7 @@ t.test('a body is JSON, of a size, and whole', async (t) => {
   t.equal((await say(post('/v1/things', body, 'Content-Encoding: gzip'))).status, 415)
 })
 
-t.test('what nobody reads is never taken for the next request', async (t) => {
+t.test('a body that was not read is never taken for the next request', async (t) => {
   const door = await startTestApi(t)
   const client = await door.connect()
   const next = request('GET /v1/things', withKey)
@@ -305,7 +313,7 @@ t.test('a body that is too large is answered at once, and its connection ends', 
   await stranger.closed
 })
 
-t.test('who goes on sending what nobody reads is cut off', async (t) => {
+t.test('a client that keeps sending an unread body is disconnected', async (t) => {
   const door = await startTestApi(t)
   const client = await door.connect()
   client.send(request('POST /v1/things', 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
@@ -321,7 +329,7 @@ t.test('who goes on sending what nobody reads is cut off', async (t) => {
   t.pass('the connection is closed')
 })
 
-t.test('100 Continue is said to those whose body is wanted', async (t) => {
+t.test('100 Continue is sent when the body is wanted', async (t) => {
   const door = await startTestApi(t)
   const body = '{"text":"hello"}'
   const expecting = post('/v1/things', '', 'Expect: 100-continue').replace(
@@ -349,7 +357,7 @@ t.test('100 Continue is said to those whose body is wanted', async (t) => {
   t.equal(refused.headers['connection'], 'close')
 })
 
-t.test('a key that is revoked while a body is on its way does not act', async (t) => {
+t.test('a key that is revoked during the body does nothing', async (t) => {
   let revoked = false
   let acted = 0
   const run = () => {
@@ -374,7 +382,7 @@ t.test('a key that is revoked while a body is on its way does not act', async (t
   t.same([acted, memory.usedBytes()], [0, 0])
 })
 
-t.test('a body that is on its way gives its memory back where others need it, and is answered 503', async (t) => {
+t.test('a slow body gives its memory back when others need it, and is answered 503', async (t) => {
   const whole = createMemoryBudget(2_000)
   const holders: MemoryHolder[] = []
   const addHolder = (holder: MemoryHolder): (() => void) => {
@@ -392,7 +400,7 @@ t.test('a body that is on its way gives its memory back where others need it, an
   t.equal(whole.usedBytes(), 0)
 })
 
-t.test('bodies in memory have one budget, and every byte comes back', async (t) => {
+t.test('bodies in memory share one budget, and every byte is released', async (t) => {
   const memory = createMemoryBudget(2_000)
   const door = await startTestApi(t, { memory })
   const holding = await door.connect()
@@ -427,7 +435,7 @@ t.test('bodies in memory have one budget, and every byte comes back', async (t) 
   t.same(findFaults(door.log), [], 'a client that leaves is no news')
 })
 
-t.test('a long body waits for memory before any of it is read, and is read when there is room', async (t) => {
+t.test('a large body waits for memory before it is read, and is read when there is room', async (t) => {
   const memory = createMemoryBudget(1_000_000)
   const door = await startTestApi(t, { memory })
   const body = `{"text":"${'x'.repeat(600_000)}"}`
@@ -457,36 +465,39 @@ t.test('a long body waits for memory before any of it is read, and is read when 
   t.same([memory.usedBytes(), memory.countWaiting()], [0, 0])
 })
 
-t.test('a long body that finds no room in time is answered 503, and who leaves is not waited for', async (t) => {
-  const memory = createMemoryBudget(1_000_000)
-  const door = await startTestApi(t, { memory, pace: { memoryWait: 300 } })
-  const body = `{"text":"${'x'.repeat(600_000)}"}`
-  const head = post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length)
-  const holding = await door.connect()
-  holding.send(post('/v1/things', body).slice(0, -1))
-  await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
-  const leaving = await door.connect()
-  leaving.send(head)
-  await waitUntil('it waits', () => memory.countWaiting() === 1)
-  leaving.socket.destroy()
-  await waitUntil('its place is free', () => memory.countWaiting() === 0)
-  const late = await door.connect()
-  late.send(head)
-  const refused = await late.answer()
-  t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
-  t.equal(refused.headers['retry-after'], '1')
-  holding.send('}')
-  t.equal((await holding.answer()).status, 201)
-  const breaking = await door.connect()
-  breaking.send(post('/v1/things', body).slice(0, -1))
-  await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
-  breaking.socket.destroy()
-  await waitUntil('what it did not use is back too', () => memory.usedBytes() === 0)
-  t.equal(memory.countWaiting(), 0)
-  t.same(findFaults(door.log), [])
-})
+t.test(
+  'a large body that gets no memory in time is answered 503, and a client that leaves frees its turn',
+  async (t) => {
+    const memory = createMemoryBudget(1_000_000)
+    const door = await startTestApi(t, { memory, pace: { memoryWait: 300 } })
+    const body = `{"text":"${'x'.repeat(600_000)}"}`
+    const head = post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length)
+    const holding = await door.connect()
+    holding.send(post('/v1/things', body).slice(0, -1))
+    await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
+    const leaving = await door.connect()
+    leaving.send(head)
+    await waitUntil('it waits', () => memory.countWaiting() === 1)
+    leaving.socket.destroy()
+    await waitUntil('its place is free', () => memory.countWaiting() === 0)
+    const late = await door.connect()
+    late.send(head)
+    const refused = await late.answer()
+    t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
+    t.equal(refused.headers['retry-after'], '1')
+    holding.send('}')
+    t.equal((await holding.answer()).status, 201)
+    const breaking = await door.connect()
+    breaking.send(post('/v1/things', body).slice(0, -1))
+    await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
+    breaking.socket.destroy()
+    await waitUntil('what it did not use is back too', () => memory.usedBytes() === 0)
+    t.equal(memory.countWaiting(), 0)
+    t.same(findFaults(door.log), [])
+  },
+)
 
-t.test('one workspace has a share of the memory of bodies, and others have room beside it', async (t) => {
+t.test('one workspace has a share of the memory for bodies, and others have room beside it', async (t) => {
   const memory = createMemoryBudget(2_000)
   const door = await startTestApi(t, { memory, share: 1_000 })
   const body = `{"text":"${'x'.repeat(900)}"}`
@@ -506,7 +517,7 @@ t.test('one workspace has a share of the memory of bodies, and others have room 
   t.equal(memory.usedBytes(), 0)
 })
 
-t.test('a body that trickles is told so and holds nothing any more', async (t) => {
+t.test('a body that arrives too slowly is answered and holds no memory', async (t) => {
   const memory = createMemoryBudget(100_000)
   const door = await startTestApi(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
   const client = await door.connect()
@@ -515,7 +526,7 @@ t.test('a body that trickles is told so and holds nothing any more', async (t) =
   t.equal(memory.usedBytes(), 0)
 })
 
-t.test('large answers that are not read have one budget, and a time', async (t) => {
+t.test('large answers that are not read have one budget and a time limit', async (t) => {
   const answers = createMemoryBudget(40_000_000)
   const bytes = Buffer.alloc(30_000_000)
   const large = testRoute({ method: 'GET', path: '/large', run: () => ({ kind: 'bytes', type: 'text/plain', bytes }) })
@@ -541,7 +552,7 @@ t.test('large answers that are not read have one budget, and a time', async (t) 
   await waitUntil('it was given up', () => answers.usedBytes() === 0 && hasty.connections.size === 0)
 })
 
-t.test('who reads a large answer slowly takes no memory, shuts out nobody, and gets every byte', async (t) => {
+t.test('a slow reader of a large answer holds no memory, blocks no other client, and gets every byte', async (t) => {
   const answers = createMemoryBudget(40_000_000)
   const unread = createMemoryBudget(120_000_000)
   const made: WeakRef<Buffer>[] = []
@@ -612,7 +623,7 @@ t.test('who reads a large answer slowly takes no memory, shuts out nobody, and g
   t.equal(answers.usedBytes(), 0)
 })
 
-t.test('what is our fault says nothing of us outside, and everything in the log', async (t) => {
+t.test('an internal error is hidden from the client and logged completely', async (t) => {
   const failing = (path: string, error: unknown) =>
     testRoute({
       method: 'GET',
@@ -648,10 +659,10 @@ t.test('what is our fault says nothing of us outside, and everything in the log'
   t.equal((await door.ask('GET /stored', withKey)).headers['retry-after'], '5')
   const errors = door.log.filter(({ level }) => level >= 50)
   t.equal(errors.length, 5)
-  t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /door\.test/ } })
+  t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /api-server\.test/ } })
 })
 
-t.test('each request is one line for who looks for it, without its key', async (t) => {
+t.test('each request has one log line at a level that fits it, without its key', async (t) => {
   const door = await startTestApi(t)
   await door.ask('POST /v1/things', withKey, 'X-Request-Id: traced')
   const line = await waitUntil('the line', () => door.log.find(({ msg }) => msg === 'request'))
@@ -660,7 +671,7 @@ t.test('each request is one line for who looks for it, without its key', async (
   t.notMatch(JSON.stringify(door.log), /ph_own/)
 })
 
-t.test('the line of a request has the bytes of its answer, also of one that goes out in pieces', async (t) => {
+t.test('the log line of a request counts the bytes of its answer, streamed ones too', async (t) => {
   const sizes = [70, 200_000]
   const routes = sizes.map((size) =>
     testRoute({
@@ -679,7 +690,7 @@ t.test('the line of a request has the bytes of its answer, also of one that goes
   }
 })
 
-t.test('health is whether new work can be taken, and asking often costs little', async (t) => {
+t.test('readiness says whether new work is accepted, and frequent checks cost little', async (t) => {
   let room = true
   let probes = 0
   let works = true
@@ -718,7 +729,7 @@ t.test('health is whether new work can be taken, and asking often costs little',
   t.equal(answer.headers['x-ratelimit-remaining'], '1000')
 })
 
-t.test('a daemon that stops closes this door at once, also while a message still comes in at the other', async (t) => {
+t.test('a stopping daemon closes this listener at once, even while another listener receives a message', async (t) => {
   const app = await testDaemon(t, { stopTimeouts: { listeners: 10_000, delivery: 100 } })
   t.equal((await app.rest('GET', '/readyz')).status, 200)
   const session = await app.openSession()
@@ -729,7 +740,7 @@ t.test('a daemon that stops closes this door at once, also while a message still
   await stopping
 })
 
-t.test('stopping lets requests be answered, takes no new ones, and ends the rest', async (t) => {
+t.test('on shutdown, running requests are answered, new ones refused, and the rest ended', async (t) => {
   let finish = (): void => undefined
   let running = 0
   const held = new Promise<void>((resolve) => {
@@ -756,7 +767,7 @@ t.test('stopping lets requests be answered, takes no new ones, and ends the rest
   await Promise.all([stopped, busy.closed, kept.closed, fresh.closed])
 })
 
-t.test('stopping waits for nobody beyond its limit', async (t) => {
+t.test('shutdown does not wait beyond its limit', async (t) => {
   let running = 0
   const run = () => {
     running += 1

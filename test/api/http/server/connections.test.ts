@@ -1,4 +1,4 @@
-/** The REST door and the network: who may connect, how long they may take, what is said to those who speak wrongly. */
+/** The REST listener and the network: connection limits, time limits, answers to malformed requests. */
 import { existsSync, linkSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -6,10 +6,18 @@ import { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { json } from '../../../../src/api/http/route.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
-import { temporaryFolder } from '../../../helpers/database.js'
-import { findFaults, post, request, startTestApi, testRoute, testRoutes, withKey } from '../../../helpers/test-api.js'
+import { temporaryFolder } from '../../../helpers/database/database.js'
+import {
+  findFaults,
+  post,
+  request,
+  startTestApi,
+  testRoute,
+  testRoutes,
+  withKey,
+} from '../../../helpers/http/test-api.js'
+import { openWire, type WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import { openWire, type WireAnswer } from '../../../helpers/wire.js'
 
 function code({ status, body }: WireAnswer): string {
   const { error } = JSON.parse(body) as { readonly error: { readonly code: string; readonly status: number } }
@@ -18,7 +26,7 @@ function code({ status, body }: WireAnswer): string {
 
 const from = ({ body }: WireAnswer): unknown => (JSON.parse(body) as { readonly remoteAddress?: unknown }).remoteAddress
 
-t.test('plain HTTP at the TLS port gets an answer that a person can read', async (t) => {
+t.test('plain HTTP at the TLS port gets a readable answer', async (t) => {
   const door = await startTestApi(t)
   for (const line of ['GET /v1/things', 'DELETE /v1/things', 'POST /v1/emails', 'PRI *']) {
     const client = await door.connect({ port: door.port() })
@@ -36,7 +44,7 @@ t.test('plain HTTP at the TLS port gets an answer that a person can read', async
   await waitUntil('one that never closes is closed', () => door.connections.size === 0)
 })
 
-t.test('scanners and clients that break off neither end the door nor fill its log', async (t) => {
+t.test('scanners and aborted connections neither stop the listener nor fill its log', async (t) => {
   const door = await startTestApi(t, { times: { handshake: 400 } })
   const openings = ['', '\x16', '\x16\x03\x01\x00\x05hello', '\x00\x01', 'SSH-2.0-scan\r\n', '\x80\x2e\x01']
   for (const opening of openings) {
@@ -56,7 +64,7 @@ t.test('scanners and clients that break off neither end the door nor fill its lo
   t.same(findFaults(door.log), [])
 })
 
-t.test('TLS begins with 1.2, and a new certificate counts from the next handshake on', async (t) => {
+t.test('TLS starts at 1.2, and a new certificate applies from the next handshake on', async (t) => {
   const door = await startTestApi(t)
   await t.rejects(door.connect({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.1' }))
   const old = await door.connect({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.2' })
@@ -70,7 +78,7 @@ t.test('TLS begins with 1.2, and a new certificate counts from the next handshak
   t.equal((await old.answer()).status, 200)
 })
 
-t.test('what is no request is told so in the one form, and its connection ends', async (t) => {
+t.test('a malformed request gets an error in the usual form, and its connection ends', async (t) => {
   const door = await startTestApi(t)
   const get = request('GET /v1/things', withKey)
   const rows: readonly (readonly [what: string, text: string, answer: string])[] = [
@@ -114,7 +122,7 @@ t.test('what is no request is told so in the one form, and its connection ends',
   t.same(findFaults(door.log), [])
 })
 
-t.test('a request that was read well is answered before what came after it is refused', async (t) => {
+t.test('a valid request is answered before the malformed one after it is refused', async (t) => {
   let finish = (): void => undefined
   let running = 0
   const held = new Promise<void>((resolve) => {
@@ -134,7 +142,7 @@ t.test('a request that was read well is answered before what came after it is re
   await client.closed
 })
 
-t.test('who takes too long is told 408, or only disconnected', async (t) => {
+t.test('a slow client gets 408 or is disconnected', async (t) => {
   const hasty = await startTestApi(t, { times: { header: 60 } })
   const silent = await hasty.connect()
   t.equal(code(await silent.answer()), '408 408 validation_error', 'no header')
@@ -166,7 +174,7 @@ t.test('who takes too long is told 408, or only disconnected', async (t) => {
   }
 })
 
-t.test('an answer that nobody reads holds its connection for a while only', async (t) => {
+t.test('an unread answer holds its connection for a limited time', async (t) => {
   const large = testRoute({
     method: 'GET',
     path: '/large',
@@ -180,7 +188,7 @@ t.test('an answer that nobody reads holds its connection for a while only', asyn
   t.same(findFaults(door.log), [])
 })
 
-t.test('there are so many connections in all, and those that only wait make room', async (t) => {
+t.test('connections are limited in total, and idle ones make room', async (t) => {
   let now = 1_000_000
   const door = await startTestApi(t, { maxConnections: 3, clock: () => now })
   const asked = await door.connect()
@@ -206,7 +214,7 @@ t.test('there are so many connections in all, and those that only wait make room
   t.equal(idle.length, 4)
 })
 
-t.test('one address has so many connections, a proxy that is trusted has more', async (t) => {
+t.test('an address has a connection limit, and a trusted proxy a higher one', async (t) => {
   const listen = [
     { kind: 'tls', host: '127.0.0.1', port: 0 },
     { kind: 'http', host: '127.0.0.1', port: 0 },
@@ -225,7 +233,7 @@ t.test('one address has so many connections, a proxy that is trusted has more', 
   await tooMany.closed
 })
 
-t.test('where a client comes from is told by proxies that are trusted, and by nobody else', async (t) => {
+t.test('the client address is taken from trusted proxies only', async (t) => {
   const folder = temporaryFolder(t)
   const path = join(folder, 'api.sock')
   const listen = [
@@ -252,7 +260,7 @@ t.test('where a client comes from is told by proxies that are trusted, and by no
   t.equal(from(await trusting.ask('GET /v1/things', withKey, forwarded)), '198.51.100.9')
 })
 
-t.test('a stranger counts by the address that the proxy tells', async (t) => {
+t.test('an unauthenticated client counts by the address that the proxy reports', async (t) => {
   const listen = [{ kind: 'http', host: '127.0.0.1', port: 0 }] as const
   const door = await startTestApi(t, { listen, unauthenticatedRequests: 1 })
   const client = await door.connect({ port: door.port() })
@@ -267,7 +275,7 @@ t.test('a stranger counts by the address that the proxy tells', async (t) => {
   t.equal(await status('2001:db8::2'), 429, 'a network of IPv6 is one client')
 })
 
-t.test('a Unix socket is open to the group, made anew after a crash, and gone after the stop', async (t) => {
+t.test('a Unix socket is open to its group, replaced after a crash, and removed on shutdown', async (t) => {
   const folder = temporaryFolder(t)
   const path = join(folder, 'api.sock')
   const listen = [{ kind: 'unix', path }] as const
@@ -304,7 +312,7 @@ t.test('an endpoint that cannot be bound leaves nothing open', async (t) => {
   t.notOk(existsSync(path))
 })
 
-/** As a program leaves it that was killed: the file is there, nobody answers. */
+/** The socket file of a program that was killed: nothing listens on it. */
 async function staleSocket(path: string): Promise<void> {
   const other = `${path}.other`
   const server = createServer().listen(other)

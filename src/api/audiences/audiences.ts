@@ -1,0 +1,182 @@
+/** Audiences: made, listed, shown, changed, deleted with all their contacts. Deletions are in the audit log. */
+import { z } from 'zod'
+import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
+import { type DeletedAudience, deleteAudience } from '../../audiences/audience-removal.js'
+import {
+  type AudienceChange,
+  buildNotFoundRefusal,
+  type CountedAudience,
+  changeAudience,
+  insertAudience,
+  listAudiences,
+  requireAudience,
+} from '../../audiences/audiences.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { uuidv7 } from '../../platform/ids.js'
+import type { Store } from '../../storage/database.js'
+import type { Read } from '../../storage/prepared.js'
+import { tryCommit } from '../../storage/writer/write.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { name, timestamp, uuid } from '../http/input/values.js'
+import { type Call, json, type Route, route } from '../http/route.js'
+
+export interface AudienceDeps extends Store {
+  /** Its contacts are to be removed. Resolves when they are, or when it takes long: then it goes on by itself. */
+  readonly onAudienceDeleted: (audience: DeletedAudience) => Promise<void>
+}
+
+const MAX_DESCRIPTION = 1_000
+const description = z
+  .string(`allowed: up to ${MAX_DESCRIPTION} characters, or null`)
+  .max(MAX_DESCRIPTION, `allowed: up to ${MAX_DESCRIPTION} characters`)
+  .regex(/^(?:[^\p{Cc}\p{Cs}]|[\n\r\t])*$/u, 'allowed: no control characters but line breaks and tabs')
+  .nullable()
+  .optional()
+
+const audienceRequest = z
+  .strictObject({ name, description })
+  .meta({ id: 'AudienceRequest', example: { name: 'Customers', description: 'Customers of the shop' } })
+const audienceChange = z
+  .strictObject({ name: name.optional(), description })
+  .meta({ id: 'AudienceChange', example: { name: 'Customers in Europe' } })
+
+const createdAudience = z
+  .strictObject({
+    id: uuid,
+    name: z.string(),
+    description: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'CreatedAudience' })
+const audience = createdAudience.extend({ contacts_count: z.int(), updated_at: timestamp }).meta({ id: 'Audience' })
+
+const tag = 'Audiences'
+
+export function audienceRoutes(deps: AudienceDeps): readonly Route[] {
+  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
+}
+
+function createRoute({ commit }: AudienceDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/audiences',
+    area: 'write',
+    tag,
+    summary: 'Make an audience',
+    body: audienceRequest,
+    answers: { 201: { description: 'The audience.', schema: createdAudience } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, body: { name, description = null }, now }) => {
+      const id = uuidv7(now)
+      await commit([
+        insertAudience({ id, workspace_id: workspaceId, name, description, created_at: now, updated_at: now }),
+      ])
+      return json(201, { id, name, description, created_at: iso(now) } satisfies z.output<typeof createdAudience>)
+    },
+  })
+}
+
+function listRoute({ read }: AudienceDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/audiences',
+    area: 'read',
+    tag,
+    summary: 'List the audiences, newest first',
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(audience) }) } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, query }) =>
+      json(200, { data: (await listAudiences(read, workspaceId, query)).map(toAudienceResource) }),
+  })
+}
+
+function getRoute({ read }: AudienceDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/audiences/:id',
+    area: 'read',
+    tag,
+    summary: 'Show an audience',
+    answers: { 200: { description: 'The audience.', schema: audience } },
+    refusals: ['audience_not_found'],
+    run: (call) => json(200, toAudienceResource(audienceOfCall(read, call))),
+  })
+}
+
+function patchRoute({ read, commit }: AudienceDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/audiences/:id',
+    area: 'write',
+    tag,
+    summary: 'Change an audience',
+    description: 'What is not given stays as it is.',
+    body: audienceChange,
+    answers: { 200: { description: 'The audience.', schema: audience } },
+    refusals: ['audience_not_found'],
+    run: async (call) => {
+      const { workspace_id: workspaceId, id } = audienceOfCall(read, call)
+      const wished = toAudienceChange(call.body)
+      if (Object.keys(wished).length > 0) {
+        const write = changeAudience({ workspaceId, id }, { ...wished, updated_at: call.now })
+        if (!(await tryCommit(commit([write])))) throw buildNotFoundRefusal(id)
+      }
+      return json(200, toAudienceResource(audienceOfCall(read, call)))
+    },
+  })
+}
+
+function toAudienceChange({ name, description }: z.output<typeof audienceChange>): AudienceChange {
+  return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) }
+}
+
+function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/audiences/:id',
+    area: 'write',
+    tag,
+    summary: 'Delete an audience and all its contacts, for good',
+    answers: {
+      200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
+    },
+    refusals: ['audience_not_found'],
+    run: async (call) => {
+      const row = audienceOfCall(read, call)
+      const { principal, now: at } = call
+      const { workspace_id: workspaceId, id, name, contacts_count: contacts } = row
+      const details = { name, contacts }
+      const act = {
+        workspaceId,
+        actor: actorOf(principal),
+        action: 'audience.deleted',
+        target: id,
+        at,
+        details,
+      } as const
+      if (!(await tryCommit(commit([...deleteAudience(row, at), recordAuditEntry(act)]))))
+        throw buildNotFoundRefusal(id)
+      await onAudienceDeleted({ workspaceId, audienceId: id })
+      return json(200, { deleted: true, id })
+    },
+  })
+}
+
+function audienceOfCall(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+): CountedAudience {
+  return requireAudience(read, workspaceId, id)
+}
+
+function toAudienceResource({
+  id,
+  name,
+  description,
+  contacts_count,
+  created_at,
+  updated_at,
+}: CountedAudience): z.output<typeof audience> {
+  return { id, name, description, contacts_count, created_at: iso(created_at), updated_at: iso(updated_at) }
+}

@@ -1,0 +1,82 @@
+/** POST /v1/contacts/bulk: one operation on many contacts. */
+import { z } from 'zod'
+import {
+  applyBulkOperation,
+  type BulkCounts,
+  type BulkOperation,
+  MAX_BULK_CONTACTS,
+} from '../../audiences/bulk-contacts.js'
+import type { Store } from '../../storage/database.js'
+import { missingIssue } from '../http/input/parse-input.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
+import { json, type Route, route } from '../http/route.js'
+import { audienceId } from './contact-fields.js'
+
+const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const
+const operation = z.enum(operations, `allowed: ${operations.join(', ')}`)
+
+const bulkRequest = z
+  .strictObject({
+    contact_ids: withMaxSize(
+      MAX_BULK_CONTACTS,
+      'contact ids',
+      z.array(z.string('allowed: the id of a contact'), 'allowed: a list of ids').min(1, 'allowed: 1 or more ids'),
+    ),
+    operation,
+    audience_id: audienceId.nullable().optional().meta({ description: 'Of `move` alone: where to.' }),
+  })
+  .superRefine(({ operation, audience_id }, context) => {
+    const to = audience_id ?? null
+    if (operation === 'move' && to === null) {
+      context.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required to move', params: missingIssue })
+    }
+    if (operation !== 'move' && to !== null) {
+      // It would seem to narrow down what is deleted.
+      context.addIssue({ code: 'custom', path: ['audience_id'], message: `cannot stand beside ${operation}` })
+    }
+  })
+  .meta({
+    id: 'BulkRequest',
+    example: { contact_ids: ['01a1ff35-3880-7ef5-bbba-0d7e1de2529c'], operation: 'unsubscribe' },
+  })
+
+const bulkResult = z
+  .strictObject({
+    operation,
+    affected: z.int(),
+    skipped: z.int().meta({ description: 'Not there, as wished already, or in a move with an address that is there.' }),
+    message: z.string(),
+  })
+  .meta({
+    id: 'BulkResult',
+    example: { operation: 'unsubscribe', affected: 1, skipped: 0, message: '1 contact unsubscribed, 0 skipped' },
+  })
+
+export function bulkRoute(deps: Store): Route {
+  return route({
+    method: 'POST',
+    path: '/contacts/bulk',
+    area: 'write',
+    tag: 'Contacts',
+    summary: 'Delete, subscribe, unsubscribe or move contacts',
+    description: `Up to ${MAX_BULK_CONTACTS} at once, in one commit. An id that is named twice counts once.`,
+    body: bulkRequest,
+    answers: { 200: { description: 'What was done.', schema: bulkResult } },
+    refusals: ['audience_not_found'],
+    run: async ({ principal: { workspaceId }, body, now }) => {
+      const { operation, contact_ids: ids } = body
+      const wanted: BulkOperation =
+        operation === 'move' ? { kind: operation, audienceId: body.audience_id ?? '' } : { kind: operation }
+      const done = await applyBulkOperation(deps, workspaceId, wanted, { ids, now })
+      return json(200, { operation, ...done, message: formatSummary(operation, done) } satisfies z.output<
+        typeof bulkResult
+      >)
+    },
+  })
+}
+
+const pastTenses = { delete: 'deleted', subscribe: 'subscribed', unsubscribe: 'unsubscribed', move: 'moved' } as const
+
+function formatSummary(operation: BulkOperation['kind'], { affected, skipped }: BulkCounts): string {
+  return `${affected} ${affected === 1 ? 'contact' : 'contacts'} ${pastTenses[operation]}, ${skipped} skipped`
+}

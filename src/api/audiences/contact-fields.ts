@@ -1,0 +1,75 @@
+/** What requests and answers about contacts share: the fields, their limits, and how a contact is shown. */
+import { z } from 'zod'
+import { type Contact, MAX_METADATA, MAX_NAME } from '../../audiences/contacts.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { rejectProto } from '../http/input/schema-bounds.js'
+import { address, timestamp, uuid } from '../http/input/values.js'
+
+const personName = z
+  .string(`allowed: up to ${MAX_NAME} characters, or null`)
+  .max(MAX_NAME, `allowed: up to ${MAX_NAME} characters`)
+  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'allowed: no control characters')
+  .nullable()
+
+const metadata = rejectProto(
+  z
+    .record(z.string(), z.unknown(), 'allowed: an object')
+    .refine(
+      (given) => Buffer.byteLength(JSON.stringify(given)) <= MAX_METADATA,
+      `allowed: up to ${MAX_METADATA} bytes of JSON`,
+    ),
+).meta({ description: `Yours: any object of up to ${MAX_METADATA} bytes as JSON. It is set as a whole.` })
+
+/** Not a UUID at all is nobody's id, as an unknown one. */
+export const audienceId = z.string('allowed: the id of an audience, or null').max(100, 'allowed: the id of an audience')
+const subscribed = z.boolean('allowed: true or false')
+
+const optionalFields = {
+  first_name: personName.optional(),
+  last_name: personName.optional(),
+  audience_id: audienceId.nullable().optional().meta({ description: 'Null: in none.' }),
+  metadata: metadata.optional(),
+}
+
+export const contactRequest = z
+  .strictObject({ email: address, ...optionalFields, subscribed: subscribed.default(true) })
+  .meta({ id: 'ContactRequest', example: { email: 'bob@example.com', first_name: 'Bob', metadata: { plan: 'pro' } } })
+export const contactChange = z
+  .strictObject({
+    email: address.optional(),
+    ...optionalFields,
+    subscribed: subscribed.optional(),
+  })
+  .meta({ id: 'ContactChange', example: { last_name: 'Lee', subscribed: false } })
+
+const contactFields = {
+  id: uuid,
+  email: z.string(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  audience_id: uuid.nullable(),
+  subscribed: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: timestamp,
+}
+
+export const createdContact = z.strictObject(contactFields).meta({ id: 'CreatedContact' })
+export const contact = z.strictObject({ ...contactFields, updated_at: timestamp }).meta({ id: 'Contact' })
+
+export function toCreatedContact(row: Contact): z.output<typeof createdContact> {
+  return {
+    id: row.id,
+    email: row.email,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    audience_id: row.audience_id,
+    subscribed: row.subscribed === 1,
+    metadata: parseJson(row.metadata),
+    created_at: iso(row.created_at),
+  }
+}
+
+export function toContactResource(row: Contact): z.output<typeof contact> {
+  return { ...toCreatedContact(row), updated_at: iso(row.updated_at) }
+}

@@ -1,0 +1,83 @@
+/** An email as GET /v1/emails/:id shows it, with its recipients and their delivery attempts. */
+import { z } from 'zod'
+import type { EmailResource } from '../../messages/email-resource.js'
+import type { EmailStatus, RecipientStatus } from '../../storage/tables/email-tables.js'
+
+const commonStatuses = [
+  'scheduled',
+  'queued',
+  'sent',
+  'delivered',
+  'bounced',
+  'failed',
+  'cancelled',
+] as const satisfies readonly (EmailStatus & RecipientStatus)[]
+
+export const emailStatus = z.enum([...commonStatuses, 'complained'])
+const recipientStatus = z.enum([...commonStatuses, 'suppressed'])
+
+const moment = z.iso.datetime()
+
+const attempt = z
+  .object({
+    number: z.int(),
+    at: moment,
+    duration_ms: z.int(),
+    mx: z.string().nullable(),
+    tls: z.string().nullable().meta({ description: 'Such as `TLSv1.3`; null: plain text.' }),
+    outcome: z.enum(['delivered', 'sent', 'deferred', 'bounced', 'failed']),
+    reason: z.string().nullable().meta({ example: null }),
+    response: z.string(),
+    next_attempt_at: moment.nullable(),
+  })
+  .meta({ id: 'DeliveryAttempt' })
+
+const recipient = z
+  .object({
+    email: z.string(),
+    status: recipientStatus,
+    attempts: z.int().meta({ description: 'How many there were.' }),
+    last_response: z.string().nullable(),
+    mx: z.string().nullable(),
+    next_attempt_at: moment.nullable(),
+    delivered_at: moment.nullable(),
+    attempt_log: z.array(attempt),
+  })
+  .meta({ id: 'Recipient' })
+
+/** Typed by the record itself: a field that it has and the document lacks does not compile. */
+export const emailRecord = z
+  .object({
+    id: z.string(),
+    message_id: z.string(),
+    from: z.string(),
+    to: z.array(z.string()),
+    cc: z.array(z.string()).meta({ example: [] }),
+    bcc: z.array(z.string()).meta({ example: [] }),
+    reply_to: z.array(z.string()),
+    subject: z.string(),
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    headers: z.record(z.string(), z.string()).meta({ description: 'The fields that an app sets by its own choice.' }),
+    tags: z
+      .array(z.object({ name: z.string(), value: z.string() }))
+      .meta({ example: [{ name: 'campaign', value: 'spring' }] }),
+    attachments: z.array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() })),
+    tracking: z.object({ open: z.boolean(), click: z.boolean() }),
+    priority: z.enum(['high', 'normal', 'low']).meta({ example: 'normal' }),
+    template_id: z.string().nullable(),
+    status: emailStatus,
+    created_at: moment,
+    scheduled_for: moment.nullable(),
+    sent_at: moment.nullable(),
+    delivered_at: moment.nullable(),
+    opened_at: moment.nullable(),
+    clicked_at: moment.nullable(),
+    bounced_at: moment.nullable(),
+    recipients: z.array(recipient),
+  } satisfies Record<keyof EmailResource, z.ZodType>)
+  .meta({
+    id: 'Email',
+    description:
+      '`html` and `text` are null and `headers` and `attachments` empty where the message is not kept any more, or cannot be read.',
+  })

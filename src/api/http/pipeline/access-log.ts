@@ -1,0 +1,68 @@
+/**
+ * The access log: one line at level info for each request, when its answer has ended.
+ *
+ * Health probes are logged at level debug. Lines about unauthenticated and refused requests are
+ * limited for each client; all others are written. A line never has the query, the body, or more of
+ * a key than its prefix.
+ */
+import { keyPrefixOf } from '../../../accounts/keys/api-keys.js'
+import { formatForDisplay } from '../../../mail/address.js'
+import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import type { Clock } from '../../../platform/clock.js'
+import type { ClientLog } from '../../../platform/connections/client-log.js'
+import type { Log } from '../../../platform/log.js'
+import type { ApiContext } from './api-context.js'
+
+export interface AccessLogDeps {
+  readonly log: Pick<Log, 'debug' | 'info' | 'isLevelEnabled'>
+  readonly lines: ClientLog
+  readonly clock: Clock
+}
+
+/** `path`: below the version. */
+export function logOnClose(ctx: ApiContext, path: string, isProbe: boolean, deps: AccessLogDeps): void {
+  const { log } = deps
+  if (log.isLevelEnabled(isProbe ? 'debug' : 'info')) ctx.res.once('close', () => logRequest(ctx, path, isProbe, deps))
+}
+
+type LogLine = { client: string } & Record<string, unknown>
+
+/** Builds the line field by field, since this is done for every request. */
+function logRequest(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clock }: AccessLogDeps): void {
+  const { identity, route, bytes = 0, code } = ctx.state
+  const { principal, requestId, startedAt } = identity
+  const { method, res } = ctx
+  const line: LogLine = { client: identity.remoteAddress, method }
+  if (route === undefined) line['path'] = formatForDisplay(path)
+  else line['route'] = route
+  if (res.headersSent) line['status'] = res.statusCode
+  line['ms'] = clock() - startedAt
+  line['bytes'] = bytes
+  const key = findKeyPrefix(ctx)
+  if (key !== null) line['key'] = key
+  if (principal !== null) line['workspace'] = principal.workspaceId
+  if (code !== undefined) line['code'] = code
+  if (!res.writableFinished) line['broken'] = true
+  line['requestId'] = requestId
+  if (isProbe) log.debug(line, 'request')
+  else if (principal === null || (code !== undefined && res.statusCode < 500)) lines.info(line, 'request')
+  else log.info(line, 'request')
+}
+
+const wrongKeyKinds: ReadonlySet<RefusalKind> = new Set<RefusalKind>(['bad-credentials', 'key-expired', 'forbidden'])
+
+/** Logs a warning when a request is refused because of its key. */
+export function logFailedLogin(ctx: ApiContext, error: unknown, { lines }: Pick<AccessLogDeps, 'lines'>): void {
+  const { identity } = ctx.state
+  if (error !== identity.fault || !(error instanceof Refusal) || !wrongKeyKinds.has(error.kind)) return
+  if (error.details['origin'] !== undefined) return // a page in a browser: its key was not checked
+  const { remoteAddress: client, requestId } = identity
+  const key = findKeyPrefix(ctx)
+  const about = { client, ...(key === null ? {} : { key }), listener: 'api', reason: error.message, requestId }
+  lines.warn(about, 'a login failed')
+}
+
+function findKeyPrefix({ req }: ApiContext): string | null {
+  const { authorization } = req.headers
+  return authorization === undefined ? null : keyPrefixOf(authorization.replace(/^Bearer +/i, ''))
+}

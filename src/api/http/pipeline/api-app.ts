@@ -1,0 +1,177 @@
+/**
+ * The request pipeline of the REST API: one entry, one table of routes, one exit for errors.
+ *
+ * For each request in this order: its identity (`request-identity.ts`); `/healthz` and `/readyz`; 503
+ * unless the service is serving; a page (`page-router.ts`), or the route (`dispatch.ts`), else 404 or
+ * 405; then the steps of `run-route.ts`.
+ *
+ * The listener opens before the routes exist: until `serve` is called, and after `drain`, every
+ * request is answered 503.
+ */
+import type { IncomingMessage, RequestListener } from 'node:http'
+import Koa from 'koa'
+import { Refusal } from '../../../mail/refusal.js'
+import type { ClientLog } from '../../../platform/connections/client-log.js'
+import { uuidv7 } from '../../../platform/ids.js'
+import type { Log } from '../../../platform/log.js'
+import { BodyTooSlow, ClientGone } from '../input/read-body.js'
+import { type ErrorBody, errorHeaders, toErrorBody } from '../output/error-answer.js'
+import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
+import { JSON_TYPE, type Reply, send } from '../output/send-reply.js'
+import type { Route } from '../route.js'
+import { logFailedLogin, logOnClose } from './access-log.js'
+import type { ApiContext, ApiState } from './api-context.js'
+import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from './dispatch.js'
+import { createPageRouter, isPageRequest, type Pages } from './page-router.js'
+import type { CheckReadiness } from './readiness.js'
+import { checkRate, type IdentityResolver } from './request-identity.js'
+import type { Peer } from './request-source.js'
+import { createHandler, type RunRouteDeps } from './run-route.js'
+
+export interface AppDeps extends RunRouteDeps {
+  readonly identityResolver: IdentityResolver
+  readonly checkReadiness: CheckReadiness
+  readonly peerOf: (request: IncomingMessage) => Peer
+  readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
+  /** Limits the lines about unauthenticated clients. */
+  readonly lines: ClientLog
+}
+
+export interface ApiApp {
+  readonly listener: RequestListener
+  /** Starts answering requests. `document`: the OpenAPI document as JSON, public. `pages`: those under `/ui/`. */
+  readonly serve: (routes: readonly Route[], document: string, pages?: Pages) => void
+  /** From now on requests are answered 503, and their connections close. */
+  readonly drain: () => void
+  /** The bytes of an answer to a client that sent no complete request. */
+  readonly formatPreRequestAnswer: (answer: PreRequestAnswer, address: string) => string
+}
+
+type Phase =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'serving'; readonly dispatch: Dispatch; readonly showPage: ShowPage | null }
+  | { readonly kind: 'draining' }
+
+type ShowPage = (ctx: ApiContext) => Promise<void>
+
+export function createApiApp(deps: AppDeps): ApiApp {
+  const { identityResolver, clock, peerOf } = deps
+  let phase: Phase = { kind: 'starting' }
+  const app = new Koa<ApiState>()
+  app.use(async (ctx: ApiContext) => {
+    const path = toResourcePath(ctx.req.url ?? '')
+    const isHealth = path === '/healthz' || path === '/readyz'
+    const anonymous = isHealth || phase.kind !== 'serving'
+    const identify = anonymous ? identityResolver.identifyAnonymous : identityResolver.identify
+    ctx.state.identity = identify(ctx.req, peerOf(ctx.req))
+    logOnClose(ctx, path, isHealth, deps)
+    if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
+    try {
+      if (isHealth) await answerHealth(ctx, phase, deps)
+      else await serveRequest(ctx, phase, path)
+    } catch (error) {
+      answerError(ctx, error, deps)
+    }
+  })
+  app.on('error', (err: unknown, ctx: ApiContext) => {
+    if (ctx.req.socket.destroyed) deps.log.debug({ err }, 'a connection broke')
+    else deps.log.error({ err }, 'an answer could not be sent')
+  })
+  return {
+    listener: app.callback(),
+    serve: (routes, document, pages) => {
+      const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
+      const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
+      phase = { kind: 'serving', dispatch: createDispatch(endpointsOf(routes, document, deps)), showPage }
+    },
+    drain: () => {
+      phase = { kind: 'draining' }
+    },
+    formatPreRequestAnswer: (answer, address) =>
+      formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
+  }
+}
+
+function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps): readonly Endpoint[] {
+  const reply = { status: 200, type: JSON_TYPE, payload: document }
+  const documentEndpoint: Endpoint = {
+    method: 'GET',
+    path: '/openapi.json',
+    run: async (ctx) => {
+      ctx.state.route = '/openapi.json'
+      checkRate(ctx.state.identity)
+      await deps.answers.send(ctx, reply)
+    },
+  }
+  return [...routes.map((route) => endpointOf(route, deps)), documentEndpoint]
+}
+
+function endpointOf(route: Route, deps: AppDeps): Endpoint {
+  const { method, path } = route
+  const run = createHandler(route, deps)
+  return {
+    method,
+    path,
+    run: (ctx) => {
+      ctx.state.route = path
+      return run(ctx)
+    },
+  }
+}
+
+/** Bytes of a request target; RFC 9112 section 3 requires at least 8,000. */
+const MAX_URL = 8_192
+
+async function serveRequest(ctx: ApiContext, phase: Phase, path: string): Promise<void> {
+  if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
+  const { url = '', headers, httpVersionMinor } = ctx.req
+  if (url.length > MAX_URL) {
+    const message = `the request target is longer than ${MAX_URL} bytes`
+    return send(ctx, toErrorReply({ error: { code: 'validation_error', message, status: 414 } }))
+  }
+  // RFC 9112 section 3.2. Node would refuse it without a body.
+  if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
+  if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)
+  else await phase.dispatch(ctx, path)
+}
+
+async function answerHealth(ctx: ApiContext, phase: Phase, { checkReadiness }: AppDeps): Promise<void> {
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD'])
+  if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
+  const problem = await checkReadiness()
+  if (problem !== null) throw new Refusal('unavailable', problem, { retry_after: 5 })
+  send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
+}
+
+function notServingRefusal(kind: 'starting' | 'draining'): Refusal {
+  const state = kind === 'starting' ? 'starting' : 'shutting down'
+  return new Refusal('unavailable', `the service is ${state}, try again later`, { retry_after: 1 })
+}
+
+function answerError(ctx: ApiContext, error: unknown, deps: AppDeps): void {
+  ctx.respond = false
+  if (error instanceof ClientGone) return
+  const { requestId } = ctx.state.identity
+  if (ctx.res.headersSent) {
+    // A partial answer must not look complete.
+    deps.log.error({ err: error, requestId }, 'an answer broke off')
+    ctx.res.destroy()
+    return
+  }
+  logFailedLogin(ctx, error, deps)
+  const body = error instanceof BodyTooSlow ? toTooSlowBody(error) : toLoggedErrorBody(error, deps, requestId)
+  ctx.state.code = body.error.code
+  send(ctx, toErrorReply(body))
+}
+
+function toLoggedErrorBody(error: unknown, { log }: AppDeps, requestId: string): ErrorBody {
+  return toErrorBody(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
+}
+
+function toTooSlowBody({ message }: BodyTooSlow): ErrorBody {
+  return { error: { code: 'validation_error', message, status: 408 } }
+}
+
+function toErrorReply(body: ErrorBody): Reply {
+  return { status: body.error.status, type: JSON_TYPE, payload: JSON.stringify(body), headers: errorHeaders(body) }
+}

@@ -1,0 +1,148 @@
+/**
+ * Requests for the HTML pages under `/ui/`, read within the limits of any other request. The pages
+ * themselves are another room's and are passed in.
+ *
+ * A form must come from a page of ours: it is refused when `Origin`, or `Sec-Fetch-Site` without
+ * one, names another site (CSRF). A client that sends neither field is not a browser.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { addressKeyOf } from '../../../accounts/client-address.js'
+import { Refusal } from '../../../mail/refusal.js'
+import type { Clock } from '../../../platform/clock.js'
+import type { TransferPace } from '../../../platform/connections/transfer-pace.js'
+import type { MemoryShares } from '../../../platform/memory/shares.js'
+import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '../input/read-body.js'
+import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
+import { send } from '../output/send-reply.js'
+import type { ApiContext } from './api-context.js'
+import { methodNotAllowed } from './dispatch.js'
+import { checkRate } from './request-identity.js'
+import { findClientScheme, isForeignOrigin, type Peer, type Scheme } from './request-source.js'
+
+export interface PageRequest {
+  /** `/ui/docs`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** The fields of a submitted form; null: the page is only read. */
+  readonly form: URLSearchParams | null
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+export interface Page {
+  readonly status: number
+  readonly html: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Pages {
+  /** Null: there is no such page. `form`: the page accepts a form. */
+  readonly find: (path: string) => { readonly form: boolean } | null
+  /** Throws a Refusal. */
+  readonly show: (request: PageRequest) => Promise<Page> | Page
+  /** The page that reports an error. `request` null: the request could not be read. */
+  readonly showError: (status: number, message: string, request: PageRequest | null) => Page
+}
+
+export interface PageRouterDeps {
+  readonly clock: Clock
+  readonly memory: MemoryShares
+  readonly pace: TransferPace
+  readonly peerOf: (request: IncomingMessage) => Peer
+  /** Logs every error that is not a Refusal. */
+  readonly errorBodyOf: (error: unknown, requestId: string) => ErrorBody
+}
+
+/** Whether the request is for a page, existing or not. `/` is one only for clients that accept HTML. */
+export function isPageRequest({ url = '', method, headers }: IncomingMessage): boolean {
+  if (/^\/ui(?:[/?]|$)/.test(url)) return true
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
+}
+
+const HTML_TYPE = 'text/html; charset=utf-8'
+/** Bytes. */
+const MAX_FORM = 16_384
+
+export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiContext) => Promise<void> {
+  return async (ctx) => {
+    let request: PageRequest | null = null
+    try {
+      checkRate(ctx.state.identity)
+      request = await readPageRequest(ctx, pages, deps)
+      sendPage(ctx, await pages.show(request))
+    } catch (error) {
+      // After a fault of the connection no page can be sent.
+      if (error instanceof ClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
+      const body = deps.errorBodyOf(error, ctx.state.identity.requestId)
+      const { status, message } = body.error
+      sendPage(ctx, pages.showError(status, message, request), errorHeaders(body))
+    }
+  }
+}
+
+function sendPage(ctx: ApiContext, { status, html, headers }: Page, more: Readonly<Record<string, string>> = {}): void {
+  send(ctx, { status, type: HTML_TYPE, payload: html, headers: { ...headers, ...more } })
+}
+
+async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDeps): Promise<PageRequest> {
+  const { url = '', method = '' } = ctx.req
+  const end = url.indexOf('?')
+  const path = end === -1 ? url : url.slice(0, end)
+  const found = pages.find(path)
+  if (found === null) throw new Refusal('not-found', 'there is no such page')
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!isRead && !(method === 'POST' && found.form)) {
+    throw methodNotAllowed(method, found.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
+  }
+  requireHttps(ctx.req, deps.peerOf(ctx.req))
+  const { remoteAddress } = ctx.state.identity
+  return {
+    path,
+    query: new URLSearchParams(end === -1 ? '' : url.slice(end)),
+    form: isRead ? null : await readForm(ctx, deps),
+    remoteAddress,
+    now: deps.clock(),
+  }
+}
+
+async function readForm({ req, res, state }: ApiContext, deps: PageRouterDeps): Promise<URLSearchParams> {
+  requireOwnPage(req, deps.peerOf(req))
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
+    throw new Refusal('unsupported-media-type', 'Content-Type: must be application/x-www-form-urlencoded')
+  }
+  checkLength(req, MAX_FORM, 'too-large')
+  sendContinue(req, res)
+  const share = deps.memory.forOwner(addressKeyOf(state.identity.remoteAddress))
+  const { raw, release } = await readBody(req, MAX_FORM, share, deps.pace)
+  try {
+    if (!isUtf8(raw)) throw new Refusal('invalid-parameter', 'the form is not valid UTF-8')
+    return new URLSearchParams(raw.toString())
+  } finally {
+    release()
+  }
+}
+
+function schemeOf({ headers }: IncomingMessage, peer: Peer): Scheme | null {
+  const forwarded = headers['x-forwarded-proto']
+  return findClientScheme(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+}
+
+/** Refuses plain HTTP between a client and its proxy: forms have passwords. */
+function requireHttps(request: IncomingMessage, peer: Peer): void {
+  if (!peer.trusted || schemeOf(request, peer) !== 'http') return
+  throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
+}
+
+function requireOwnPage(request: IncomingMessage, peer: Peer): void {
+  const { headers } = request
+  const { origin, host } = headers
+  const scheme = schemeOf(request, peer)
+  const site = headers['sec-fetch-site']
+  const foreign =
+    origin === undefined
+      ? site !== undefined && site !== 'same-origin' && site !== 'none'
+      : isForeignOrigin(origin, host, scheme)
+  if (foreign) throw new Refusal('forbidden', 'the form was sent from a page of another site')
+}

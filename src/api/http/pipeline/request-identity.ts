@@ -1,0 +1,146 @@
+/**
+ * The identity of a request: its id, its client, the principal of its key, and its rate limit. It is
+ * resolved once, before anything else of the request is read, and every answer's header reports it.
+ *
+ * A request with a valid key counts for its workspace, any other for its client address. When the
+ * address has no room left, the answer is 429 instead of what is wrong with the key. A valid key is
+ * never refused because of other clients at its address.
+ */
+import type { IncomingMessage } from 'node:http'
+import { addressKeyOf } from '../../../accounts/client-address.js'
+import type { ApiKeyCache } from '../../../accounts/keys/api-key-cache.js'
+import { buildRateRefusal, type RateLimit, type RateState } from '../../../accounts/limits/rate-limit.js'
+import type { Principal } from '../../../accounts/principal.js'
+import { Refusal } from '../../../mail/refusal.js'
+import type { Clock } from '../../../platform/clock.js'
+import { uuidv7 } from '../../../platform/ids.js'
+import { findClientAddress, findClientScheme, type IsProxy, isForeignOrigin, type Peer } from './request-source.js'
+
+export interface RequestIdentity {
+  readonly requestId: string
+  readonly startedAt: number
+  /** The client's address, also behind proxies. */
+  readonly remoteAddress: string
+  readonly rate: RateState
+  /** Null: not authenticated, and `fault` says why. */
+  readonly principal: Principal | null
+  readonly fault: unknown
+}
+
+export interface RequestIdentityDeps {
+  readonly apiKeyCache: Pick<ApiKeyCache, 'authenticate'>
+  /** By workspace id. */
+  readonly requests: RateLimit
+  /** By client address, as `addressKeyOf` groups them. */
+  readonly clients: RateLimit
+  readonly isProxy: IsProxy
+  readonly clock: Clock
+}
+
+export interface IdentityResolver {
+  /** Counts the request. */
+  readonly identify: (request: IncomingMessage, peer: Peer) => RequestIdentity
+  /** For answers that need no authentication; counts nothing. */
+  readonly identifyAnonymous: (request: IncomingMessage, peer: Peer) => RequestIdentity
+  /** How many more requests without a key may come from this address. */
+  readonly rateOf: (address: string) => RateState
+  /** Authenticates again after a wait; counts nothing. Throws a Refusal when the key is no longer valid. */
+  readonly reauthenticate: (request: IncomingMessage, remoteAddress: string) => Principal
+}
+
+export function createIdentityResolver(deps: RequestIdentityDeps): IdentityResolver {
+  const { requests, clients, isProxy, clock } = deps
+  const rateOf = (address: string): RateState => clients.peek(addressKeyOf(address), clock())
+  const addressOf = (request: IncomingMessage, peer: Peer): string =>
+    findClientAddress(peer, joinHeaderLines(request.headers['x-forwarded-for']), isProxy)
+
+  return {
+    identify: (request, peer) => {
+      const startedAt = clock()
+      const requestId = requestIdOf(request, startedAt)
+      const remoteAddress = addressOf(request, peer)
+      try {
+        const principal = authenticate(deps, request, peer, remoteAddress)
+        const rate = requests.take(principal.workspaceId, startedAt)
+        return { requestId, startedAt, remoteAddress, rate, principal, fault: null }
+      } catch (fault) {
+        // Anything but a Refusal is our own fault and must not count against the client.
+        const rate =
+          fault instanceof Refusal ? clients.take(addressKeyOf(remoteAddress), startedAt) : rateOf(remoteAddress)
+        return { requestId, startedAt, remoteAddress, rate, principal: null, fault }
+      }
+    },
+    identifyAnonymous: (request, peer) => {
+      const startedAt = clock()
+      const remoteAddress = addressOf(request, peer)
+      const requestId = requestIdOf(request, startedAt)
+      return { requestId, startedAt, remoteAddress, rate: rateOf(remoteAddress), principal: null, fault: null }
+    },
+    rateOf,
+    reauthenticate: ({ headers }, remoteAddress) =>
+      deps.apiKeyCache.authenticate(parseBearerKey(headers.authorization), remoteAddress),
+  }
+}
+
+/** Throws a Refusal `rate-limited` when the request exceeds its rate. */
+export function checkRate({ rate }: RequestIdentity): void {
+  if (!rate.allowed) throw buildRateRefusal(rate)
+}
+
+/** Throws a Refusal `rate-limited`, or what was wrong with the key. */
+export function requirePrincipal(identity: RequestIdentity): Principal {
+  checkRate(identity)
+  if (identity.principal === null) throw identity.fault
+  return identity.principal
+}
+
+/** Throws a Refusal. A key sent over plain HTTP or from a web page is refused before it is looked up. */
+function authenticate(
+  { apiKeyCache }: RequestIdentityDeps,
+  { headers }: IncomingMessage,
+  peer: Peer,
+  remoteAddress: string,
+): Principal {
+  const key = parseBearerKey(headers.authorization)
+  const { origin } = headers
+  const forwardedProto = joinHeaderLines(headers['x-forwarded-proto'])
+  if (origin !== undefined || forwardedProto !== undefined) {
+    const scheme = findClientScheme(peer, forwardedProto)
+    if (peer.trusted && scheme === 'http') throw new Refusal('invalid-parameter', HTTPS_ONLY)
+    if (origin !== undefined && isForeignOrigin(origin, headers.host, scheme)) {
+      throw new Refusal('forbidden', 'Origin: API keys must not be sent from a web page of another site', { origin })
+    }
+  }
+  return apiKeyCache.authenticate(key, remoteAddress)
+}
+
+const HTTPS_ONLY = 'the API is served over HTTPS only'
+
+/** `Authorization: Bearer KEY` (RFC 6750 section 2.1). */
+const bearerForm = /^Bearer +([\w~+/.-]+=*) *$/i
+const MAX_KEY_LENGTH = 200
+
+/** Throws a Refusal: `authentication-required` without a key, `bad-credentials` for another form. */
+function parseBearerKey(authorization: string | undefined): string {
+  if (authorization === undefined || authorization === '') {
+    throw new Refusal('authentication-required', 'no API key: send "Authorization: Bearer" and the key')
+  }
+  const key = bearerForm.exec(authorization)?.[1]
+  if (key === undefined || key.length > MAX_KEY_LENGTH) {
+    throw new Refusal('bad-credentials', 'Authorization: must be "Bearer" and the key')
+  }
+  return key
+}
+
+const requestIdForm = /^[\w.:-]{1,128}$/
+
+/** The client's `X-Request-Id` if it is valid, else a new one. */
+function requestIdOf({ headers }: IncomingMessage, now: number): string {
+  const given = joinHeaderLines(headers['x-request-id'])
+  return given !== undefined && requestIdForm.test(given) ? given : uuidv7(now)
+}
+
+/** Node joins repeated fields itself, except those without a list form. */
+function joinHeaderLines(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(',') : value
+}

@@ -1,0 +1,189 @@
+/**
+ * From a route to a request handler: authenticate, authorize, parse the input, run, answer.
+ *
+ * The order is fixed: the key is checked before the permission, and the permission before the body,
+ * so that an unauthenticated client cannot make us read 22 MB. Both are checked again after the
+ * body, which may take minutes to arrive: a key revoked meanwhile must not act. A route without a
+ * body schema ignores the body; one without a query schema accepts no query.
+ *
+ * Signed links and public routes need no key. Their requests count for rate limits all the same.
+ */
+import { parse as parseQuery } from 'node:querystring'
+import { z } from 'zod'
+import { addressKeyOf } from '../../../accounts/client-address.js'
+import { requirePermission } from '../../../accounts/permissions.js'
+import type { Principal } from '../../../accounts/principal.js'
+import { Refusal } from '../../../mail/refusal.js'
+import type { Clock } from '../../../platform/clock.js'
+import type { MemoryShares } from '../../../platform/memory/shares.js'
+import { type JsonBody, readJson } from '../input/json-body.js'
+import { parseInput } from '../input/parse-input.js'
+import type { BodyPace } from '../input/read-body.js'
+import { readUpload } from '../input/upload.js'
+import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
+import type { LargeAnswers } from '../output/large-answer.js'
+import { JSON_TYPE, type Reply } from '../output/send-reply.js'
+import { type StreamLimits, sendStream } from '../output/stream-answer.js'
+import type {
+  Answer,
+  Call,
+  KeyRoute,
+  PublicRoute,
+  Route,
+  SignedLinkRoute,
+  StreamAnswer,
+  UploadRoute,
+} from '../route.js'
+import type { ApiContext } from './api-context.js'
+import { checkRate, type IdentityResolver, requirePrincipal } from './request-identity.js'
+
+export interface RunRouteDeps {
+  readonly clock: Clock
+  readonly identityResolver: Pick<IdentityResolver, 'reauthenticate'>
+  /** Memory for request bodies, by workspace. */
+  readonly memory: MemoryShares
+  readonly pace: BodyPace
+  readonly answers: LargeAnswers
+  readonly streamLimits: StreamLimits
+}
+
+const emptyQuery = z.strictObject({})
+const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
+
+type Handler = (ctx: ApiContext) => Promise<void>
+
+export function createHandler(route: Route, deps: RunRouteDeps): Handler {
+  if (route.area === 'link') return createSignedLinkHandler(route, deps)
+  if (route.area === 'public') return createPublicHandler(route, deps)
+  return 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
+}
+
+function createSignedLinkHandler({ run, query }: SignedLinkRoute, deps: RunRouteDeps): Handler {
+  return async (ctx) => {
+    checkRate(ctx.state.identity)
+    const parsed = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), query: parsed, now: deps.clock() }), deps)
+  }
+}
+
+/** Bytes of the body of a public route, which is a secret and a few short fields. */
+const MAX_PUBLIC_BODY = 16_384
+
+function createPublicHandler({ run, body }: PublicRoute, deps: RunRouteDeps): Handler {
+  const { clock, memory, pace } = deps
+  return async (ctx) => {
+    const { identity } = ctx.state
+    checkRate(identity)
+    parseRouteQuery(null, parseQueryString(ctx.req.url ?? ''))
+    const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
+    const received = await readJson(ctx.req, ctx.res, share, pace, MAX_PUBLIC_BODY)
+    try {
+      const { remoteAddress } = identity
+      await sendAnswer(ctx, await run({ body: parseInput(body, received.value), remoteAddress, now: clock() }), deps)
+    } finally {
+      received.release()
+    }
+  }
+}
+
+function createKeyHandler(route: KeyRoute, deps: RunRouteDeps): Handler {
+  const { clock, memory, pace, identityResolver } = deps
+  const { run, query, body } = route
+  return async (ctx) => {
+    const { identity } = ctx.state
+    const atFirst = requirePrincipal(identity)
+    authorizeRoute(route, atFirst)
+    const rawQuery = parseQueryString(ctx.req.url ?? '')
+    const received =
+      body === null ? emptyBody : await readJson(ctx.req, ctx.res, memory.forOwner(atFirst.workspaceId), pace)
+    try {
+      const principal = body === null ? atFirst : identityResolver.reauthenticate(ctx.req, identity.remoteAddress)
+      const call: Call = {
+        principal,
+        ownKey: authorizeRoute(route, principal),
+        params: paramsOf(ctx),
+        query: parseRouteQuery(query, rawQuery),
+        body: body === null ? undefined : parseInput(body, received.value),
+        rawBody: received.raw,
+        header: (name) => headerOf(ctx, name),
+        remoteAddress: identity.remoteAddress,
+        now: clock(),
+      }
+      await sendAnswer(ctx, await run(call), deps)
+    } finally {
+      received.release()
+    }
+  }
+}
+
+function createUploadHandler(route: UploadRoute, deps: RunRouteDeps): Handler {
+  const { clock, pace, identityResolver } = deps
+  return async (ctx) => {
+    const { identity } = ctx.state
+    const principal = requirePrincipal(identity)
+    requirePermission(principal, route.area)
+    const query = parseRouteQuery(route.query, parseQueryString(ctx.req.url ?? ''))
+    const reauthorize = (): void => {
+      requirePermission(identityResolver.reauthenticate(ctx.req, identity.remoteAddress), route.area)
+    }
+    const upload = { limit: route.limit, pace, reauthorize }
+    const answer = await readUpload(ctx.req, ctx.res, upload, (file) =>
+      route.run({ principal, params: paramsOf(ctx), query, file, now: clock() }),
+    )
+    await sendAnswer(ctx, answer, deps)
+  }
+}
+
+/** The key to whose own sends the caller is restricted; null: unrestricted. Throws a Refusal `forbidden`. */
+function authorizeRoute({ area, own }: KeyRoute, principal: Principal): string | null {
+  return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
+}
+
+function paramsOf(ctx: ApiContext): Call['params'] {
+  return ctx['params']
+}
+
+/** Throws a Refusal for parameters that the route does not have. */
+function parseRouteQuery(query: z.ZodType | null, raw: Readonly<Record<string, unknown>> | null): unknown {
+  return raw === null && query === null ? undefined : parseInput(query ?? emptyQuery, raw ?? {})
+}
+
+/** The parameters as text; null: there is no query. Throws a Refusal for a parameter that is repeated. */
+function parseQueryString(url: string): Readonly<Record<string, unknown>> | null {
+  const start = url.indexOf('?')
+  if (start === -1) return null
+  const query = parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 })
+  const errors = Object.keys(query)
+    .filter((name) => Array.isArray(query[name]))
+    .map((field) => ({ field, message: 'is given more than once', value: null }))
+  if (errors.length > 0) throw new Refusal('invalid-parameter', 'a query parameter is given more than once', { errors })
+  return query
+}
+
+/** Undefined: the request has no such field. */
+function headerOf({ req }: ApiContext, name: string): string | undefined {
+  const value = req.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: RunRouteDeps): Promise<void> {
+  if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
+  if (answer.kind === 'json' && hasLargeText(answer.body)) {
+    const payload = await stringifyInSteps(answer.body)
+    return answers.send(ctx, { status: answer.status, type: JSON_TYPE, payload })
+  }
+  return answers.send(ctx, replyOf(answer))
+}
+
+function replyOf(answer: Exclude<Answer, StreamAnswer>): Reply {
+  switch (answer.kind) {
+    case 'json':
+      return { status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) }
+    case 'text':
+      return { status: answer.status, type: JSON_TYPE, payload: answer.json }
+    case 'bytes':
+      return { status: 200, type: answer.type, payload: answer.bytes, headers: answer.headers ?? {} }
+    case 'nothing':
+      return { status: 204, type: null, payload: '' }
+  }
+}

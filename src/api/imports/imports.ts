@@ -1,0 +1,111 @@
+/** GET /v1/imports/:id: the progress and the report of an import that goes on after its request; the schemas of reports. */
+import { z } from 'zod'
+import { type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { MAX_LISTED, type RefusedLine, type RefusedSummary } from '../../platform/csv/refused-lines.js'
+import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { ImportError } from '../../storage/tables/content-tables.js'
+import { notFound, timestamp } from '../http/input/values.js'
+import { codeOfRefusal } from '../http/output/error-answer.js'
+import { json, type Route, route } from '../http/route.js'
+
+const refusedLineFields = {
+  refused: z.int().meta({ description: 'Lines that were refused.' }),
+  refusals: z
+    .array(
+      z.strictObject({
+        line: z.int(),
+        field: z.string().nullable(),
+        reason: z.string(),
+        value: z.string().nullable(),
+      }),
+    )
+    .meta({
+      description: `The first ${MAX_LISTED} of them, with the reason.`,
+      example: [{ line: 7, field: 'email', reason: 'is not a mail address, local@domain', value: 'bob' }],
+    }),
+}
+
+export const contactReport = z
+  .strictObject({
+    added: z.int(),
+    updated: z.int(),
+    unchanged: z.int().meta({ description: 'Lines that changed nothing.' }),
+    still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed a contact again.' }),
+    ...refusedLineFields,
+  })
+  .meta({ id: 'ContactImportReport' })
+
+export const suppressionReport = z
+  .strictObject({
+    provider: z
+      .enum(['postmark', 'sendgrid', 'mailgun', 'ses', 'list'])
+      .meta({ description: 'The provider whose columns the file has; `list`: none of them.' }),
+    added: z.int(),
+    known: z.int().meta({ description: 'Already on the list, where they keep their first reason.' }),
+    ...refusedLineFields,
+  })
+  .meta({ id: 'SuppressionImportReport' })
+
+const importResource = z
+  .strictObject({
+    import_id: z.string(),
+    kind: z.enum(['contacts', 'suppressions']),
+    status: z.enum(['processing', 'completed', 'failed']).meta({ example: 'completed' }),
+    rows: z.int().meta({ description: 'Lines of the file, without that of the column names.' }),
+    done: z.int().meta({ description: 'Lines that are processed, with those that were refused.', example: 1_500 }),
+    report: z
+      .union([contactReport, suppressionReport])
+      .nullable()
+      .meta({ description: 'The same report as for a short file. Null while the import is processing.' }),
+    error: z
+      .strictObject({ code: z.string(), message: z.string() })
+      .nullable()
+      .meta({ description: 'Why it failed; lines imported before stay.', example: null }),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Import' })
+
+export function importRoute({ read }: { readonly read: Read }): Route {
+  return route({
+    method: 'GET',
+    path: '/imports/:id',
+    area: 'write',
+    tag: 'Imports',
+    summary: 'Show the progress of an import, and its report at the end',
+    description: `A finished import is kept for 30 days. At most ${MAX_PENDING_IMPORTS} imports of a workspace run or wait.`,
+    answers: { 200: { description: 'The import.', schema: importResource } },
+    refusals: ['not_found'],
+    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const [row] = importById(read, { workspaceId, id })
+      if (row === undefined) throw notFound('not-found', 'import', id)
+      return json(200, toImportResource(row))
+    },
+  })
+}
+
+function toImportResource(row: ImportRow): z.output<typeof importResource> {
+  const { id, kind, status, total, done, report, error, created_at, finished_at } = row
+  const isOver = status !== 'processing'
+  return {
+    import_id: id,
+    kind,
+    status,
+    rows: total,
+    done,
+    report: isOver && report !== null ? toReportResource(parseJson(report)) : null,
+    error: error === null ? null : toErrorFields(parseJson(error)),
+    created_at: iso(created_at),
+    finished_at: finished_at === null ? null : iso(finished_at),
+  }
+}
+
+function toReportResource<Report extends RefusedSummary>(report: Report): Report & { refusals: RefusedLine[] } {
+  return { ...report, refusals: [...report.refusals] }
+}
+
+function toErrorFields({ kind, message }: ImportError): { readonly code: string; readonly message: string } {
+  return { code: kind === 'internal' ? 'internal_server_error' : codeOfRefusal[kind], message }
+}

@@ -1,0 +1,60 @@
+/**
+ * The signal for the call of one host: it strikes with the runner's signal, and when the call takes too
+ * long. The time begins with the call, after the wait for a slot.
+ *
+ * Calls that begin together share a signal, because one of their own, with listeners and a timer, would
+ * cost more than the rest of an attempt's bookkeeping. So a call is cut off late by up to a sixtieth of its
+ * time, and never early.
+ */
+import { setMaxListeners } from 'node:events'
+import type { Exchange } from '../smtp/send-result.js'
+
+export interface CallLimit {
+  readonly signal: AbortSignal
+  /** Handles the rejection of a call: a timeout if the limit struck, else it is thrown again. */
+  readonly timeoutOrRethrow: (error: unknown) => Exchange
+}
+
+/** Starts the limit of a call. Its signal follows the given one. */
+export type StartCallLimit = (signal: AbortSignal) => CallLimit
+
+/** `time`: milliseconds that a call may take. */
+export function createCallLimiter(time: number): StartCallLimit {
+  let joinable: { readonly follows: AbortSignal; readonly limited: CallLimit } | null = null
+  return (signal) => {
+    if (joinable?.follows === signal) return joinable.limited
+    const limited = startLimit(signal, time, () => {
+      if (joinable?.limited === limited) joinable = null
+    })
+    joinable = { follows: signal, limited }
+    return limited
+  }
+}
+
+/** `onFull`: called when no other call may join. */
+function startLimit(follows: AbortSignal, time: number, onFull: () => void): CallLimit {
+  const controller = new AbortController()
+  const follow = (): void => controller.abort(follows.reason)
+  // One signal stops hundreds of attempts: that many listeners are no leak.
+  setMaxListeners(0, follows, controller.signal)
+  follows.addEventListener('abort', follow, { once: true })
+  if (follows.aborted) follow()
+  const strike = (): void => {
+    follows.removeEventListener('abort', follow)
+    controller.abort()
+  }
+  // The time begins when the last call has joined.
+  setTimeout(() => {
+    onFull()
+    setTimeout(strike, time).unref()
+  }, time / 60).unref()
+  return {
+    signal: controller.signal,
+    timeoutOrRethrow: (error) => {
+      if (follows.aborted || !controller.signal.aborted) throw error
+      const detail = `cut off after ${time / 1000} s`
+      const sent = { kind: 'failed', stage: 'data', failure: 'timeout', detail } as const
+      return { sent, tls: null, transcript: '' }
+    },
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The idle sessions: each is kept for a limited time, and the one used last is used first.
+ *
+ * A session is dropped at once when the server closes it or sends something.
+ */
+import type { Host } from '../hosts/destination.js'
+import type { SmtpSession } from '../smtp/smtp-session.js'
+
+interface IdleSession {
+  readonly host: Host
+  readonly session: SmtpSession
+  readonly timer: NodeJS.Timeout
+}
+
+export class IdleSessions {
+  private readonly timeout: number
+  private readonly quit: (session: SmtpSession) => void
+  /** By the time at which they became idle, oldest first. */
+  private readonly sessions = new Set<IdleSession>()
+  private readonly byHost = new Map<string, IdleSession[]>()
+
+  constructor(timeout: number, quit: (session: SmtpSession) => void) {
+    this.timeout = timeout
+    this.quit = quit
+  }
+
+  get size(): number {
+    return this.sessions.size
+  }
+
+  countByMx(mx: string): number {
+    let count = 0
+    for (const { host } of this.sessions) if (host.mx === mx) count++
+    return count
+  }
+
+  put(host: Host, session: SmtpSession): void {
+    const idle = { host, session, timer: setTimeout(() => this.dismiss(idle), this.timeout) }
+    this.sessions.add(idle)
+    const key = keyOf(host)
+    const sessions = this.byHost.get(key)
+    if (sessions === undefined) this.byHost.set(key, [idle])
+    else sessions.push(idle)
+    session.watch(() => this.dismiss(idle))
+  }
+
+  /** The session with exactly this host that was used last; it is no longer idle. */
+  take(host: Host): SmtpSession | null {
+    const idle = this.byHost.get(keyOf(host))?.at(-1)
+    if (idle === undefined) return null
+    this.remove(idle)
+    return idle.session
+  }
+
+  /** Ends the session that has been idle longest, of this MX name if given. */
+  evict(mx: string | null): void {
+    for (const idle of this.sessions) {
+      if (mx !== null && idle.host.mx !== mx) continue
+      this.dismiss(idle)
+      return
+    }
+  }
+
+  clear(): void {
+    for (const idle of this.sessions) this.dismiss(idle)
+  }
+
+  private dismiss(idle: IdleSession): void {
+    this.remove(idle)
+    this.quit(idle.session)
+  }
+
+  private remove(idle: IdleSession): void {
+    clearTimeout(idle.timer)
+    this.sessions.delete(idle)
+    const key = keyOf(idle.host)
+    const others = (this.byHost.get(key) ?? []).filter((other) => other !== idle)
+    if (others.length === 0) this.byHost.delete(key)
+    else this.byHost.set(key, others)
+  }
+}
+
+/** Sessions are interchangeable if address, TLS and user are the same. */
+function keyOf({ mx, address, port, tls, auth }: Host): string {
+  return `${mx} ${address} ${port} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
+}

@@ -1,0 +1,17 @@
+/**
+ * What the processes that take messages apart make of inbound mail: the fields of its record, and its content
+ * analysis for the spam score. So no header, rule or word list holds up the daemon, whatever the message contains.
+ */
+import type { ContentAnalyzer } from '../messages/mime/mime-parts-protocol.js'
+import { analyzeContent, type ContentAnalysis } from '../spam/content-analysis.js'
+import type { SpamContext } from '../spam/spam-input.js'
+import { type InboundSummary, summarizeInbound } from './inbound-content.js'
+
+export type InboundAnalyzer = ContentAnalyzer<InboundSummary, SpamContext, ContentAnalysis>
+
+/** Under the name that the processes import. */
+export const contentAnalyzer: InboundAnalyzer = {
+  module: new URL(import.meta.url),
+  summarize: summarizeInbound,
+  analyze: analyzeContent,
+}

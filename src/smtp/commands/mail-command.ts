@@ -1,0 +1,81 @@
+/**
+ * MAIL with its parameters: SIZE (RFC 1870), BODY (RFC 6152) and SMTPUTF8 (RFC 6531); in submissions also
+ * RET and ENVID (RFC 3461) and AUTH (RFC 4954 section 5), which is accepted and ignored, because the key
+ * says who the client is.
+ */
+import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
+import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../../mail/dsn-parameters.js'
+import { buildTooLargeRefusal } from '../session/incoming-message.js'
+import { ProtocolFault } from '../session/smtp-reply.js'
+import {
+  buildArgumentFault,
+  buildUtf8Fault,
+  flagOf,
+  type PathCommand,
+  parsePathCommand,
+  refuseUnknown,
+  textOf,
+} from './path-command.js'
+
+/** MAIL with the parameters that the MX accepts. */
+export interface PlainMailCommand {
+  readonly from: Address | ''
+  /** As declared; 0: not declared. */
+  readonly size: number
+  readonly smtputf8: boolean
+}
+
+export interface MailCommand extends PlainMailCommand {
+  readonly ret: DsnReturn | null
+  readonly envid: string | null
+}
+
+const plainParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8'])
+const submissionParameters: ReadonlySet<string> = new Set([...plainParameters, 'RET', 'ENVID', 'AUTH'])
+
+export function parsePlainMail(line: Buffer, maxSize: number): PlainMailCommand {
+  return parsePlainPart(parseCommand(line, plainParameters), maxSize)
+}
+
+export function parseMail(line: Buffer, maxSize: number): MailCommand {
+  const command = parseCommand(line, submissionParameters)
+  textOf(command, 'AUTH')
+  const ret = textOf(command, 'RET')
+  const envid = textOf(command, 'ENVID')
+  return {
+    ...parsePlainPart(command, maxSize),
+    ret: ret === null ? null : parseRet(ret),
+    envid: envid === null ? null : validateEnvid(decodeXtext(envid)),
+  }
+}
+
+function parseCommand(line: Buffer, known: ReadonlySet<string>): PathCommand {
+  const command = parsePathCommand(line, 'MAIL FROM')
+  refuseUnknown(command, known)
+  return command
+}
+
+function parsePlainPart(command: PathCommand, maxSize: number): PlainMailCommand {
+  const smtputf8 = flagOf(command, 'SMTPUTF8')
+  if (!command.ascii && !smtputf8) throw buildUtf8Fault()
+  checkBody(textOf(command, 'BODY'))
+  return { from: senderOf(command), size: parseSize(textOf(command, 'SIZE'), maxSize), smtputf8 }
+}
+
+function senderOf({ mailbox }: PathCommand): Address | '' {
+  if (mailbox === '') return ''
+  const address = tryParseAddress(mailbox)
+  if (address === null) throw new ProtocolFault(553, '5.1.7', `not a mail address: ${formatForDisplay(mailbox)}`)
+  return address
+}
+
+function parseSize(value: string | null, maxSize: number): number {
+  if (value === null) return 0
+  if (!/^\d{1,20}$/.test(value)) throw buildArgumentFault('SIZE is a number of bytes')
+  if (Number(value) > maxSize) throw buildTooLargeRefusal(maxSize)
+  return Number(value)
+}
+
+function checkBody(value: string | null): void {
+  if (value !== null && !/^(?:7BIT|8BITMIME)$/i.test(value)) throw buildArgumentFault('BODY is 7BIT or 8BITMIME')
+}

@@ -1,0 +1,281 @@
+/**
+ * A session of an external client that brings mail to the MX.
+ *
+ * The greeting is delayed; a client that speaks before it is noted or refused. The replies to
+ * refused recipients are delayed, each longer than the one before: such a wait holds a timer
+ * and no message.
+ */
+import { type Address, localPartOf } from '../../mail/address.js'
+import { scanHeader } from '../../mail/header-fields.js'
+import { checkHopCount } from '../../mail/hop-count.js'
+import { toRecipientLogFields } from '../../mail/recipient-log-fields.js'
+import { Refusal } from '../../mail/refusal.js'
+import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
+import type { ReceivedMessage } from '../../receiving/received-message.js'
+import { type Listing, totalWeight } from '../../spam/dnsbl.js'
+import { type PlainMailCommand, parsePlainMail } from '../commands/mail-command.js'
+import { parsePlainRcpt } from '../commands/rcpt-command.js'
+import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
+import { checkLines } from '../session/message-lines.js'
+import { MessageReception } from '../session/message-reception.js'
+import { SessionEnding } from '../session/session-ending.js'
+import type { SessionFacts } from '../session/session-gate.js'
+import {
+  buildNeedMailFault,
+  buildNestedMailFault,
+  buildQueuedReply,
+  needRcptReply,
+  recipientOk,
+  senderOk,
+} from '../session/session-replies.js'
+import { type ProtocolFault, type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
+import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
+import { transmissionTypeOf } from '../session/transmission-type.js'
+import type { AcceptedRecipient } from './mx-deps.js'
+import type { MxGate } from './mx-gate.js'
+import { isRefusal, mxReplies, recipientReasonOf, recipientTexts, tarpitDelay, toMxReply } from './mx-refusals.js'
+
+interface Transaction {
+  readonly mail: PlainMailCommand
+  readonly recipients: Map<Address, AcceptedRecipient>
+}
+
+export class MxSession implements SmtpSession {
+  private readonly reception: MessageReception
+  private readonly ending: SessionEnding
+  private transaction: Transaction | null = null
+  private listings: Promise<readonly Listing[]> = Promise.resolve([])
+  private isEarlyTalker = false
+  private refusedRecipients = 0
+  private cancelWait: () => void = () => undefined
+  /** When the client connected, or last had a recipient or a message accepted. */
+  private advancedAt: number
+  private hasDelivered = false
+
+  constructor(
+    private readonly gate: MxGate,
+    private readonly connection: SessionConnection,
+  ) {
+    this.advancedAt = connection.acceptedAt
+    this.reception = new MessageReception(gate, connection, {
+      buildNoRoomRefusal: buildNoMemoryRefusal,
+      replyTo: (error) => this.replyTo(error),
+      onTooSlow: () => this.ending.endSlowTransfer(),
+    })
+    this.ending = new SessionEnding(gate, connection, this.reception, (reason) => gate.note(reason, this.buildFacts()))
+  }
+
+  connect(): Answer<SmtpReply | null> {
+    const { deps, settings } = this.gate
+    this.ending.startDeadline()
+    this.listings = deps.findListings(this.connection.remoteAddress)
+    return this.delay(settings.greetingDelay, () => this.greet())
+  }
+
+  private greet(): SmtpReply | null {
+    const { isOpen, hasUnreadInput } = this.connection
+    if (!isOpen) return null
+    if (hasUnreadInput) this.isEarlyTalker = true
+    return this.isEarlyTalker ? this.refuseEarlyTalker() : null
+  }
+
+  onEarlyCommand(): SmtpReply | null {
+    this.isEarlyTalker = true
+    return this.refuseEarlyTalker()
+  }
+
+  private refuseEarlyTalker(): SmtpReply | null {
+    return this.gate.settings.earlyTalkers === 'refuse' ? this.turnAway('early-talker') : null
+  }
+
+  onCommand(): void {
+    // A line that changes nothing is no progress.
+  }
+
+  hello(): { readonly auth: boolean } {
+    return { auth: false }
+  }
+
+  onSecure(): void {
+    // The name in HELO and the transaction are forgotten by the connection and by `reset`.
+  }
+
+  mail(line: Buffer): SmtpReply {
+    try {
+      return this.beginTransaction(line)
+    } catch (error) {
+      return this.replyTo(error)
+    }
+  }
+
+  private beginTransaction(line: Buffer): SmtpReply {
+    if (this.transaction !== null) throw buildNestedMailFault()
+    const { deps, settings, messages } = this.gate
+    const mail = parsePlainMail(line, settings.maxSize)
+    const refusal = this.reception.refusalForRoom(mail.size)
+    if (refusal !== null) throw refusal
+    const { origin } = this.connection
+    if (origin !== null && !messages.take(origin.address, deps.clock()).allowed) return this.turnAway('message-rate')
+    this.transaction = { mail, recipients: new Map() }
+    return senderOk
+  }
+
+  async rcpt(line: Buffer): Promise<SmtpReply> {
+    try {
+      return await this.addRecipient(line)
+    } catch (error) {
+      return this.refuseRecipient(error)
+    }
+  }
+
+  private async addRecipient(line: Buffer): Promise<SmtpReply> {
+    if (this.transaction === null) throw buildNeedMailFault()
+    const { mail, recipients } = this.transaction
+    const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
+    if (recipients.has(address)) return recipientOk
+    const verdict = this.gate.deps.checkRecipient(address, mail.size)
+    if (typeof verdict === 'string') {
+      if (!isRefusal(verdict)) return this.turnAway(verdict, { recipient: address })
+      throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })
+    }
+    this.requireRoomInEnvelope(recipients, address, verdict)
+    if (await this.isRefusedAsListed(address)) return this.turnAway('listed', { recipient: address })
+    recipients.set(address, verdict)
+    this.advancedAt = this.gate.deps.clock()
+    return recipientOk
+  }
+
+  /** The client sends the message to the others in a further transaction (RFC 5321 section 4.5.3.1.10). */
+  private requireRoomInEnvelope(
+    recipients: Transaction['recipients'],
+    recipient: Address,
+    { workspaceId, alone }: AcceptedRecipient,
+  ): void {
+    const { maxRecipients, maxWorkspaces } = this.gate.settings
+    if (recipients.size >= maxRecipients) {
+      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`, { recipient })
+    }
+    const accepted = [...recipients.values()]
+    const workspaces = new Set([...accepted.map((other) => other.workspaceId), workspaceId])
+    const mustSplit = workspaces.size > 1 && (alone === true || accepted.some((other) => other.alone === true))
+    if (mustSplit || workspaces.size > maxWorkspaces) {
+      const text = 'one message goes to a few organisations, send it to the others again'
+      throw new Refusal('too-many-recipients', text, { recipient })
+    }
+  }
+
+  /** The postmaster takes mail of listed clients too: they may ask to be taken off a list. */
+  private async isRefusedAsListed(recipient: Address): Promise<boolean> {
+    const { refuseListedFrom } = this.gate.settings
+    if (refuseListedFrom === null || localPartOf(recipient).toLowerCase() === 'postmaster') return false
+    return totalWeight(await this.listings) >= refuseListedFrom
+  }
+
+  private refuseRecipient(error: unknown): Answer<SmtpReply> {
+    const reply = this.replyTo(error)
+    if (recipientReasonOf(error) === null) return reply
+    this.refusedRecipients += 1
+    const { maxRefusedRecipients, tarpit } = this.gate.settings
+    if (this.refusedRecipients > maxRefusedRecipients) return this.turnAway('harvest')
+    return this.delay(tarpitDelay(this.refusedRecipients, tarpit, maxRefusedRecipients), () => reply)
+  }
+
+  data(): Answer<MessageTransfer | SmtpReply | null> {
+    const { transaction } = this
+    const [first, ...others] = transaction?.recipients.keys() ?? []
+    if (transaction === null || first === undefined) return needRcptReply
+    const { mail } = transaction
+    return this.reception.receive(mail.size, (raw) => this.accept(mail, [first, ...others], raw))
+  }
+
+  private async accept(
+    mail: PlainMailCommand,
+    recipients: ReceivedMessage['recipients'],
+    raw: Buffer,
+  ): Promise<SmtpReply> {
+    await checkLines(raw, this.gate.settings.maxLineLength)
+    const header = scanHeader(raw)
+    checkHopCount(header)
+    const { id } = await this.gate.deps.accept({ ...(await this.envelopeFacts(mail)), recipients, raw, header })
+    this.ending.forgiveFaults()
+    this.advancedAt = this.gate.deps.clock()
+    this.hasDelivered = true
+    return buildQueuedReply(id)
+  }
+
+  private async envelopeFacts({
+    from,
+    smtputf8,
+  }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {
+    const { remoteAddress: address, remotePort: port, helo, tls } = this.connection
+    const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
+    const client = { address, port, helo, earlyTalker: this.isEarlyTalker, listings: await this.listings }
+    return { envelopeFrom: from, client, tls, protocol, smtputf8 }
+  }
+
+  reset(): void {
+    this.transaction = null
+    this.reception.reset()
+    this.ending.reset()
+  }
+
+  onReply(code: number): void {
+    this.ending.countReply(code)
+  }
+
+  finish(reply: SmtpReply, within: number): void {
+    this.ending.finish(reply, within)
+  }
+
+  state(): ConnectionState | null {
+    return this.ending.stateOf({ since: this.advancedAt, isProved: this.hasDelivered })
+  }
+
+  evict(): void {
+    this.ending.evict()
+  }
+
+  close(): void {
+    this.ending.close()
+    this.reception.release()
+    this.cancelWait()
+  }
+
+  private buildFacts(): SessionFacts {
+    return sessionFactsOf(this.connection, this.transaction?.mail.from)
+  }
+
+  private replyTo(error: unknown): SmtpReply {
+    const reply = toMxReply(toSmtpReply(error, this.gate.report))
+    if (isClientFault(error)) this.logRefusal(error, reply)
+    return reply
+  }
+
+  private logRefusal(error: Refusal | ProtocolFault, reply: SmtpReply): void {
+    const about = refusalFactsOf(error, reply)
+    const reason = about.reason === 'memory' ? about.reason : recipientReasonOf(error)
+    if (reason !== null) this.gate.note(reason, { ...this.buildFacts(), ...about })
+    else {
+      const to = toRecipientLogFields(this.transaction?.recipients.keys() ?? [])
+      this.gate.lines.info({ ...this.buildFacts(), ...to, ...about }, 'a message was refused')
+    }
+  }
+
+  private turnAway(reason: keyof typeof mxReplies, more: { readonly recipient?: Address } = {}): SmtpReply {
+    this.gate.note(reason, { ...this.buildFacts(), ...more })
+    return mxReplies[reason]
+  }
+
+  /** One wait at a time: no further command is read before the reply. */
+  private delay<Value>(milliseconds: number, getValue: () => Value): Answer<Value> {
+    if (milliseconds === 0) return getValue()
+    return new Promise((resolve) => {
+      this.cancelWait = this.gate.deps.schedule(milliseconds, () => resolve(getValue()))
+    })
+  }
+}
+
+/** Load is shed by ending the session, so that its memory and its slot are free. */
+function buildNoMemoryRefusal(): Refusal {
+  return new Refusal('unavailable', mxReplies.memory.text, { reason: 'memory' })
+}

@@ -1,0 +1,37 @@
+/** The fields of log lines about sessions, refusals and faults. Texts of the client are printable and short. */
+import { type Address, formatForDisplay } from '../../mail/address.js'
+import { Refusal } from '../../mail/refusal.js'
+import type { SessionFacts } from './session-gate.js'
+import { formatReplyText, ProtocolFault, type SmtpReply } from './smtp-reply.js'
+import type { SessionConnection } from './smtp-session.js'
+
+/** `from`: of MAIL; undefined: no transaction. */
+export function sessionFactsOf(
+  { remoteAddress, helo }: Pick<SessionConnection, 'remoteAddress' | 'helo'>,
+  from: Address | '' | undefined,
+): SessionFacts {
+  return {
+    client: remoteAddress,
+    ...(helo === '' ? {} : { helo: formatForDisplay(helo) }),
+    ...(from === undefined ? {} : { from }),
+  }
+}
+
+/** False: a fault of ours. */
+export function isClientFault(error: unknown): error is Refusal | ProtocolFault {
+  return error instanceof Refusal || error instanceof ProtocolFault
+}
+
+interface RefusalFacts {
+  readonly reason: string
+  readonly reply: string
+  /** Present when the refusal concerns one recipient. */
+  readonly recipient?: unknown
+}
+
+export function refusalFactsOf(error: Refusal | ProtocolFault, reply: SmtpReply): RefusalFacts {
+  const text = `${reply.code} ${formatReplyText(reply)}`
+  if (!(error instanceof Refusal)) return { reason: 'protocol', reply: text }
+  const { recipient, reason = error.kind } = error.details
+  return { reason: String(reason), reply: text, ...(recipient === undefined ? {} : { recipient }) }
+}

@@ -1,0 +1,105 @@
+/**
+ * How a session ends before its client ends it: too many faults, the deadline, a message that
+ * comes too slowly, its slot given to another client, the stop of the service.
+ *
+ * A session that must end while a message comes in, or is being stored, ends after the reply to it.
+ */
+import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
+import type { MessageReception } from './message-reception.js'
+import type { CommonReason, SessionGate } from './session-gate.js'
+import { deadlineReply, idleReply, tooManyFaults, tooSlowReply } from './session-replies.js'
+import type { SmtpReply } from './smtp-reply.js'
+import type { SessionConnection } from './smtp-session.js'
+
+/** Replies that a client gets for not speaking SMTP. */
+const faultCodes: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 538, 555])
+
+interface ClientProgress {
+  /** When the client last got further; epoch milliseconds. */
+  readonly since: number
+  /** It has shown that it uses its slot for mail. */
+  readonly isProved: boolean
+}
+
+export class SessionEnding {
+  private faultCount = 0
+  private closingReply: SmtpReply | null = null
+  private deadline: NodeJS.Timeout | undefined
+  private graceTimer: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly gate: SessionGate,
+    private readonly connection: SessionConnection,
+    private readonly reception: MessageReception,
+    private readonly note: (reason: CommonReason) => void,
+  ) {}
+
+  startDeadline(): void {
+    const { sessionDeadline, finishWithin } = this.gate.settings
+    const endSession = (): void => {
+      this.note('deadline')
+      this.finish(deadlineReply, finishWithin)
+    }
+    this.deadline = setTimeout(endSession, sessionDeadline).unref()
+  }
+
+  /** Ends the session with this 421: now, or after the message that is coming in. */
+  finish(reply: SmtpReply, within: number): void {
+    if (!this.reception.isActive) {
+      this.connection.reply(reply)
+      return
+    }
+    this.closingReply = reply
+    clearTimeout(this.graceTimer)
+    const giveUp = (): void => {
+      // A complete message is being stored, and will be answered.
+      if (this.reception.isIncomplete) this.connection.reply(reply)
+    }
+    this.graceTimer = setTimeout(giveUp, within).unref()
+  }
+
+  /** What the connection limiter may judge; null: a message comes in, or the client waits for us. */
+  stateOf({ since, isProved }: ClientProgress): ConnectionState | null {
+    const { reception, gate } = this
+    if (reception.isWaiting) return null
+    if (reception.isActive) return reception.isBehind() ? { rank: 'slow', since, isFresh: false } : null
+    return { rank: isProved ? 'idle' : 'unproved', since, isFresh: gate.clock() - since < gate.settings.givesWayAfter }
+  }
+
+  /** Ends the session for another client, which has its slot already. */
+  evict(): void {
+    const isSlow = this.reception.isActive
+    this.note(isSlow ? 'too-slow' : 'idle')
+    if (!this.connection.isInHandshake) this.connection.reply(isSlow ? tooSlowReply : idleReply)
+    this.connection.destroySoon()
+  }
+
+  /** The message that comes in is too slow. */
+  endSlowTransfer(): void {
+    this.note('too-slow')
+    this.connection.reply(tooSlowReply)
+  }
+
+  countReply(code: number): void {
+    if (!faultCodes.has(code)) return
+    this.faultCount += 1
+    if (this.faultCount < this.gate.settings.maxFaults) return
+    this.note('faults')
+    this.connection.reply(tooManyFaults)
+  }
+
+  /** A message was accepted: the client does speak SMTP. */
+  forgiveFaults(): void {
+    this.faultCount = 0
+  }
+
+  /** The transaction is over. */
+  reset(): void {
+    if (this.closingReply !== null) this.connection.reply(this.closingReply)
+  }
+
+  close(): void {
+    clearTimeout(this.deadline)
+    clearTimeout(this.graceTimer)
+  }
+}

@@ -1,0 +1,81 @@
+/** What all sessions of one listener share, of either kind: limits, memory, log. */
+import type { Clock } from '../../platform/clock.js'
+import type { ConnectionLimiter, ConnectionLimitSettings } from '../../platform/connections/connection-limiter.js'
+import type { TransferPace } from '../../platform/connections/transfer-pace.js'
+import type { MemoryBudget } from '../../platform/memory/budget.js'
+import type { MemoryShares } from '../../platform/memory/shares.js'
+import type { TlsPair } from '../../platform/tls-files.js'
+
+/** Sizes in bytes, times in milliseconds. */
+export interface SessionLimits extends ConnectionLimitSettings {
+  readonly maxSize: number
+  readonly maxRecipients: number
+  /** Octets in one line of a message, CRLF not counted. */
+  readonly maxLineLength: number
+  /** Octets in one command. */
+  readonly maxCommandLength: number
+  /** Of messages in memory, in all sessions together; at least `maxSize`. */
+  readonly maxBytesInFlight: number
+  /** The longest wait of DATA for memory. Clients wait two minutes for the 354 (RFC 5321 section 4.5.3.2.5). */
+  readonly memoryWait: number
+  /** Large messages from one address that wait for memory. */
+  readonly maxWaitingPerAddress: number
+  /** Replies 500 to 504, 530, 538 and 555 since the last accepted message; the last gets a 421 too. */
+  readonly maxFaults: number
+  readonly idleTimeout: number
+  /** From the connection to the end of a TLS handshake, or to the end of a PROXY line. */
+  readonly handshakeTimeout: number
+  /** How fast a message must come in. */
+  readonly dataPace: TransferPace
+  /** A session that is idle for so long may be closed for a client that finds no slot. */
+  readonly givesWayAfter: number
+  readonly sessionDeadline: number
+  /** The time for the rest of a message when its session must end. */
+  readonly finishWithin: number
+}
+
+/** Port 0: any free one. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ListenerSettings extends SessionLimits {
+  readonly hostname: string
+  readonly tls: TlsPair
+}
+
+/** Why a client is turned away, by either kind of listener. */
+export type CommonReason =
+  /** Too many connections in total. */
+  | 'connections'
+  /** Too many connections from the address. */
+  | 'connections-of-address'
+  /** Too many connections from the network. */
+  | 'connections-of-network'
+  /** The session was idle, and another client found no slot. */
+  | 'idle'
+  /** The message came too slowly. */
+  | 'too-slow'
+  | 'deadline'
+  | 'faults'
+
+/** Fields of a log line about a session. */
+export interface SessionFacts {
+  readonly client: string
+  readonly [fact: string]: unknown
+}
+
+export interface SessionGate {
+  readonly settings: ListenerSettings
+  readonly clock: Clock
+  /** Logs that a client was turned away. */
+  readonly note: (reason: CommonReason, about: SessionFacts) => void
+  readonly connections: ConnectionLimiter
+  readonly memory: MemoryBudget
+  /** The same memory, for large messages, which reserve it by client. */
+  readonly memoryByClient: MemoryShares
+  /** False: the disk is nearly full. */
+  readonly hasDiskSpace: () => boolean
+  readonly report: (error: unknown) => void
+}

@@ -1,0 +1,105 @@
+/**
+ * The tables of workspaces, people, API keys, limits and the audit log. Part of `tables.ts`, which
+ * says what holds for all tables.
+ */
+import type { Generated } from 'kysely'
+import type { Address } from '../../mail/address.js'
+import type { Json, JsonObject, Timestamp } from './columns.js'
+
+export type Role = 'owner' | 'admin' | 'member'
+/** What an API key may do of what its member may: see `accounts/permissions.ts`. */
+export type Scope = 'full' | 'send' | 'read'
+
+export interface WorkspacesTable {
+  id: string
+  name: string
+  slug: string
+  icon_url: string | null
+  plan: string
+  created_at: Timestamp
+}
+
+export interface UsersTable {
+  id: string
+  /** Lower case. */
+  email: Address
+  full_name: string
+  avatar_url: string | null
+  password_hash: string | null
+  created_at: Timestamp
+}
+
+export interface MembersTable {
+  id: string
+  workspace_id: string
+  user_id: string
+  role: Role
+  joined_at: Timestamp
+}
+
+export interface InvitationsTable {
+  id: string
+  workspace_id: string
+  /** Lower case. */
+  email: Address
+  role: 'admin' | 'member'
+  /** An address has at most one pending invitation in a workspace; an older one becomes `expired` when a new one replaces it. */
+  status: 'pending' | 'accepted' | 'cancelled' | 'expired'
+  /** The inviter as named at that time: the account may be gone since. */
+  invited_by_name: string
+  invited_by_email: string
+  /** Id of the inviter: triggers cancel the inviter's pending invitations when the right to invite ends. Empty: unknown. */
+  invited_by: string
+  created_at: Timestamp
+  expires_at: Timestamp
+}
+
+export interface ApiKeysTable {
+  id: string
+  workspace_id: string
+  user_id: string
+  name: string
+  /** SHA-256 of the complete key, in hex. */
+  key_hash: string
+  key_prefix: string
+  scopes: Json<readonly Scope[]>
+  /** CIDRs; empty: from anywhere. */
+  allowed_networks: Json<readonly string[]>
+  /** Domain names; empty: any of the workspace. */
+  allowed_domains: Json<readonly string[]>
+  created_at: Timestamp
+  expires_at: Timestamp | null
+  last_used_at: Timestamp | null
+  revoked_at: Timestamp | null
+}
+
+/** What a workspace has used of its quotas, in buckets of time: see `accounts/limits/quota.ts`. */
+export interface UsageTable {
+  workspace_id: string
+  kind: string
+  /** Start of the bucket. */
+  bucket: Timestamp
+  count: number
+}
+
+/** Administrative acts: who did what to what. */
+export interface AuditLogTable {
+  seq: Generated<number>
+  id: string
+  workspace_id: string
+  at: Timestamp
+  /** Id of the user, `operator` for the command line, `service` for the daemon itself. */
+  actor: string
+  /** As `api_key.created`. */
+  action: string
+  /** Id of the object of the act. */
+  target: string
+  /** Holds no secret. */
+  details: Json<JsonObject>
+}
+
+/** Deleted workspaces whose last rows are still to be erased: see `daemon/erasures.ts`. */
+export interface ErasuresTable {
+  id: string
+  asked_at: Timestamp
+}

@@ -1,0 +1,27 @@
+/**
+ * What a column holds beyond text and integers: flags, times, JSON text.
+ *
+ * A `Json<T>` is made by `toJson` alone, so `parseJson` may trust its type. A row that an older
+ * version wrote may lack fields that were added since: such fields are optional in `T`.
+ */
+
+declare const content: unique symbol
+
+/** SQLite has no booleans. */
+export type Flag = 0 | 1
+
+/** Milliseconds since 1970-01-01T00:00Z. */
+export type Timestamp = number
+
+/** The text of a JSON value of type `T`. */
+export type Json<T> = string & { readonly [content]: T }
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export function toJson<T>(value: T): Json<T> {
+  return JSON.stringify(value) as Json<T>
+}
+
+export function parseJson<T>(json: Json<T>): T {
+  return JSON.parse(json)
+}

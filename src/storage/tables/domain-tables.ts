@@ -1,0 +1,64 @@
+/**
+ * The tables of sending domains, their DKIM keys and the service zone. Part of `tables.ts`, which
+ * says what holds for all tables.
+ */
+import type { DomainName } from '../../mail/address.js'
+import type { Flag, Json, Timestamp } from './columns.js'
+
+/** Each domain has two, of which one signs. */
+export type Selector = 'dkim1' | 'dkim2'
+
+export type RecordState = 'pending' | 'verified' | 'failed'
+/** The DNS records that prove a domain. */
+export type RecordPurpose = 'mail_cname' | Selector
+/** A record that is missing is `pending`. */
+export type RecordStates = Readonly<Partial<Record<RecordPurpose | 'mx' | 'dmarc', RecordState>>>
+
+export interface DomainsTable {
+  id: string
+  workspace_id: string
+  domain: DomainName
+  status: 'pending' | 'verified' | 'failed'
+  /** Declared verified by the operator, without DNS. */
+  forced: Flag
+  inbound: Flag
+  track_opens: Flag
+  track_clicks: Flag
+  created_at: Timestamp
+  verified_at: Timestamp | null
+  /** As the last check of DNS found them. */
+  record_states: Json<RecordStates>
+  /** When DNS last answered for all records. */
+  checked_at: Timestamp | null
+  /** When DNS is queried again; null: no check is due. */
+  next_check_at: Timestamp | null
+  /** Since when DNS lacks the expected records; null while it has them. */
+  unproved_since: Timestamp | null
+  /** Since when a rotation to the other DKIM key is under way. */
+  rotation_asked_at: Timestamp | null
+}
+
+export interface DkimKeysTable {
+  id: string
+  workspace_id: string
+  /** The signing domain. */
+  domain: DomainName
+  selector: string
+  /** PKCS#8 PEM. */
+  private_key: string
+  /** The TXT record's value: `v=DKIM1; k=rsa; p=…`. */
+  public_record: string
+  /** At most one key of a domain and workspace signs. */
+  signing: Flag
+  created_at: Timestamp
+  /** Not to sign before: until then resolvers may still have cached the record that it replaced. */
+  usable_at: Timestamp
+  /** When it stopped signing; null: it signs, or never did. */
+  retired_at: Timestamp | null
+}
+
+/** One row: the serial number of the service zone. */
+export interface ZoneSerialTable {
+  id: number
+  serial: number
+}

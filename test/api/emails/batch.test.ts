@@ -1,0 +1,41 @@
+/** Bounds of a batch. */
+import t from 'tap'
+import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../src/api/emails/batch.js'
+import type { StoredParts } from '../../../src/api/emails/stored-parts.js'
+import { parseInput } from '../../../src/api/http/input/parse-input.js'
+import type { Call } from '../../../src/api/http/route.js'
+import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
+
+t.test('the total size of the messages of a batch is bounded', async (t) => {
+  let composed = 0
+  const prepared = {
+    raw: Buffer.alloc(MAX_BATCH_BYTES / 4),
+    suppressed: [],
+    enqueued: { email: { created_at: 0, scheduled_for: null } },
+  } as unknown as PreparedEmail
+  const compose = (): PreparedEmail => {
+    composed += 1
+    return prepared
+  }
+  const createStoredParts = (): StoredParts =>
+    ({ hold: () => undefined, usageWrites: () => [], release: () => undefined }) as Partial<StoredParts> as StoredParts
+  const commitEmails = (): never => t.fail('emails are committed') as never
+  const deps: BatchDeps = {
+    read: () => [],
+    hasDiskSpace: () => true,
+    refusalOf: () => null,
+    compose,
+    createStoredParts,
+    commitEmails,
+  }
+  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
+  const { body, run } = batchRoute(deps)
+  if (body === null) throw new Error('a batch has a body')
+  const call = { principal: { workspaceId: 'ws' }, header: () => undefined, now: 0, rawBody: Buffer.alloc(0) }
+  const given = parseInput(body, Array(20).fill(email))
+  await t.rejects(Promise.resolve(run({ ...call, body: given } as unknown as Call)), {
+    name: 'Refusal',
+    kind: 'too-large',
+  })
+  t.equal(composed, 5, 'the others are not composed')
+})

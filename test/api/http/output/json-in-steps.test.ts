@@ -1,0 +1,24 @@
+/** Large answers become JSON in steps. */
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { hasLargeText, stringifyInSteps } from '../../../../src/api/http/output/json-in-steps.js'
+
+t.test('large texts become the same JSON in steps, and the event loop turns in between', async (t) => {
+  const text = `x${'\u{1f600}"\\\t\u00e9'.repeat(200_000)}`
+  const body = { id: 'a', left_out: undefined, html: text, list: [{ n: 1 }], nothing: null, text: `${text}\ud83d` }
+  if (!hasLargeText(body)) throw new Error('its texts are large')
+  let turns = 0
+  let over = false
+  const count = (): void => {
+    turns += 1
+    if (!over) setImmediate(count)
+  }
+  setImmediate(count)
+  const json = await stringifyInSteps(body)
+  over = true
+  t.ok(isDeepStrictEqual(JSON.parse(json.toString()), JSON.parse(JSON.stringify(body))))
+  t.ok(turns >= 8, `${turns} turns`)
+  for (const small of [null, 'x'.repeat(300_000), [text], { text: 'x' }, { deep: { text } }]) {
+    t.notOk(hasLargeText(small))
+  }
+})

@@ -1,0 +1,80 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import t from 'tap'
+import { type CachedMessage, MessageCache } from '../../../src/delivery/attempt/message-cache.js'
+import type { Email } from '../../../src/messages/email.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+
+const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10), isSignatureStored: false })
+
+t.test('small messages count with their size in memory, and make room when they leave', async (t) => {
+  const cache = new MessageCache(1_000_000)
+  for (let n = 0; n < 1000; n += 1) cache.put(message(`email ${n}`), ['entry'])
+  t.ok(cache.get('email 99', 'entry'))
+  t.notOk(cache.get('email 500', 'entry'))
+  for (let n = 0; n < 1000; n += 1) cache.release(`email ${n}`, 'entry')
+  cache.put(message('email 500'), ['entry'])
+  t.ok(cache.get('email 500', 'entry'))
+})
+
+t.test(
+  'messages that are read back are bounded in bytes: one always fits, small ones never wait, turns are kept',
+  async (t) => {
+    const large = 300_000
+    const cache = new MessageCache(0, 2 * large)
+    const order: string[] = []
+    const read = async (id: string, bytes: number): Promise<void> => {
+      await cache.reserveRoom(bytes)
+      order.push(id)
+      cache.addReadBack({ ...message(id), raw: Buffer.alloc(bytes) }, `entry of ${id}`)
+    }
+    const all = [read('a', large), read('b', large), read('c', 3 * large), read('d', large), read('small', 262_144)]
+    await turn()
+    t.same(order, ['a', 'b', 'small'])
+    cache.release('a', 'entry of a')
+    await turn()
+    t.same(order, ['a', 'b', 'small'], 'the largest waits until it is alone, and none overtakes it')
+    cache.release('b', 'entry of b')
+    await turn()
+    t.same(order.slice(3), ['c'])
+    await cache.reserveRoom(10).then(() => cache.releaseRoom(10))
+    cache.clear()
+    await Promise.all(all)
+    t.same(order.slice(4), ['d'], 'what was dropped leaves its room')
+  },
+)
+
+t.test('a message is kept until its last holder releases it', async (t) => {
+  const cache = new MessageCache(0)
+  const large = (): CachedMessage => ({ ...message('email'), raw: Buffer.alloc(2_000_000) })
+  await cache.reserveRoom(2_000_000)
+  cache.addReadBack(large(), 'first')
+  cache.clear()
+  await cache.reserveRoom(2_000_000)
+  const again = large()
+  cache.addReadBack(again, 'second')
+  cache.release('email', 'first', true)
+  cache.release('email', 'never came', true)
+  t.equal(cache.get('email', 'second'), again, 'the first had the message that was here before')
+  t.equal(again.raw.length, 2_000_000, 'a socket may be writing it')
+  cache.release('email', 'second', true)
+  t.equal(cache.get('email', 'third'), undefined)
+  t.equal(again.raw.length, 0, 'its memory is given back')
+})
+
+t.test('dropping the mail of a domain makes room', (t) => {
+  const raw = Buffer.alloc(100_000)
+  const cache = new MessageCache(250_000)
+  const put = (workspaceId: string, from: string): string => {
+    const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
+    cache.put({ email, raw, isSignatureStored: false }, ['entry'])
+    return email.id
+  }
+  const gone = put('ws_1', 'x@a.test')
+  const kept = put('ws_2', 'x@a.test')
+  t.equal(cache.get(put('ws_1', 'x@c.test'), 'entry'), undefined, 'no room')
+  cache.dropDomain('ws_1', 'a.test')
+  t.equal(cache.get(gone, 'entry'), undefined)
+  t.ok(cache.get(kept, 'entry'))
+  t.ok(cache.get(put('ws_1', 'x@c.test'), 'entry'))
+  t.end()
+})

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
+import { prepareMessage, type ReadyDeps, type ReadyMessage } from '../../../src/delivery/attempt/ready-message.js'
+import { uuidv7 } from '../../../src/platform/ids.js'
+import { StorageFault } from '../../../src/storage/writer/write.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { seedDatabase } from '../../helpers/database/seed-data.js'
+import { readyDeps } from './ready-deps.js'
+
+const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
+
+t.test('two recipients of one message that come from the database get the same signature', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await seedDatabase(database)
+  const cache = new MessageCache(0)
+  const deps = readyDeps(t, database.read, cache)
+  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  await database.commit(writes)
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const other = { ...entry, id: uuidv7(2) }
+  const [first, second] = await Promise.all([prepareMessage(deps, entry, 5_000), prepareMessage(deps, other, 10_000)])
+  const signed = ({ message }: ReadyMessage): string =>
+    /DKIM-Signature.*/s.exec(message.pieces[0]?.toString() ?? '')?.[0] ?? ''
+  t.ok(signed(first))
+  t.equal(signed(first), signed(second), 'though the cache has no room')
+  cache.release(entry.email_id, entry.id)
+  t.ok(cache.get(entry.email_id, entry.id), 'it is there as long as another has it in hand')
+})
+
+t.test('a signature that could not be made is made at the next attempt', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await seedDatabase(database)
+  const deps = readyDeps(t, database.read, new MessageCache(1_000_000))
+  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  await database.commit(writes)
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const broken: ReadyDeps = { ...deps, signBytes: () => Promise.reject(new Error('the thread is gone')) }
+  const both = await Promise.allSettled([prepareMessage(broken, entry, 5_000), prepareMessage(broken, entry, 5_000)])
+  t.strictSame(
+    both.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  const { message } = await prepareMessage(deps, entry, 10_000)
+  t.match(message.pieces[0]?.toString(), /^X-Posthorn-Reference: .*\r\nDKIM-Signature: /)
+})
+
+t.test('a fresh message is made ready without a look into the database', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await seedDatabase(database)
+  const cache = new MessageCache(1_000_000)
+  const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const dsnRequests = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
+  cache.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [
+    entry.id,
+  ])
+  const deps = readyDeps(t, database.read, cache)
+  const unread = (): never => {
+    throw full
+  }
+  const { message } = await prepareMessage({ ...deps, read: unread }, entry, 5_000)
+  t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
+})

@@ -1,0 +1,117 @@
+import t from 'tap'
+import { HostConcurrency, type ReleaseSlot } from '../../../src/delivery/queue/host-concurrency.js'
+import { never } from '../../helpers/smtp/sink-client.js'
+
+const free: ReleaseSlot = () => undefined
+
+/** Entries of this workspace that may start for the host, which are then under way. */
+function startAll(hosts: HostConcurrency, workspaceId: string, host: string): number {
+  let started = 0
+  while (hosts.mayStart(workspaceId, host)) hosts.start(`${workspaceId} ${host} ${started++}`, workspaceId, host)
+  return started
+}
+
+t.test('slots of a host are given in turn, and one of another host at once', async (t) => {
+  const hosts = new HostConcurrency(2)
+  const order: number[] = []
+  const releases: ReleaseSlot[] = []
+  const waiting = [0, 1, 2, 3].map(async (number) => {
+    releases.push(await hosts.acquireSlot('mx', `workspace ${number}`, never))
+    order.push(number)
+  })
+  await hosts.acquireSlot('other', 'workspace 0', never)
+  t.same(order, [0, 1])
+  releases[1]?.()
+  await waiting[2]
+  releases[0]?.()
+  await Promise.all(waiting)
+  t.same(order, [0, 1, 2, 3])
+})
+
+t.test('a waiter can give up, and the others keep their turn', async (t) => {
+  const hosts = new HostConcurrency(1)
+  const reason = new Error('stopping')
+  const stopping = new AbortController()
+  const release = await hosts.acquireSlot('mx', 'a', never)
+  const second = hosts.acquireSlot('mx', 'a', stopping.signal)
+  const third = hosts.acquireSlot('mx', 'a', never)
+  stopping.abort(reason)
+  await t.rejects(second, reason)
+  await t.rejects(hosts.acquireSlot('mx', 'a', stopping.signal), reason)
+  release()
+  t.type(await third, 'function')
+})
+
+t.test('no workspace gets all slots of a host, and another one is served past its waiters', async (t) => {
+  const hosts = new HostConcurrency(3)
+  const served: string[] = []
+  const acquire = async (workspaceId: string): Promise<ReleaseSlot> => {
+    const release = await hosts.acquireSlot('mx', workspaceId, never)
+    served.push(workspaceId)
+    return release
+  }
+  const [first = free, second = free] = await Promise.all([acquire('big'), acquire('big')])
+  const third = acquire('big')
+  const fourth = acquire('big')
+  const release = await acquire('small')
+  t.same(served, ['big', 'big', 'small'])
+  release()
+  await acquire('small')
+  t.same(served, ['big', 'big', 'small', 'small'], 'the slot that is left free stays free')
+  first()
+  await third
+  second()
+  await fourth
+  t.same(served, ['big', 'big', 'small', 'small', 'big', 'big'])
+})
+
+t.test('entries under way: two for each slot, by the same rule', async (t) => {
+  const hosts = new HostConcurrency(10)
+  t.equal(startAll(hosts, 'a', 'mx'), 18, 'those of one session stay free')
+  t.equal(startAll(hosts, 'b', 'mx'), 2)
+  t.equal(startAll(hosts, 'c', 'mx'), 0)
+  t.equal(startAll(hosts, 'a', 'other'), 18)
+  t.equal(startAll(new HostConcurrency(1), 'a', 'mx'), 1, 'any workspace may have the only session')
+})
+
+t.test('an entry moves to the host of its domain if there is room', async (t) => {
+  const hosts = new HostConcurrency(2)
+  t.equal(startAll(hosts, 'a', 'mx'), 2)
+  hosts.start('one', 'a', 'domain.test')
+  t.equal(hosts.moveTo('one', 'a', 'mx'), false)
+  hosts.end('a mx 0', 'a')
+  hosts.start('two', 'a', 'domain.test')
+  t.equal(hosts.moveTo('two', 'a', 'mx'), true)
+  t.equal(hosts.moveTo('two', 'a', 'mx'), true, 'it is there already')
+  t.equal(hosts.mayStart('a', 'mx'), false)
+})
+
+t.test('a host that is probed takes no entry before the result is known', async (t) => {
+  const hosts = new HostConcurrency(2)
+  let isPending = true
+  hosts.start('one', 'a', 'mx')
+  t.equal(
+    hosts.startProbe('mx', 'one', () => isPending),
+    true,
+  )
+  t.equal(
+    hosts.startProbe('mx', 'two', () => isPending),
+    false,
+  )
+  t.equal(hosts.mayStart('b', 'mx'), false)
+  isPending = false
+  t.equal(hosts.mayStart('b', 'mx'), true)
+})
+
+t.test('hosts that are not in use take no memory', async (t) => {
+  const hosts = new HostConcurrency(1)
+  const inside = hosts as unknown as Record<'states' | 'hostByEntry', { readonly size: number }>
+  hosts.start('one', 'a', 'mx')
+  const release = await hosts.acquireSlot('fallback', 'a', never)
+  const next = hosts.acquireSlot('fallback', 'a', never)
+  t.equal(inside.states.size, 2)
+  hosts.end('one', 'a')
+  release()
+  ;(await next)()
+  t.same([inside.states.size, inside.hostByEntry.size], [0, 0])
+})

@@ -1,0 +1,116 @@
+/**
+ * Rules about single files that the linter cannot express: sizes, the head comment, private members, and what only
+ * platform/, storage/ or the command line may use.
+ *
+ * Known limit: it reads names, not meanings; a forbidden function behind another name passes.
+ */
+import ts from 'typescript'
+import { roomOf, type Source } from './layering.js'
+
+const MAX_FILE_LINES = 300
+const MAX_FUNCTION_LINES = 40
+
+export function ruleOffences(source: Source): readonly string[] {
+  const file = ts.createSourceFile(source.path, source.text, ts.ScriptTarget.ES2023, true)
+  const found = [...textOffences(source)]
+  const visit = (node: ts.Node): void => {
+    const fault = faultOf(node, roomOf(source.path))
+    if (fault !== null) found.push(`${source.path}:${lineOf(file, node.getStart())}: ${fault}`)
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return found
+}
+
+function textOffences({ path, text }: Source): readonly string[] {
+  const lines = text.trimEnd().split('\n')
+  const found: string[] = []
+  if (lines.length > MAX_FILE_LINES) found.push(`${path}: ${lines.length} lines, more than ${MAX_FILE_LINES}`)
+  if (!/^(#!.*\n)?\/\*\*/.test(text)) found.push(`${path}: does not open with what it is`)
+  lines.forEach((line, at) => {
+    if (/\b(TODO|FIXME|XXX)\b/.test(line)) found.push(`${path}:${at + 1}: work put off in a comment`)
+  })
+  return found
+}
+
+function faultOf(node: ts.Node, room: string): string | null {
+  return sizeFault(node) ?? privateFault(node) ?? typeFault(node) ?? worldFault(node, room) ?? sqlFault(node, room)
+}
+
+function lineOf(file: ts.SourceFile, position: number): number {
+  return file.getLineAndCharacterOfPosition(position).line + 1
+}
+
+function sizeFault(node: ts.Node): string | null {
+  if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return null
+  const lines = linesOf(node) - innerLines(node)
+  const name = node.name?.getText() ?? 'a function'
+  return lines > MAX_FUNCTION_LINES ? `${name} has ${lines} lines, more than ${MAX_FUNCTION_LINES}` : null
+}
+
+function linesOf(node: ts.Node): number {
+  const file = node.getSourceFile()
+  return lineOf(file, node.getEnd()) - lineOf(file, node.getStart()) + 1
+}
+
+/** Function declarations inside count for themselves, as the methods of a class do; callbacks count as lines. */
+function innerLines(node: ts.Node): number {
+  let lines = 0
+  ts.forEachChild(node, (child) => {
+    lines += ts.isFunctionDeclaration(child) ? linesOf(child) : innerLines(child)
+  })
+  return lines
+}
+
+function privateFault(node: ts.Node): string | null {
+  if (!ts.isPrivateIdentifier(node) || (node.parent as { name?: ts.Node }).name !== node) return null
+  return ts.isPropertyAccessExpression(node.parent) ? null : `${node.text}: members are private by the keyword`
+}
+
+function typeFault(node: ts.Node): string | null {
+  if (!ts.isFunctionDeclaration(node) || node.type !== undefined) return null
+  const exported = node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false
+  return exported ? `${node.name?.text} is exported and does not say what it returns` : null
+}
+
+const dialingWords = new Set(['connect', 'createConnection', 'Socket'])
+const environmentReaders = new Set(['config', 'cli', 'main.ts'])
+
+/**
+ * Time, randomness, name resolution and connections come in through platform/; the environment through the command
+ * line.
+ */
+function worldFault(node: ts.Node, room: string): string | null {
+  if (ts.isPropertyAccessExpression(node)) {
+    const name = `${node.expression.getText()}.${node.name.text}`
+    if (name === 'process.env') return environmentReaders.has(room) ? null : 'process.env belongs to cli/ and config/'
+    if (room === 'platform') return null
+    if (name === 'Date.now' || name === 'Math.random') return `${name} belongs to platform/`
+    return /^(net|tls)\./.test(name) && dialingWords.has(node.name.text) ? `${name} belongs to platform/` : null
+  }
+  if (room === 'platform') return null
+  if (ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments?.length ?? 0) === 0) {
+    return 'new Date() belongs to platform/'
+  }
+  return ts.isImportDeclaration(node) ? importFault(node) : null
+}
+
+function importFault(node: ts.ImportDeclaration): string | null {
+  const from = ts.isStringLiteral(node.moduleSpecifier) ? node.moduleSpecifier.text.replace(/^node:/, '') : ''
+  if (node.importClause?.isTypeOnly) return null
+  if (from === 'dns' || from === 'dns/promises') return 'node:dns belongs to platform/'
+  const names = node.importClause?.namedBindings
+  if ((from !== 'net' && from !== 'tls') || names === undefined || !ts.isNamedImports(names)) return null
+  const dialing = names.elements.find(
+    (element) => !element.isTypeOnly && dialingWords.has((element.propertyName ?? element.name).text),
+  )
+  return dialing === undefined ? null : `${dialing.getText()} of node:${from} belongs to platform/`
+}
+
+/** Another database must stay possible. */
+function sqlFault(node: ts.Node, room: string): string | null {
+  if (room === 'storage') return null
+  const text = ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node) ? node.text : ''
+  const word = /\b(pragma|rowid|insert or|strftime|json_each)\b/i.exec(text)?.[0]
+  return word === undefined ? null : `"${word}" is SQLite's own and belongs to storage/`
+}

@@ -1,0 +1,88 @@
+/**
+ * Which room may import which: a room (a folder of src/) imports only from floors below its own, rooms of one floor
+ * do not import each other, and no files import in a circle.
+ *
+ * Works on values, so that the checker itself can be tested; `layering.test.ts` gives it src/.
+ */
+import { posix } from 'node:path'
+import ts from 'typescript'
+
+export interface Source {
+  /** From the project's root, as `src/mail/address.ts`. */
+  readonly path: string
+  readonly text: string
+}
+
+/** All rooms, lowest floor first. A new room is entered here before it gets a file. */
+const floors: readonly (readonly string[])[] = [
+  ['mail', 'platform'],
+  ['config'],
+  ['storage'],
+  ['events', 'metrics', 'suppressions', 'accounts', 'content', 'audiences'],
+  ['messages', 'domains', 'imports', 'sms'],
+  ['spam', 'tracking', 'webhooks', 'exports'],
+  ['delivery', 'receiving'],
+  ['sending'],
+  ['broadcasts', 'notices'],
+  ['smtp', 'api', 'dns', 'pages'],
+  ['daemon'],
+  ['cli'],
+  ['sandbox', 'main.ts'],
+]
+
+export function layeringOffences(sources: readonly Source[]): readonly string[] {
+  return [...sources.flatMap(nameOffences), ...sources.flatMap(importOffences), ...findCycles(sources)]
+}
+
+/** The folder below src/, or a file directly in src/. */
+export function roomOf(path: string): string {
+  return path.split('/')[1] ?? ''
+}
+
+function floorOf(path: string): number {
+  return floors.findIndex((rooms) => rooms.includes(roomOf(path)))
+}
+
+const bannedFileNames = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'handler'])
+
+function nameOffences({ path, text }: Source): readonly string[] {
+  const found: string[] = []
+  if (floorOf(path) === -1) found.push(`${path}: the room ${roomOf(path)} has no floor`)
+  if (posix.basename(path) === 'index.ts' || /^export \*/m.test(text)) found.push(`${path}: a barrel`)
+  const word = path.split(/[/.-]/).find((part) => bannedFileNames.has(part))
+  if (word !== undefined) found.push(`${path}: "${word}" says nothing`)
+  return found
+}
+
+function importOffences({ path, text }: Source): readonly string[] {
+  return importsOf({ path, text }).flatMap((target) => {
+    if (!target.startsWith('src/')) return [`${path}: imports ${target}, outside src`]
+    if (roomOf(target) === roomOf(path)) return []
+    const [here, there] = [floorOf(path), floorOf(target)]
+    if (there === -1 || there < here) return []
+    return [`${path}: imports ${target}, ${there === here ? 'sideways' : 'upward'}`]
+  })
+}
+
+/** The files of the project that a file imports, for types too. */
+function importsOf({ path, text }: Source): readonly string[] {
+  return ts
+    .preProcessFile(text, true, true)
+    .importedFiles.map(({ fileName }) => fileName)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => posix.join(posix.dirname(path), name).replace(/\.js$/, '.ts'))
+}
+
+function findCycles(sources: readonly Source[]): readonly string[] {
+  const imports = new Map(sources.map((source) => [source.path, importsOf(source)]))
+  const done = new Set<string>()
+  const found: string[] = []
+  const walk = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) found.push(`${[...way.slice(way.indexOf(path)), path].join(' -> ')}: a circle`)
+    if (done.has(path) || way.includes(path)) return
+    for (const target of imports.get(path) ?? []) walk(target, [...way, path])
+    done.add(path)
+  }
+  for (const path of imports.keys()) walk(path, [])
+  return found
+}

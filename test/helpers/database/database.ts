@@ -1,0 +1,30 @@
+/** A database in a temporary folder, closed and removed when the test ends. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Database } from '../../../src/storage/database.js'
+import { type OpenOptions, openDatabase } from '../../../src/storage/open.js'
+
+export function temporaryFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Opens or creates the database `file`; it is closed before its folder is removed. */
+export async function openTestDatabase(t: Test, options: OpenOptions): Promise<Database> {
+  const database = await openDatabase(options)
+  t.teardown(() => database.close())
+  return database
+}
+
+export interface TemporaryDatabase {
+  readonly database: Database
+  readonly file: string
+}
+
+export async function temporaryDatabase(t: Test, options: Omit<OpenOptions, 'file'> = {}): Promise<TemporaryDatabase> {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  return { database: await openTestDatabase(t, { ...options, file }), file }
+}

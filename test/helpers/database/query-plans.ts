@@ -1,0 +1,72 @@
+/** Exceptions of the test of query plans, each with its reason. */
+
+/** Tables with one or few rows for the whole installation; the last two hold running work. */
+export const smallTables: ReadonlySet<string> = new Set([
+  'service_state',
+  'kysely_migration',
+  'zone_serial',
+  'audience_removals',
+  'erasures',
+])
+
+/** Tables whose rows of a workspace are bounded when they are made, or of a few kinds. */
+export const boundedTables: ReadonlySet<string> = new Set([
+  ...smallTables,
+  'members', // 1,000, with those who are invited
+  'invitations',
+  'templates', // 10,000
+  'email_counts',
+  'contact_counts',
+  'usage', // a bucket for each hour of a day and each day of a month
+])
+
+/** Reads of lists that have neither a limit nor one row, each with its reason. */
+export const shortReads: readonly AllowedPlan[] = [
+  {
+    statement: 'select "id", "audience_id" from "contacts" where "workspace_id" = ? and "email_key" = ?',
+    because: 'an address is in an audience once, so these are as many as the audiences that people have made',
+  },
+]
+
+export interface AllowedPlan {
+  /** The complete statement, as it is compiled: a similar one needs its own reason. */
+  readonly statement: string
+  readonly because: string
+}
+
+export const allowedPlans: readonly AllowedPlan[] = [
+  {
+    statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
+    because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
+  },
+  {
+    statement: 'select "seq", "at" from "audit_log" order by "seq" limit ?',
+    because: 'the same, of the audit log',
+  },
+  {
+    statement: 'select "id", "name", "slug", "plan", "created_at" from "workspaces" order by "created_at", "id"',
+    because: 'the operator asks for all workspaces there are',
+  },
+  {
+    statement:
+      'select "domains"."id", "dkim_keys"."selector", "dkim_keys"."public_record" from "domains" inner join "dkim_keys" ' +
+      'on "dkim_keys"."workspace_id" = "domains"."workspace_id" and "dkim_keys"."domain" = "domains"."domain" ' +
+      'where substr(domains.id, 15) = ? order by "dkim_keys"."selector"',
+    because: 'one domain is found by an index, and what is sorted are its two keys',
+  },
+  {
+    statement:
+      'select "id", "email", "full_name", "avatar_url", "password_hash", "created_at" from "users" order by "email"',
+    because: 'the operator asks for all users there are',
+  },
+  {
+    statement:
+      'select "workspaces"."id", "workspaces"."name", "workspaces"."slug", "workspaces"."icon_url", ' +
+      '"workspaces"."created_at", "members"."role", "owners"."user_id" as "owner_id" from "members" ' +
+      'inner join "workspaces" on "workspaces"."id" = "members"."workspace_id" ' +
+      'inner join "members" as "owners" on "owners"."workspace_id" = "workspaces"."id" ' +
+      'where "members"."user_id" = ? and "owners"."role" = ? ' +
+      'order by "workspaces"."created_at", "workspaces"."id" limit ? offset ?',
+    because: 'the workspaces of one user, found by an index of members; their order is of another table',
+  },
+]

@@ -1,0 +1,50 @@
+/**
+ * Any row of any table, from the schema itself: columns that are not given and must not be null get a value of their
+ * type, the first allowed one where the schema has a check. A table that a later migration adds needs nothing here.
+ */
+import type { Read } from '../../../src/storage/prepared.js'
+import type { Write } from '../../../src/storage/writer/write.js'
+
+export interface Column {
+  readonly name: string
+  readonly type: string
+  readonly notnull: 0 | 1
+  readonly pk: number
+}
+
+export const tablesOf = (read: Read): string[] =>
+  read<{ name: string }>(
+    `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name not like 'kysely_%'`,
+    [],
+  ).map(({ name }) => name)
+
+export const columnsOf = (read: Read, table: string): Column[] =>
+  read<Column>('select name, type, "notnull", pk from pragma_table_info(?)', [table])
+
+export type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Write
+
+export function rowOf(read: Read): RowOf {
+  let serial = 0
+  return (table, given) => {
+    const allowed = allowedWords(read, table)
+    const columns = columnsOf(read, table).filter(
+      ({ name, notnull, pk, type }) => name in given || notnull === 1 || (pk > 0 && type !== 'INTEGER'),
+    )
+    const values = columns.map(({ name, type }) => {
+      if (name in given) return given[name]
+      serial += 1
+      return allowed.get(name) ?? (type === 'BLOB' ? Buffer.from('raw') : type === 'INTEGER' ? 0 : `${name} ${serial}`)
+    })
+    const names = columns.map(({ name }) => name)
+    return {
+      sql: `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`,
+      parameters: values,
+    }
+  }
+}
+
+function allowedWords(read: Read, table: string): Map<string, string> {
+  const [schema] = read<{ sql: string }>('select sql from sqlite_schema where name = ?', [table])
+  const checks = schema?.sql.matchAll(/check \((\w+) in \('(\w+)'/g) ?? []
+  return new Map([...checks].map((check) => [check[1] ?? '', check[2] ?? '']))
+}

@@ -1,0 +1,129 @@
+/**
+ * Two workspaces with a key and a verified domain each (a.test, other.test), and the service's own key, with a
+ * certificate: made once for all test files, because five RSA keys take a second, and a new database a quarter of
+ * one. Stored beside the compiled code, for as long as that code is the same.
+ */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
+import { UNLIMITED } from '../../../src/config/plans.js'
+import { buildDomain, createServiceKey } from '../../../src/domains/new-domain.js'
+import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
+import { systemClock } from '../../../src/platform/clock.js'
+import { loadTlsFiles } from '../../../src/platform/tls-files.js'
+import type { Database } from '../../../src/storage/database.js'
+import { databaseFile, openDatabase } from '../../../src/storage/open.js'
+import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
+import type { Write } from '../../../src/storage/writer/write.js'
+
+export interface SeedAccounts {
+  readonly key: string
+  readonly workspaceId: string
+  readonly otherKey: string
+  readonly otherWorkspaceId: string
+}
+
+const CREATED_AT = Date.UTC(2026, 0, 1)
+const readNothing = (): [] => []
+
+interface SeedData {
+  readonly accounts: SeedAccounts
+  readonly writes: readonly Write[]
+}
+
+let cachedSeed: Promise<SeedData> | undefined
+
+let cachedFolder: string | undefined
+
+function seedFolder(): string {
+  cachedFolder ??= nameSeedFolder()
+  return cachedFolder
+}
+
+/** Named after the newest compiled file of the program. */
+function nameSeedFolder(): string {
+  const compiled = readdirSync('dist/src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
+  const newest = Math.max(...compiled.map((name) => statSync(join('dist/src', name)).mtimeMs))
+  return `dist/foundation-${newest}`
+}
+
+/** Several test files may find nothing at the same time: each makes its own, and one of them stays. */
+async function loadOrBuildSeed(): Promise<SeedData> {
+  const folder = seedFolder()
+  if (!existsSync(folder)) {
+    const own = `${folder}.${process.pid}`
+    await buildSeed(own)
+    try {
+      renameSync(own, folder)
+    } catch {
+      rmSync(own, { recursive: true }) // another process was faster
+    }
+  }
+  return JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as SeedData
+}
+
+/** The data folder of a daemon that was set up before. `file`: its database; null: it exists already. */
+export async function copySeed(file: string | null): Promise<SeedAccounts> {
+  cachedSeed ??= loadOrBuildSeed()
+  const { accounts } = await cachedSeed
+  if (file !== null) cpSync(join(seedFolder(), 'data'), dirname(file), { recursive: true })
+  return accounts
+}
+
+/** The same in an open database. */
+export async function seedDatabase(database: Database): Promise<SeedAccounts> {
+  cachedSeed ??= loadOrBuildSeed()
+  const { accounts, writes } = await cachedSeed
+  await database.commit(writes)
+  return accounts
+}
+
+async function buildSeed(folder: string): Promise<void> {
+  const made = await buildSeedWrites()
+  const data = join(folder, 'data')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const database = await openDatabase({ file: databaseFile(data) })
+  await database.commit(made.writes)
+  await database.close()
+  await loadTlsFiles(null, { folder: join(data, 'tls'), hostname: 'mail.service.test', now: systemClock() })
+  writeFileSync(join(folder, 'made.json'), JSON.stringify(made), { mode: 0o600 })
+}
+
+async function buildSeedWrites(): Promise<SeedData> {
+  const own = buildWorkspaceWithOwner(readNothing, 'Own', parseAddress('owner@a.test'), UNLIMITED, CREATED_AT)
+  const other = buildWorkspaceWithOwner(
+    readNothing,
+    'Other',
+    parseAddress('owner@other.test'),
+    UNLIMITED,
+    CREATED_AT + 1,
+  )
+  const domain = async (workspaceId: string, name: string): Promise<Write[]> => {
+    const wanted = { workspaceId, domain: parseDomainName(name), forced: true, inbound: false, now: CREATED_AT }
+    return (await buildDomain(readNothing, wanted)).writes
+  }
+  const writes = await Promise.all([
+    domain(own.workspaceId, 'a.test'),
+    domain(other.workspaceId, 'other.test'),
+    createServiceKey(parseDomainName('mail.service.test'), CREATED_AT, SERVICE_WORKSPACE),
+  ])
+  return {
+    accounts: {
+      key: own.key.secret,
+      workspaceId: own.workspaceId,
+      otherKey: other.key.secret,
+      otherWorkspaceId: other.workspaceId,
+    },
+    writes: [...own.writes, ...other.writes, ...writes.flat()],
+  }
+}

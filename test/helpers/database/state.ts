@@ -1,0 +1,12 @@
+/** The simplest rows, for tests of the storage itself. */
+import type { Read } from '../../../src/storage/prepared.js'
+import type { Write } from '../../../src/storage/writer/write.js'
+
+export function stateWrite(key: string, value: string, rows?: number): Write {
+  const write = { sql: 'insert into service_state (key, value) values (?, ?)', parameters: [key, value] }
+  return rows === undefined ? write : { ...write, rows }
+}
+
+export function stateKeys(read: Read): string[] {
+  return read<{ key: string }>('select key from service_state order by key', []).map(({ key }) => key)
+}

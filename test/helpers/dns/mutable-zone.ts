@@ -1,0 +1,70 @@
+/**
+ * A zone over the real wire that a test changes as it goes on: names with their records, and CNAMEs that are
+ * followed.
+ *
+ *     const world = await mutableZone(t)
+ *     const app = await testDaemon(t, { zone: 'dns.servers', settings: { dns: { servers: [world.address] } } })
+ *     world.set('dkim1._domainkey.c.test', { CNAME: 'elsewhere.test' })
+ *     world.set('posthorn.c.test', 'SERVFAIL')
+ */
+import type { Test } from 'tap'
+import { type DnsAnswer, type DnsRecord, type DnsServer, dnsServer } from './dns-server.js'
+
+type NameRecords =
+  | { readonly CNAME: string }
+  | {
+      readonly A?: readonly string[]
+      readonly TXT?: readonly string[]
+      readonly MX?: readonly (readonly [number, string])[]
+    }
+export type NameState = NameRecords | 'SERVFAIL' | 'silence' | null
+
+export interface MutableZone extends Pick<DnsServer, 'address' | 'queries'> {
+  /** Null: the name does not exist. */
+  readonly set: (name: string, standing: NameState) => void
+  readonly get: (name: string) => NameState
+}
+
+export async function mutableZone(t: Test): Promise<MutableZone> {
+  const names = new Map<string, NameState>()
+  const server = await dnsServer((question) => {
+    const [type = '', name = ''] = question.split(' ')
+    return resolveName(names, type, name)
+  })
+  t.teardown(() => server.close())
+  return {
+    address: server.address,
+    queries: server.queries,
+    set: (name, standing) => names.set(name, standing),
+    get: (name) => names.get(name) ?? null,
+  }
+}
+
+function resolveName(names: ReadonlyMap<string, NameState>, type: string, asked: string): DnsAnswer {
+  const answers: DnsRecord[] = []
+  let name = asked
+  for (;;) {
+    const standing = names.get(name) ?? null
+    if (typeof standing === 'string') return standing
+    if (standing === null) return { answers, code: 'NXDOMAIN' }
+    if (!('CNAME' in standing) || type === 'CNAME') return [...answers, ...recordsOf(standing, type, name)]
+    answers.push({ type: 'CNAME', ttl: 60, name, value: standing.CNAME })
+    name = standing.CNAME
+  }
+}
+
+function recordsOf(standing: NameRecords, type: string, name: string): readonly DnsRecord[] {
+  const common = { ttl: 60, name }
+  if ('CNAME' in standing) return [{ ...common, type: 'CNAME', value: standing.CNAME }]
+  if (type === 'A') return (standing.A ?? []).map((value) => ({ ...common, type: 'A', value }))
+  if (type === 'MX')
+    return (standing.MX ?? []).map(([preference, value]) => ({ ...common, type: 'MX', preference, value }))
+  if (type === 'TXT')
+    return (standing.TXT ?? []).map((text) => ({ ...common, type: 'TXT', strings: splitStrings(text) }))
+  return []
+}
+
+/** Each holds 255 octets. */
+function splitStrings(text: string): readonly string[] {
+  return text.match(/.{1,255}/gs) ?? ['']
+}

@@ -1,0 +1,250 @@
+/**
+ * The REST listener alone, on real sockets, with routes of a test: no database behind it, and time limits short
+ * enough to wait for.
+ */
+
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { z } from 'zod'
+import { addressKeyOf } from '../../../src/accounts/client-address.js'
+import { createRateLimit } from '../../../src/accounts/limits/rate-limit.js'
+import type { Principal } from '../../../src/accounts/principal.js'
+import { type BodyPace, bodyPace } from '../../../src/api/http/input/read-body.js'
+import { createLargeAnswers } from '../../../src/api/http/output/large-answer.js'
+import { type ApiApp, createApiApp } from '../../../src/api/http/pipeline/api-app.js'
+import { createReadinessCheck } from '../../../src/api/http/pipeline/readiness.js'
+import { createIdentityResolver } from '../../../src/api/http/pipeline/request-identity.js'
+import { createProxyCheck } from '../../../src/api/http/pipeline/request-source.js'
+import { json, type Route, type RouteSpec, route } from '../../../src/api/http/route.js'
+import { type ListenerTimeouts, listenerTimeouts } from '../../../src/api/http/server/api-server.js'
+import { Connections } from '../../../src/api/http/server/connections.js'
+import { type ApiEndpoint, type ApiListener, startApiListener } from '../../../src/api/http/server/listener.js'
+import { Refusal } from '../../../src/mail/refusal.js'
+import { systemClock } from '../../../src/platform/clock.js'
+import { ClientLog } from '../../../src/platform/connections/client-log.js'
+import { createMemoryBudget, type MemoryBudget } from '../../../src/platform/memory/budget.js'
+import { createMemoryShares } from '../../../src/platform/memory/shares.js'
+import { openSpool, type Spool } from '../../../src/platform/spool-file.js'
+import { type Certificate, createSelfSigned } from '../certificates.js'
+import { networks } from '../config-values.js'
+import { temporaryFolder } from '../database/database.js'
+import { openWire, type Wire, type WireAddress, type WireAnswer } from './wire.js'
+
+export interface TestApiOptions {
+  readonly listen?: readonly ApiEndpoint[]
+  readonly routes?: readonly Route[]
+  readonly times?: Partial<ListenerTimeouts>
+  readonly trustedProxies?: readonly string[]
+  readonly maxConnections?: number
+  readonly maxConnectionsPerAddress?: number
+  readonly maxConnectionsPerNetwork?: number
+  readonly givesWayAfter?: number
+  /** Requests a minute of the workspace, and of an address without a key. */
+  readonly requests?: number
+  readonly unauthenticatedRequests?: number
+  readonly memory?: MemoryBudget
+  /** Memory for bodies of each workspace. */
+  readonly share?: number
+  readonly pace?: Partial<BodyPace>
+  /** Memory for large answers. */
+  readonly answers?: MemoryBudget
+  readonly unread?: MemoryBudget
+  readonly answerLimit?: number
+  readonly spoolFolder?: string
+  /** Milliseconds until the unread rest of an answer goes to a file. */
+  readonly answerMoment?: number
+  /** Milliseconds for a piece of a streamed answer. */
+  readonly streamPatience?: number
+  readonly hasRoom?: () => boolean
+  readonly probe?: () => Promise<void>
+  readonly clock?: () => number
+  /** Called for every key; throws for a revoked one. */
+  readonly keyCheck?: (secret: string) => void
+  /** False: it has no routes yet. */
+  readonly serving?: boolean
+}
+
+export interface TestApi {
+  readonly app: ApiApp
+  readonly listener: ApiListener
+  readonly connections: Connections
+  readonly certificate: Certificate
+  readonly serve: () => void
+  /** All log lines, debug lines included. */
+  readonly log: readonly LogLine[]
+  /** A TLS connection to the first endpoint, or one to somewhere else. */
+  readonly connect: (where?: WireAddress) => Promise<Wire>
+  /** The endpoint at that place of the list. */
+  readonly port: (at?: number) => number
+  /** One request on a connection of its own. */
+  readonly ask: (line: string, ...fields: readonly string[]) => Promise<WireAnswer>
+}
+
+export interface LogLine {
+  readonly level: number
+  readonly msg: string
+  readonly [key: string]: unknown
+}
+
+/** Messages that every client may cause. */
+const clientMessages: ReadonlySet<string> = new Set(['request', 'a login failed', 'an API client was turned away'])
+
+/** Log lines above debug, without those that every client may cause. */
+export function findFaults(log: readonly LogLine[]): readonly LogLine[] {
+  return log.filter(({ level, msg }) => level > 20 && !clientMessages.has(msg))
+}
+
+export const principal: Principal = {
+  workspaceId: 'ws_own',
+  keyId: 'key-1',
+  userId: 'user-1',
+  role: 'owner',
+  scopes: ['full'],
+  allowedDomains: [],
+}
+
+const keys: Readonly<Record<string, Principal>> = {
+  ph_own: principal,
+  ph_other_workspace: { ...principal, workspaceId: 'ws_other' },
+  ph_reader: { ...principal, scopes: ['read'] },
+}
+export const withKey = 'Authorization: Bearer ph_own'
+
+/** A route of a test; absent parts do not matter to it. */
+export function testRoute<Query, Body>(
+  spec: Partial<RouteSpec<Query, Body>> & Pick<RouteSpec<Query, Body>, 'method' | 'path' | 'run'>,
+): Route {
+  return route<Query, Body>({ area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], ...spec })
+}
+
+export const testRoutes: readonly Route[] = [
+  testRoute({ method: 'GET', path: '/things', run: ({ remoteAddress }) => json(200, { remoteAddress }) }),
+  testRoute({
+    method: 'POST',
+    path: '/things',
+    body: z.strictObject({ text: z.string() }),
+    run: ({ body }) => json(201, { length: body.text.length }),
+  }),
+  testRoute({
+    method: 'GET',
+    path: '/things/search',
+    query: z.strictObject({ word: z.string().optional() }),
+    run: ({ query }) => json(200, query),
+  }),
+  testRoute({ method: 'GET', path: '/things/:id', run: ({ params }) => json(200, params) }),
+  testRoute({ method: 'POST', path: '/things/:id/poke', run: ({ params }) => json(200, params) }),
+]
+
+let certificate: Promise<Certificate> | undefined
+
+export async function startTestApi(t: Test, options: TestApiOptions = {}): Promise<TestApi> {
+  certificate ??= createSelfSigned(['localhost', '127.0.0.1'])
+  const tls = await certificate
+  const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = testRoutes } = options
+  const lines: LogLine[] = []
+  const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
+  const isProxy = createProxyCheck(networks(...(options.trustedProxies ?? [])))
+  const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
+  const clientLines = new ClientLog(log, addressKeyOf)
+  const connections = new Connections({
+    isProxy,
+    clock: options.clock ?? systemClock,
+    maxConnections,
+    maxConnectionsPerAddress,
+    maxConnectionsPerNetwork: options.maxConnectionsPerNetwork ?? 100,
+    givesWayAfter: options.givesWayAfter ?? 10_000,
+    onShortage: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
+  })
+  const spool = await openSpool(options.spoolFolder ?? temporaryFolder(t))
+  const app = buildApp(options, { connections, log, lines: clientLines, spool })
+  const deps = { app, connections, tls, log, timeouts: { ...listenerTimeouts, checkInterval: 10, ...times } }
+  const listener = await startApiListener(listen, deps)
+  t.teardown(() => listener.stop(0))
+  const serve = (): void => app.serve(routes, '{}')
+  if (options.serving !== false) serve()
+  const port = (at = 0): number => {
+    const endpoint = listener.endpoints[at]
+    if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port there')
+    return endpoint.port
+  }
+  const connect = (where: WireAddress = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
+  return {
+    app,
+    listener,
+    connections,
+    certificate: tls,
+    serve,
+    log: lines,
+    connect,
+    port,
+    ask: async (line, ...fields) => {
+      const client = await connect()
+      client.send(request(line, ...fields))
+      const answer = await client.answer(line.startsWith('HEAD') ? 'head' : undefined)
+      client.socket.destroy()
+      return answer
+    },
+  }
+}
+
+interface AppParts {
+  readonly connections: Connections
+  readonly log: pino.Logger
+  readonly lines: ClientLog
+  readonly spool: Spool
+}
+
+function buildApp(options: TestApiOptions, { connections, log, lines, spool }: AppParts): ApiApp {
+  const { requests = 1000, unauthenticatedRequests = 1000, clock = systemClock } = options
+  return createApiApp({
+    identityResolver: createIdentityResolver({
+      apiKeyCache: {
+        authenticate: (secret) => {
+          options.keyCheck?.(secret)
+          return keys[secret] ?? refuseKey()
+        },
+      },
+      requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
+      clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
+      isProxy: createProxyCheck(networks(...(options.trustedProxies ?? []))),
+      clock,
+    }),
+    checkReadiness: createReadinessCheck({
+      hasRoom: options.hasRoom ?? (() => true),
+      probe: options.probe ?? (() => Promise.resolve()),
+      clock,
+    }),
+    peerOf: ({ socket }) => connections.peerOf(socket),
+    memory: createMemoryShares(
+      options.memory ?? createMemoryBudget(100_000_000),
+      options.share ?? Number.POSITIVE_INFINITY,
+    ),
+    pace: { ...bodyPace, ...options.pace },
+    streamLimits: { slots: createMemoryShares(createMemoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
+    answers: createLargeAnswers({
+      memory: createMemoryShares(options.answers ?? createMemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
+      held: createMemoryShares(options.unread ?? createMemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
+      spool,
+      spoolAfter: options.answerMoment ?? 60_000,
+      patience: options.answerLimit ?? 60_000,
+      pace: 1_000_000_000,
+    }),
+    clock,
+    log,
+    lines,
+  })
+}
+
+function refuseKey(): never {
+  throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+}
+
+/** `GET /v1/things` with fields; a body follows if the last of them begins with a line end. */
+export function request(line: string, ...fields: readonly string[]): string {
+  return [`${line} HTTP/1.1`, 'Host: localhost', ...fields, '', ''].join('\r\n')
+}
+
+export function post(path: string, body: string, ...fields: readonly string[]): string {
+  const about = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]
+  return `${request(`POST ${path}`, withKey, ...about, ...fields)}${body}`
+}

@@ -1,0 +1,35 @@
+/** The record of an inbound message as it is before it is processed. */
+import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
+import type { Authentication } from '../../../src/mail/authentication-results.js'
+import type { NewInbound } from '../../../src/messages/inbound/inbound-email.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
+
+/** Addresses and lists as plain texts. */
+export interface InboundMail
+  extends Partial<Omit<NewInbound, 'id' | 'domain' | 'envelope_from' | 'envelope_to' | 'authentication'>> {
+  readonly id: string
+  readonly domain?: string
+  readonly envelope_from?: string
+  readonly envelope_to?: readonly string[]
+  readonly authentication?: Partial<Authentication>
+}
+
+export function inboundMail(more: InboundMail): NewInbound {
+  const { domain = 'a.test', envelope_from = 'bob@b.test', envelope_to = ['info@a.test'], authentication = {} } = more
+  return {
+    workspace_id: 'ws_1',
+    kind: 'mail',
+    client_address: '192.0.2.1',
+    helo: 'mx.b.test',
+    spf_result: 'pass',
+    dkim_result: 'none',
+    dmarc_result: 'none',
+    arrival: { earlyTalker: false, listings: [], spamReason: null },
+    received_at: 1000,
+    ...more,
+    domain: domain === '' ? '' : parseDomainName(domain),
+    envelope_from: envelope_from === '' ? '' : parseAddress(envelope_from),
+    envelope_to: toJson(envelope_to.map(parseAddress)),
+    authentication: toJson(authentication),
+  }
+}

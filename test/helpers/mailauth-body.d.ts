@@ -1,6 +1,0 @@
-/** mailauth's hash of a relaxed body, as far as a test watches it. */
-declare module 'mailauth/lib/dkim/body/relaxed.js' {
-  export class RelaxedHash {
-    update(chunk: Buffer | null, isLast?: boolean): void
-  }
-}

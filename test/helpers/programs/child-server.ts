@@ -1,0 +1,49 @@
+/** A server of another project as a child process; it ends with the test. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import type { Test } from 'tap'
+
+export interface ChildServer {
+  readonly signal: (name: NodeJS.Signals) => void
+  /** Resolves to the first line of its output that has `words`, counted from line `since`. */
+  readonly waitForLine: (words: string, since?: number) => Promise<string>
+  /** The number of lines of its output. */
+  readonly lines: () => number
+}
+
+/** Resolves when a line of its output has the words `ready`. */
+export async function childServer(t: Test, words: readonly string[], ready: string): Promise<ChildServer> {
+  const [program = '', ...rest] = words
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close').then(() => null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const lines: string[] = []
+  const readers = [child.stdout, child.stderr].map((input) => createInterface({ input }))
+  for (const reader of readers) reader.on('line', (line) => lines.push(line))
+  const waitForLine = async (wanted: string, since = 0): Promise<string> => {
+    for (;;) {
+      const found = lines.slice(since).find((line) => line.includes(wanted))
+      if (found !== undefined) return found
+      const next = await Promise.race([...readers.map((reader) => once(reader, 'line')), ended])
+      if (next === null) throw new Error(`${program} ended: ${lines.join('\n')}`)
+    }
+  }
+  await waitForLine(ready)
+  return { signal: (name) => void child.kill(name), waitForLine, lines: () => lines.length }
+}
+
+/** A free TCP port; no other program here listens on UDP. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

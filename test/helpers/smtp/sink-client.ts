@@ -1,0 +1,59 @@
+/** What the SMTP client of delivery needs to talk to a scripted sink. */
+
+import type { Host } from '../../../src/delivery/hosts/destination.js'
+import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
+import { createSessionOpener } from '../../../src/delivery/sessions/session-opener.js'
+import {
+  defaultPoolSettings,
+  SessionPool,
+  type SessionPoolSettings,
+} from '../../../src/delivery/sessions/session-pool.js'
+import type { OutboundMessage } from '../../../src/delivery/smtp/outbound-message.js'
+import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
+import { defaultTimeouts, type Timeouts } from '../../../src/delivery/smtp/timeouts.js'
+import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
+import type { Clock } from '../../../src/platform/clock.js'
+import { createDialer } from '../../../src/platform/dialer.js'
+
+/** A signal that never aborts. */
+export const never = new AbortController().signal
+
+export function hostAt({ port }: { readonly port: number }, over: Partial<Host> = {}): Host {
+  return { mx: 'mx.test', address: '127.0.0.1', port, tls: 'opportunistic', auth: null, final: true, ...over }
+}
+
+export function outbound(raw: string | readonly Buffer[], over: Partial<OutboundMessage> = {}): OutboundMessage {
+  return {
+    returnPath: 'bounce@sender.test',
+    recipient: parseAddress('bob@rcpt.test'),
+    domain: parseDomainName('rcpt.test'),
+    pieces: typeof raw === 'string' ? [Buffer.from(raw)] : raw,
+    smtputf8: false,
+    envid: null,
+    ret: null,
+    notify: null,
+    orcpt: null,
+    ...over,
+  }
+}
+
+/** `impatient`: timeouts that a test needs short; all others stay long, so that a slow machine fails no test. */
+export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: string): SmtpClientDeps {
+  return {
+    dialer: createDialer(authorities),
+    helloName: 'us.test',
+    timeouts: { ...defaultTimeouts, ...impatient },
+    chooseSourceAddress: () => null,
+  }
+}
+
+export function poolOf(
+  deps: SmtpClientDeps = clientDeps(),
+  settings: Partial<SessionPoolSettings> = {},
+  clock: Clock = () => 0,
+): SessionPool {
+  return new SessionPool(createSessionOpener({ ...deps, clock, unreachableHosts: new UnreachableHosts() }), {
+    ...defaultPoolSettings,
+    ...settings,
+  })
+}

@@ -1,0 +1,22 @@
+/** Input of the spam rules and the classifier. */
+import type { SpamMessage } from '../../../src/spam/spam-message.js'
+
+export const emptyMessage: SpamMessage = {
+  fields: [],
+  subject: '',
+  from: [],
+  replyTo: [],
+  to: [],
+  text: null,
+  html: null,
+  attachments: [],
+  size: 0,
+  receivedAt: 0,
+  origin: null,
+  authentication: null,
+  parts: [],
+  pages: [],
+}
+
+/** A message of which only the text matters. */
+export const messageWithText = (text: string): SpamMessage => ({ ...emptyMessage, text })

@@ -1,8 +1,0 @@
-/** A message that went out, without the one field of it that is each recipient's own; throws where that is not on top. */
-const field = /^X-Posthorn-Reference: [a-z2-7]{42}\r\n/
-
-export function withoutReference(raw: Buffer): Buffer {
-  const found = field.exec(raw.toString('latin1', 0, 100))
-  if (found === null) throw new Error(`no reference on top: ${raw.toString('latin1', 0, 100)}`)
-  return raw.subarray(found[0].length)
-}

@@ -5,7 +5,7 @@ import { run } from './cli/run.js'
 import { readSecretLine } from './cli/secret-input.js'
 import { checkNodeVersion } from './platform/node-version.js'
 
-// Whoever read our output has seen enough, as `head` has: that is no fault.
+// The reader of our output has closed it, as `head` does: not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 const versionProblem = checkNodeVersion(process.version)

@@ -1,9 +1,8 @@
 /**
- * What a command of the command line is, and what it is given.
+ * The type of commands, and what they are given.
  *
- * A command returns what it has to say, twice: as a value for `--json`, and as lines for
- * people. It never writes to standard output itself. Refusals become one line on standard
- * error and exit status 1; a `UsageError` shows the usage and exits with 2.
+ * A command returns its answer twice: as a value for `--json`, and as lines for people. It never writes to standard
+ * output itself. A refusal becomes one line on standard error and exit status 1, a `UsageError` exit status 2.
  */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
@@ -13,7 +12,7 @@ export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** Something could not be done, for a reason that is not the caller's syntax. */
+/** The command failed for another reason than its usage. */
 export class CommandFailed extends Error {
   override name = 'CommandFailed'
 }
@@ -21,37 +20,37 @@ export class CommandFailed extends Error {
 export interface Answer {
   readonly json: unknown
   readonly lines: readonly string[]
-  /** Done, but with a result that scripts must notice. */
+  /** Exit status 1: the command ran, but scripts must notice the result. */
   readonly failed?: boolean
-  /** A temporary file that is printed instead of lines, and removed. */
+  /** A temporary file that is printed in place of lines, and removed. */
   readonly file?: string
-  /** Told on standard error: what was done may not be what was meant. */
+  /** Printed on standard error: the result may not be what was meant. */
   readonly warnings?: readonly string[]
 }
 
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>
 
 export interface Call {
-  /** What stands after the names of the command. */
+  /** The arguments after the command's name. */
   readonly words: readonly string[]
   readonly options: OptionValues
   readonly config: Config
   readonly clock: Clock
-  /** Opens the database, making it where it is not there. Closed after the command. */
+  /** Opens the database, or creates it. It is closed after the command. */
   readonly database: () => Promise<Database>
-  /** One line that no argument may hold. `prompt`: what it is, where a person is asked. */
+  /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
 }
 
 export interface Command {
-  /** As typed: `key create`. */
+  /** Such as `key create`. */
   readonly name: string
-  /** What follows the name: `NAME [--force]`. */
+  /** The arguments: `NAME [--force]`. */
   readonly usage: string
   readonly summary: string
-  /** Options of its own, beside `--config` and `--json`. */
+  /** Without the common options `--config` and `--json`. */
   readonly options: Readonly<Record<string, 'string' | 'boolean'>>
-  /** It ends when the running daemon has taken note of what it changed. */
+  /** The command ends when its change is in effect in the running daemon. */
   readonly awaitsNotice?: true
   readonly run: (call: Call) => Promise<Answer>
 }
@@ -77,7 +76,7 @@ export function requiredWord(words: readonly string[], index: number, what: stri
   return value
 }
 
-/** No more than `count` words: a mistyped option must not be passed over. */
+/** Refuses more than `count` arguments: a mistyped option must not be ignored. */
 export function refuseExtraWords(words: readonly string[], count: number): void {
   if (words.length > count) throw new UsageError(`unexpected: ${words.slice(count).join(' ')}`)
 }

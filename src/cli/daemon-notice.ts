@@ -1,8 +1,9 @@
 /**
- * A command that takes something away ends when the running daemon has taken note: then no key that was
- * revoked is let in, and no domain that was deleted sends.
+ * A command that revokes or deletes something ends when its change is in effect in the running daemon: from then on
+ * a revoked key is refused, and a deleted domain cannot send.
  *
- * Each of its commits asks for the notice. It waits a bounded time, and says so where none came.
+ * Each of its commits announces a change. The command waits up to 5 s for the acknowledgement, and warns if none
+ * comes.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { announceChange, readAcknowledgedChange, readAnnouncedChange } from '../storage/change-acknowledgement.js'
@@ -15,12 +16,12 @@ const POLL_INTERVAL = 20
 
 export interface NoticeWait {
   readonly database: Database
-  /** The answer, with what came of the wait; at once where nothing was changed. */
+  /** The answer with the result of the wait; at once if nothing was changed. */
   readonly afterNotice: (answer: Answer) => Promise<Answer>
 }
 
-/** `folder`: of the data. `patience`: milliseconds. */
-export function withNotice(opened: Database, folder: string, patience = MAX_WAIT): NoticeWait {
+/** `folder`: the data folder. `maxWait`: milliseconds. */
+export function withNotice(opened: Database, folder: string, maxWait = MAX_WAIT): NoticeWait {
   let changed = false
   const commit: Database['commit'] = async (writes) => {
     await opened.commit([...writes, announceChange()])
@@ -30,7 +31,7 @@ export function withNotice(opened: Database, folder: string, patience = MAX_WAIT
     database: { ...opened, commit },
     afterNotice: async (answer) => {
       if (!changed) return answer
-      switch (await waitForNotice(opened, folder, patience)) {
+      switch (await waitForNotice(opened, folder, maxWait)) {
         case 'given':
           return answer
         case 'no daemon':
@@ -47,12 +48,12 @@ const noNoticeWarning = 'it is stored, but the running daemon has not taken note
 async function waitForNotice(
   { read }: Database,
   folder: string,
-  patience: number,
+  maxWait: number,
 ): Promise<'given' | 'no daemon' | 'silent'> {
-  // It may hold what others have asked for since: that comes after ours.
-  const asked = readAnnouncedChange(read)
-  for (let waited = 0; waited < patience; waited += POLL_INTERVAL) {
-    if (readAcknowledgedChange(read) >= asked) return 'given'
+  // Other commands may have announced changes since: those come after ours.
+  const announced = readAnnouncedChange(read)
+  for (let waited = 0; waited < maxWait; waited += POLL_INTERVAL) {
+    if (readAcknowledgedChange(read) >= announced) return 'given'
     if (!isDataFolderHeld(folder)) return 'no daemon'
     await pause(POLL_INTERVAL)
   }

@@ -1,4 +1,4 @@
-/** Which domain a command is about, and the answer that shows it. */
+/** The domain that a command names, and the answer that shows it. */
 import { type DomainDetails, type RotationResource, readDomainDetails } from '../domains/domain-resource.js'
 import { domainByName, type SendingDomain } from '../domains/sending-domains.js'
 import { type DomainName, parseDomainName } from '../mail/address.js'
@@ -25,7 +25,7 @@ export function requireDomain({ database, workspaceId, domain }: ChosenDomain): 
   return row
 }
 
-/** `before`: lines above those that show the domain. */
+/** `before`: lines above the domain. */
 export function showDomain(call: Call, it: ChosenDomain, before: readonly string[] = []): Answer {
   const domain = readDomainDetails(it.database.read, requireDomain(it), call.config.service)
   return { json: domain, lines: [...before, ...formatDomain(domain)] }

@@ -1,4 +1,4 @@
-/** The story of an email, for people. */
+/** The history of an email as lines for people. */
 import type { AttemptDetails, EmailDetails, RecipientDetails } from '../messages/email-details.js'
 
 export function emailLines(story: EmailDetails): string[] {
@@ -34,7 +34,7 @@ function attemptLines(attempt: AttemptDetails): string[] {
   ]
 }
 
-/** What a report told after the last attempt had handed the message over. */
+/** What a report said after the last attempt had delivered the message to a server. */
 function laterLine({ attempts, status, reason, last_response }: RecipientDetails): string[] {
   const last = attempts.at(-1)
   if (last === undefined || (last.outcome !== 'sent' && last.outcome !== 'delivered')) return []

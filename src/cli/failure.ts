@@ -1,6 +1,5 @@
 /**
- * What an error becomes on standard error: one line where somebody can mend it, the whole
- * stack where it is a bug of ours.
+ * How an error is printed on standard error: one line if the operator can fix it, the entire stack if it is a bug.
  */
 import { Refusal } from '../mail/refusal.js'
 import { errorCodeOf } from '../platform/errors.js'
@@ -35,7 +34,7 @@ const fixes: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 }
 
-/** What SQLite says where rights are missing names neither the file nor the user. */
+/** For missing rights, SQLite's message names neither the file nor the user. */
 const rightsMissing = /^SQLITE_(?:CANTOPEN|READONLY|PERM)/
 
 function describeStorageFault({ message, code }: StorageFault): string {
@@ -43,16 +42,16 @@ function describeStorageFault({ message, code }: StorageFault): string {
   return rightsMissing.test(code) ? `${text}, as the user ${currentUser()}: "posthorn check" says more` : text
 }
 
-/** Started as root, a command works as the daemon's user: who reads this must know whose rights are missing. */
+/** A command started as root works as the daemon's user, so the text says whose rights are missing. */
 function describeMissingRights(syscall: string): string {
   const why = syscall === 'listen' || syscall === 'bind' ? ': a port below 1024 needs more rights' : ''
   return `not permitted for the user ${currentUser()}${why}`
 }
 
-/** A call to the system that failed, with its usual mend. */
+/** A failed system call, with its usual fix. */
 function describeSystemFault(error: Error): string | null {
   const code = errorCodeOf(error)
   if (code === '' || !('syscall' in error) || typeof error.syscall !== 'string') return null
-  const mend = code === 'EACCES' ? describeMissingRights(error.syscall) : fixes[code]
-  return mend === undefined ? error.message : `${error.message}: ${mend}`
+  const fix = code === 'EACCES' ? describeMissingRights(error.syscall) : fixes[code]
+  return fix === undefined ? error.message : `${error.message}: ${fix}`
 }

@@ -1,4 +1,4 @@
-/** What `help`, `--help` and a call without words print: all commands, or how one of them is used. */
+/** The text of `help`, `--help` and a call without arguments: all commands, or the usage of some. */
 import { type Command, UsageError } from './command.js'
 
 export type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
@@ -26,7 +26,7 @@ const commonOptions: Readonly<Record<string, string>> = {
   '--json': 'print one JSON value instead of text',
 }
 
-/** By the name of the option; where commands differ, with the command or its first word before it. */
+/** By the name of the option, with the command or its first word before it if commands differ. */
 const options: Readonly<Record<string, string>> = {
   as: 'spam or ham: what the messages are',
   domain: 'only entries whose recipient is in this domain',
@@ -36,7 +36,7 @@ const options: Readonly<Record<string, string>> = {
   from: 'the sender, in a verified domain',
   inbound: 'also take mail in for it',
   name: 'what the key is for, in your words',
-  service: 'of the service itself: whom its own mail is not sent to',
+  service: 'the list of the service itself, for its own mail',
   scopes: 'what the key may do, separated by commas: full, send, read',
   selector: 'the DKIM selector under which the public key is published',
   'setup workspace': 'the name of the workspace',
@@ -63,7 +63,7 @@ export function formatOverview(commands: readonly DescribedCommand[]): string {
   ].join('\n')
 }
 
-/** Of every command whose name begins with these words. Throws a UsageError where there is none. */
+/** The usage of every command whose name begins with these words. Throws a UsageError if there is none. */
 export function formatHelp(words: readonly string[], commands: readonly DescribedCommand[]): string {
   const found = [...standaloneCommands, ...commands].filter(({ name }) => startsWithWords(name.split(' '), words))
   if (found.length === 0) throw unknownCommandError(words, commands)
@@ -78,7 +78,7 @@ export function unknownCommandError(words: readonly string[], commands: readonly
 }
 
 function startsWithWords(name: readonly string[], words: readonly string[]): boolean {
-  return name.every((part, place) => words[place] === undefined || words[place] === part)
+  return name.every((part, at) => words[at] === undefined || words[at] === part)
 }
 
 function formatUsage({ name, usage, summary, options: own }: DescribedCommand): string {

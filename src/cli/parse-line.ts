@@ -1,4 +1,4 @@
-/** From the arguments to words and options; what is wrong with them is a UsageError. */
+/** Parses the arguments into words and options. Throws a UsageError. */
 import { parseArgs } from 'node:util'
 import { type OptionValues, UsageError } from './command.js'
 
@@ -40,7 +40,7 @@ function parseOptionValue({ name, rawName, value, inlineValue }: OptionToken, ki
     if (value === undefined) return true
     throw new UsageError(`${rawName} takes no value`)
   }
-  // Without "=", what begins with a dash is the next option; a dash alone is a value.
+  // Without "=", an argument that begins with a dash is the next option; a single dash is a value.
   if (value !== undefined && (inlineValue === true || !/^-./.test(value))) return value
   throw new UsageError(`${rawName} needs a value; one that begins with "-" is given as ${rawName}=VALUE`)
 }

@@ -1,18 +1,18 @@
 /**
- * Started as root, a command works as the daemon's user: it must not leave files there that the daemon
- * cannot open, and must not find in order what the daemon cannot read.
+ * A command that is started as root works as the daemon's user: it must not create files that the daemon cannot open,
+ * and must not accept files that the daemon cannot read.
  *
- * That user is the owner of the data folder. Before there is one (systemd makes it at the first start), it is
- * the user `posthorn` of the unit, where the machine has one.
+ * That user is the owner of the data folder. Before the folder exists (systemd creates it at the first start), it is
+ * the unit's user `posthorn`, if the machine has one.
  */
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 
-/** As the unit has it. */
+/** The user of the systemd unit. */
 const UNIT_USER = 'posthorn'
 
-/** Node.js has it, its types do not. */
+/** Missing in the types of Node.js. */
 interface Initgroups {
   readonly initgroups?: (user: string | number, extraGroup: string | number) => void
 }
@@ -22,12 +22,12 @@ interface Ids {
   readonly gid: number
 }
 
-/** For a command that works with the data folder: without one, root goes on as root. */
+/** For commands that use the data folder. If there is none, root stays root. */
 export function becomeOwner(folder: string): void {
   switchUser(statSync(folder, { throwIfNoEntry: false }) ?? null)
 }
 
-/** For a command that judges for the daemon. */
+/** For commands that check what the daemon can do. */
 export function becomeDaemonUser(folder: string): void {
   if (process.getuid?.() !== 0) return
   switchUser(statSync(folder, { throwIfNoEntry: false }) ?? findIds(UNIT_USER))
@@ -40,7 +40,7 @@ function switchUser(ids: Ids | null): void {
   process.setuid?.(ids.uid)
 }
 
-/** The name of the user as whom this process works; the number where it has none. */
+/** The name of this process's user, or its number if it has no name. */
 export function currentUser(): string {
   try {
     return userInfo().username
@@ -49,12 +49,12 @@ export function currentUser(): string {
   }
 }
 
-/** All groups of the user, as a service has them: a certificate may be readable by one of them alone. */
+/** Sets all groups of the user, as systemd does: a certificate may be readable by one of them only. */
 function setSupplementaryGroups({ uid, gid }: Ids): void {
   try {
     ;(process as Initgroups).initgroups?.(uid, gid)
   } catch {
-    // A user without an entry in the user database.
+    // The user has no entry in the user database.
     process.setgroups?.([gid])
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The command line: finds the command, reads its options, prints what it answers.
+ * The command line: finds the command, parses its options, and prints its answer.
  *
- * Exit status: 0 done, 1 refused or failed, 2 usage. What is said with `--json` is one
- * JSON value on standard output; errors always go to standard error.
+ * Exit status: 0 done, 1 refused or failed, 2 wrong usage. With `--json` the output is one JSON value on standard
+ * output; errors always go to standard error.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -45,10 +45,10 @@ export interface ProgramIo {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly print: (text: string) => void
-  /** Resolves when all of it was taken. */
+  /** Resolves when everything is written. */
   readonly printBytes: (bytes: Readable) => Promise<void>
   readonly printError: (text: string) => void
-  /** Asks for a line that is not shown. */
+  /** Reads a line without echo. */
   readonly readSecret: (prompt: string) => Promise<string>
 }
 
@@ -69,43 +69,40 @@ export const databaseCommands: readonly Command[] = [
 const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
 
 /** Resolves to the exit status. */
-export async function run(world: ProgramIo): Promise<number> {
+export async function run(io: ProgramIo): Promise<number> {
   try {
-    const line = parseLine(
-      world.argv,
-      Object.assign({}, commonOptions, ...databaseCommands.map(({ options }) => options)),
-    )
-    return answerHelpOrVersion(world, line) ?? (await dispatch(world, line))
+    const line = parseLine(io.argv, Object.assign({}, commonOptions, ...databaseCommands.map(({ options }) => options)))
+    return answerHelpOrVersion(io, line) ?? (await dispatch(io, line))
   } catch (error) {
     const { status, text } = failureOf(error)
-    world.printError(`posthorn: ${text}\n`)
+    io.printError(`posthorn: ${text}\n`)
     return status
   }
 }
 
-/** What needs no configuration: the version, and help. Null: something else is wanted. */
-function answerHelpOrVersion(world: ProgramIo, line: CommandLine): number | null {
+/** Version and help, which need no configuration. Null: the line asks for something else. */
+function answerHelpOrVersion(io: ProgramIo, line: CommandLine): number | null {
   const { words, options } = line
   const [verb, ...others] = words
   const isHelp = options['help'] === true || verb === 'help'
   if (!isHelp && (options['version'] === true || verb === 'version')) {
     refuseExtraWords(words, 1)
-    return printText(world, line, { json: { version, node: process.version }, lines: [`posthorn ${version}`] })
+    return printText(io, line, { json: { version, node: process.version }, lines: [`posthorn ${version}`] })
   }
   if (!isHelp && verb !== undefined) return null
   const about = verb === 'help' ? others : words
   const help = (about.length === 0 ? formatOverview(databaseCommands) : formatHelp(about, databaseCommands)).trimEnd()
-  const status = printText(world, line, { json: { help }, lines: [help] })
+  const status = printText(io, line, { json: { help }, lines: [help] })
   return isHelp ? status : 2
 }
 
-async function dispatch(world: ProgramIo, line: CommandLine): Promise<number> {
+async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   const [verb] = line.words
-  const load = (): LoadedConfig => loadConfig({ file: textOption(line.options, 'config') ?? null, env: world.env })
+  const load = (): LoadedConfig => loadConfig({ file: textOption(line.options, 'config') ?? null, env: io.env })
   if (verb === 'check') {
     refuseExtraWords(line.words, 1)
     refuseForeignOptions(line.options, undefined)
-    return printText(world, line, await check(load))
+    return printText(io, line, await check(load))
   }
   const loaded = load()
   const command = databaseCommands.find(({ name }) => matchesCommand(line.words, name))
@@ -115,15 +112,15 @@ async function dispatch(world: ProgramIo, line: CommandLine): Promise<number> {
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
-    // The daemon's rooms are read for it alone: any other command starts twice as fast without them.
+    // Loaded for the daemon only: other commands start twice as fast without its modules.
     const { serve } = await import('./commands/serve.js')
-    const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = world.env
-    const surroundings = { socket, journal: isJournalStream(stream), reload: load }
-    await serve({ words, config: loaded.config, clock: systemClock }, surroundings)
+    const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = io.env
+    const serveOptions = { socket, journal: isJournalStream(stream), reload: load }
+    await serve({ words, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }
-  const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret: world.readSecret }
-  return printAnswer(world, line, await runCommand(command, call))
+  const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret: io.readSecret }
+  return printAnswer(io, line, await runCommand(command, call))
 }
 
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
@@ -146,25 +143,25 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
 }
 
 function matchesCommand(words: readonly string[], name: string): boolean {
-  return name.split(' ').every((part, place) => words[place] === part)
+  return name.split(' ').every((part, at) => words[at] === part)
 }
 
-/** An option of another command is a mistake, and would be passed over. */
+/** An option of another command is a mistake that must not be ignored. */
 function refuseForeignOptions(options: CommandLine['options'], command: Command | undefined): void {
   const foreign = Object.keys(options).find((name) => !(name in commonOptions) && !(name in (command?.options ?? {})))
   if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
 }
 
-async function printAnswer(world: ProgramIo, line: CommandLine, answer: Answer): Promise<number> {
-  if (answer.file === undefined) return printText(world, line, answer)
+async function printAnswer(io: ProgramIo, line: CommandLine, answer: Answer): Promise<number> {
+  if (answer.file === undefined) return printText(io, line, answer)
   const bytes = (await open(answer.file)).createReadStream()
-  // It goes on to be readable, and nothing is left when we are killed.
+  // The open file stays readable, and nothing is left if the process is killed.
   rmSync(answer.file)
-  await world.printBytes(bytes)
+  await io.printBytes(bytes)
   return 0
 }
 
-/** Prints the answer; gives the exit status. */
+/** Prints the answer and returns the exit status. */
 function printText(
   { print, printError }: ProgramIo,
   { options }: CommandLine,
@@ -177,7 +174,7 @@ function printText(
   return failed === true ? 1 : 0
 }
 
-/** A subject or a name may hold what would steer the terminal. */
+/** A subject or a name may hold control sequences for the terminal. */
 function maskControls(line: string): string {
   return line.replace(/[^\P{Cc}\n]/gu, '?')
 }

@@ -1,6 +1,6 @@
 /**
- * A secret from standard input: one line, never an argument, which other users of the machine
- * could read in its list of processes. At a terminal it is asked for and not shown.
+ * Reads a secret as one line of standard input, never as an argument, which other users of the machine could see in
+ * the process list. At a terminal it prompts and does not echo.
  */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
@@ -10,15 +10,15 @@ export async function readSecretLine(
   input: NodeJS.ReadStream = process.stdin,
   terminal: NodeJS.WriteStream = process.stderr,
 ): Promise<string> {
-  const asks = input.isTTY === true
-  if (asks) terminal.write(prompt)
+  const isTerminal = input.isTTY === true
+  if (isTerminal) terminal.write(prompt)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const lines = createInterface({ input, output: nowhere, terminal: asks })
+  const lines = createInterface({ input, output: nowhere, terminal: isTerminal })
   try {
     for await (const line of lines) return line
     return ''
   } finally {
     lines.close()
-    if (asks) terminal.write('\n')
+    if (isTerminal) terminal.write('\n')
   }
 }

@@ -1,4 +1,4 @@
-/** Rows in columns, for people. */
+/** Tables and times for people. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [head, ...rows]
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)))

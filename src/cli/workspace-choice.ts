@@ -1,14 +1,14 @@
-/** Which workspace a command is about: `--workspace ID`, or the only one there is. */
+/** The workspace of a command: that of `--workspace ID`, or the only one. */
 import { allWorkspaces } from '../accounts/workspaces.js'
 import type { Read } from '../storage/prepared.js'
 import { CommandFailed, type OptionValues, textOption } from './command.js'
 
 export function chooseWorkspace(read: Read, options: OptionValues): string {
   const workspaces = allWorkspaces(read, {})
-  const wanted = textOption(options, 'workspace')
-  if (wanted !== undefined) {
-    const found = workspaces.find(({ id, slug }) => id === wanted || slug === wanted)
-    if (found === undefined) throw new CommandFailed(`no such workspace: ${wanted}`)
+  const requested = textOption(options, 'workspace')
+  if (requested !== undefined) {
+    const found = workspaces.find(({ id, slug }) => id === requested || slug === requested)
+    if (found === undefined) throw new CommandFailed(`no such workspace: ${requested}`)
     return found.id
   }
   const [only, ...others] = workspaces

@@ -1,10 +1,9 @@
 /**
- * From settings to the configuration that rooms are given: the defaults that depend on the
- * machine or on another key are filled in, paths are absolute, and all of it is frozen.
+ * From settings to the configuration that rooms are given: defaults that depend on the machine or on another
+ * key are filled in, paths are absolute, and the result is frozen.
  *
- * Without `data_dir` the state lies in /var/lib/posthorn for root, and for everybody else in
- * $XDG_STATE_HOME/posthorn (~/.local/state/posthorn): a trial on a laptop needs no rights.
- * A relative path counts from the folder of the file that names it.
+ * The default `data_dir` is /var/lib/posthorn for root, and $XDG_STATE_HOME/posthorn (~/.local/state/posthorn)
+ * for other users, so that a trial needs no rights. A relative path counts from the folder of its file.
  */
 import { isAbsolute, join, resolve } from 'node:path'
 import { type Address, type DomainName, parseAddress, parseDomainName } from '../mail/address.js'
@@ -17,7 +16,7 @@ export interface Machine {
   readonly hostname: string
   readonly home: string
   readonly isRoot: boolean
-  /** $XDG_STATE_HOME, where it is set. */
+  /** $XDG_STATE_HOME, if it is set. */
   readonly stateHome: string | undefined
 }
 
@@ -27,15 +26,15 @@ export interface ServiceConfig {
   readonly hostname: DomainName
   readonly data_dir: string
   readonly zone: DomainName
-  /** What the MX records of domains that take mail in name. */
+  /** The host that the MX records of receiving domains name. */
   readonly inbound_mx_host: DomainName
   readonly mail_from: Address
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly public_url: string
   readonly public_addresses: readonly string[]
 }
 
-/** null: no certificate configured, a self-signed one is made. */
+/** null: no certificate is configured, and a self-signed one is created. */
 export interface TlsConfig {
   readonly cert_file: string | null
   readonly key_file: string | null
@@ -44,11 +43,11 @@ export interface TlsConfig {
 export interface LimitsConfig {
   readonly default_plan: string
   readonly domain_emails_per_day: number
-  /** Of the service as a whole. */
+  /** Of the entire service. */
   readonly invitations_per_day: number
-  /** What the operator's workspace may hold where its plan does not say. */
+  /** Limit of the operator's workspace if its plan has none. */
   readonly operator_inbound_bytes: number
-  /** Those that are built in, too. */
+  /** With the built-in plans. */
   readonly plans: Plans
 }
 
@@ -81,8 +80,8 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
     limits: { ...limits, plans: { ...builtInPlans, ...limits.plans } },
     api: {
       ...api,
-      listen: api.listen.map((place) =>
-        place.kind === 'unix' ? { ...place, path: resolve(folder, place.path) } : place,
+      listen: api.listen.map((address) =>
+        address.kind === 'unix' ? { ...address, path: resolve(folder, address.path) } : address,
       ),
     },
   })

@@ -1,8 +1,8 @@
 /**
- * Settings that are right one by one and cannot be meant together.
+ * Settings that are valid one by one and contradict each other.
  *
- * Of waits only what the file itself states is compared: who shortens `expire_after` to an hour
- * has not contradicted the default of another key.
+ * Durations are compared only if the file states both: shortening `expire_after` to an hour does not contradict
+ * the default of another key.
  */
 import type { Network } from '../platform/ip-address.js'
 import type { ApiListenAddress, ListenAddress } from './network-values.js'
@@ -10,7 +10,7 @@ import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } fr
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
 
-/** What the file holds, already known to fit the schema. */
+/** The content of the file, after validation. */
 export interface FileSettings {
   readonly outbound?: Readonly<Record<string, unknown>>
   readonly spam?: Readonly<Record<string, unknown>>
@@ -75,22 +75,22 @@ function findLongWaits(outbound: Settings['outbound'], written: Readonly<Record<
 
 function findSharedListeners({ api, submission, inbound, dns }: Settings): readonly Problem[] {
   const seen = new Map<string, string>()
-  const places = [
+  const addresses = [
     ...withKeys('api.listen', api.listen),
     ...withKeys('submission.listen', submission.listen),
     ...withKeys('submission.listen_tls', submission.listen_tls),
     ...withKeys('inbound.listen', inbound.listen),
     ...withKeys('dns.zone_listen', dns.zone_listen),
   ]
-  return places.flatMap(({ key, place }) => {
-    const text = formatListenerAddress(place)
+  return addresses.flatMap(({ key, address }) => {
+    const text = formatListenerAddress(address)
     if (text === null) return []
     const first = seen.get(text)
     if (first === undefined) {
       seen.set(text, key)
       return []
     }
-    return [{ key, message: `found ${JSON.stringify(text)}, which ${first} has; allowed: each place once` }]
+    return [{ key, message: `found ${JSON.stringify(text)}, which ${first} has; allowed: each address once` }]
   })
 }
 
@@ -98,20 +98,20 @@ type ListenerAddress = ListenAddress | ApiListenAddress
 
 function withKeys(
   key: string,
-  places: readonly ListenerAddress[],
-): readonly { readonly key: string; readonly place: ListenerAddress }[] {
-  return places.map((place, at) => ({ key: `${key}[${at}]`, place }))
+  addresses: readonly ListenerAddress[],
+): readonly { readonly key: string; readonly address: ListenerAddress }[] {
+  return addresses.map((address, at) => ({ key: `${key}[${at}]`, address }))
 }
 
-/** As the file writes it, without what is spoken there; null: any free port, which nobody else has. */
-function formatListenerAddress(place: ListenerAddress): string | null {
-  if ('path' in place) return `unix:${place.path}`
-  const { host, port } = place
+/** As in the file, without the protocol; null: any free port, which no other listener shares. */
+function formatListenerAddress(address: ListenerAddress): string | null {
+  if ('path' in address) return `unix:${address.path}`
+  const { host, port } = address
   if (port === 0) return null
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Behind a proxy that is everybody, everybody says where they come from; a secondary that is everybody has no meaning. */
+/** If every address were a proxy, every client could claim any address. A list of secondaries with every address has no meaning. */
 function findWideNetworks(key: string, networks: readonly Network[]): readonly Problem[] {
   return networks.flatMap(({ text, prefixLength }, at) =>
     prefixLength === 0
@@ -120,7 +120,7 @@ function findWideNetworks(key: string, networks: readonly Network[]): readonly P
   )
 }
 
-/** A zone must name its servers (RFC 1035 section 5.2); and nobody can be given a copy by a listener that is not there. */
+/** A zone must name its servers (RFC 1035 section 5.2), and only a listener can serve secondaries. */
 function findIncompleteZone({ zone_listen, nameservers, ...dns }: Settings['dns']): readonly Problem[] {
   if (zone_listen.length > 0) {
     const message = 'found without dns.nameservers; allowed: both, or no listener'
@@ -133,7 +133,7 @@ function findIncompleteZone({ zone_listen, nameservers, ...dns }: Settings['dns'
   )
 }
 
-/** One list asked twice would weigh twice. */
+/** A list that is queried twice would count twice. */
 function findRepeatedLists(lists: Settings['inbound']['dnsbl']): readonly Problem[] {
   return lists.flatMap(({ zone }, at) => {
     const first = lists.findIndex((other) => other.zone === zone)
@@ -142,7 +142,7 @@ function findRepeatedLists(lists: Settings['inbound']['dnsbl']): readonly Proble
   })
 }
 
-/** With the one above the other, nothing would ever be suspicious. Of a default the written key is told. */
+/** Above `spam_score`, no message would ever be suspicious. The problem names the key that the file states. */
 function findReversedScores(spam: Settings['spam'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
   const { suspicious_score, spam_score } = spam
   if (suspicious_score <= spam_score) return []
@@ -154,7 +154,7 @@ function findReversedScores(spam: Settings['spam'], written: Readonly<Record<str
   return [{ key: 'spam.suspicious_score', message }]
 }
 
-/** A network of every address would make an open relay of that workspace. */
+/** Trusting every address would make the workspace an open relay. */
 function findWideTrust(trusted: Settings['submission']['trusted']): readonly Problem[] {
   return trusted.flatMap(({ network: { text, prefixLength } }, at) => {
     const key = `submission.trusted[${at}].network`

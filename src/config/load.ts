@@ -1,9 +1,9 @@
 /**
- * Finds the configuration file, reads it, and answers a configuration or everything that is wrong with it.
+ * Finds and reads the configuration file, and returns a configuration or all its problems.
  *
- * `--config FILE`, else POSTHORN_CONFIG, else /etc/posthorn/posthorn.toml if it is there, else
- * built-in defaults, which listen on loopback alone. A file that is named, or that is there, and cannot be
- * read is a problem, never a reason to go on with defaults. The environment is read here and nowhere below.
+ * The file is that of `--config`, else of POSTHORN_CONFIG, else /etc/posthorn/posthorn.toml if it exists. Without a
+ * file the built-in defaults apply, which listen on loopback only. A named or existing file that cannot be read is a
+ * problem, never a reason to use the defaults. Rooms below do not read the environment.
  */
 import { readFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
@@ -22,10 +22,10 @@ export type LoadedConfig =
 type Env = Readonly<Record<string, string | undefined>>
 
 export interface ConfigSource {
-  /** Of `--config`. */
+  /** The value of `--config`. */
   readonly file: string | null
   readonly env: Env
-  /** Where packages put the configuration. */
+  /** Where packages install the configuration. */
   readonly systemFile?: string
 }
 
@@ -38,7 +38,7 @@ export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.tom
   return { kind: 'problems', file: path, problems: [{ key: '', message: `cannot be read: ${found.message}` }] }
 }
 
-/** `file` is for messages, and for the folder from which relative paths count. */
+/** `file`: for messages, and for the folder from which relative paths count. */
 export function parseConfig(text: string, file: string | null, machine: Machine): LoadedConfig {
   const written = parseToml(text)
   if ('problems' in written) return { kind: 'problems', file, problems: written.problems }
@@ -60,7 +60,7 @@ function readText(path: string): string | NodeJS.ErrnoException {
   }
 }
 
-/** The parser's message goes on with an excerpt of the file; that may hold a password and is cut off. */
+/** The parser's message includes an excerpt of the file, which may hold a password and is cut off. */
 function parseToml(text: string): ParseFailure | { readonly toml: object } {
   try {
     return { toml: parse(text) }

@@ -1,8 +1,7 @@
 /**
- * How a setting writes a place on the network: a host name, an address with a port, a network, a route.
+ * Parsers of settings that name hosts and addresses. Each returns undefined for an invalid text.
  *
- * Each parser answers undefined for what it does not take. Nothing is looked up: a name that
- * does not resolve is found when it is used.
+ * Names are not resolved here.
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
@@ -16,7 +15,7 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** A place at which the REST API answers. */
+/** Where the REST API listens. */
 export type ApiListenAddress =
   | ({ readonly kind: 'tls' } & ListenAddress)
   /** Without TLS, for a reverse proxy on this machine. */
@@ -25,7 +24,7 @@ export type ApiListenAddress =
   | { readonly kind: 'unix'; readonly path: string }
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
-/** The last label is no number: `256.0.0.1` is a mistyped address, not a name. */
+/** The last label is not a number: `256.0.0.1` is a mistyped address, not a name. */
 const hostNamePattern = new RegExp(`^(?!(?:.*\\.)?\\d+$)${label}(?:\\.${label})*$`)
 
 /** A host name of ASCII letters, digits and hyphens (RFC 1123 section 2.1), in lower case. */
@@ -35,8 +34,8 @@ export function parseHostName(text: string): DomainName | undefined {
 }
 
 /**
- * An https or http URL that paths are put behind, without a slash at its end: no user, query or
- * fragment, which would stand before the path or swallow it.
+ * An https or http URL to which paths are appended, without a trailing slash. It must have no user, query or
+ * fragment.
  */
 export function parsePublicUrl(text: string): string | undefined {
   if (!/^https?:\/\/[^\s@?#\\]+$/i.test(text) || !URL.canParse(text)) return undefined
@@ -53,10 +52,10 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return host === undefined || port > 65_535 ? undefined : { host, port }
 }
 
-/** What a socket address holds, on Linux, beside the zero at its end. */
+/** Limit of Linux, without the final zero byte. */
 const MAX_SOCKET_PATH_BYTES = 107
 
-/** As `parseListen`; or `http://` before a loopback address and a port; or `unix:` and a path. */
+/** As `parseListenAddress`, or `http://` with a loopback address and a port, or `unix:` and a path. */
 export function parseApiListenAddress(text: string): ApiListenAddress | undefined {
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length)
@@ -78,11 +77,11 @@ export function parseAddress(text: string): string | undefined {
   return isIP(text) === 0 ? undefined : text
 }
 
-/** One that DNS can publish: of one machine, as IPv4 or IPv6 and nothing in between, without a zone. */
+/** An address that DNS can publish: of one machine, not IPv4-mapped, without a zone identifier. */
 export function parseHostAddress(text: string): string | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined
-  const nobody = ['unspecified', 'broadcast', 'multicast', 'ipv4Mapped']
-  return nobody.includes(ipaddr.parse(text).range()) ? undefined : text
+  const unpublishable = ['unspecified', 'broadcast', 'multicast', 'ipv4Mapped']
+  return unpublishable.includes(ipaddr.parse(text).range()) ? undefined : text
 }
 
 /** The left side of a route: a domain, or `*` for all the others. */
@@ -90,7 +89,7 @@ export function parseRouteDomain(text: string): string | undefined {
   return text === '*' ? text : parseHostName(text)
 }
 
-/** Of a server that is asked over HTTP; a login in it must be percent-encoded. */
+/** The URL of an HTTP server. Credentials in it must be percent-encoded. */
 export function parseHttpUrl(text: string): URL | undefined {
   if (!/^https?:\/\/[^\s\p{Cc}?#]+$/iu.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)

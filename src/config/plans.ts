@@ -1,13 +1,12 @@
 /**
- * Plans: what a workspace may do in a span of time. Those of the interface are built in;
- * the file's replace those of the same name and add others.
+ * Plans: the limits of a workspace. Some are built in; plans of the file replace those of the same name.
  *
- * A limit that a plan does not name does not hold. "unlimited" is no table entry: it is
- * the plan without any limit, and nobody can redefine it.
+ * A plan has only the limits that it names. "unlimited" is the plan without limits; it is not in the table and
+ * cannot be redefined.
  */
 export const UNLIMITED = 'unlimited'
 
-/** As in the file: see config/posthorn.toml for what each one counts. */
+/** Names as in the file; config/posthorn.toml says what each limit counts. */
 export interface PlanLimits {
   readonly requests_per_second?: number | undefined
   readonly burst?: number | undefined
@@ -16,7 +15,7 @@ export interface PlanLimits {
   readonly emails_per_day?: number | undefined
   readonly emails_per_month?: number | undefined
   readonly credits?: number | undefined
-  /** Of mail from outside that is kept. */
+  /** Of stored inbound mail. */
   readonly inbound_bytes?: number | undefined
 }
 
@@ -30,7 +29,7 @@ export const builtInPlans: Plans = {
   high_volume: { requests_per_second: 50, requests_per_minute: 2_000, requests_per_day: 200_000 },
 }
 
-/** The limits of a plan; undefined: there is no such plan. */
+/** Undefined: there is no such plan. */
 export function limitsOfPlan(plans: Plans, name: string): PlanLimits | undefined {
   if (name === UNLIMITED) return {}
   return Object.hasOwn(plans, name) ? plans[name] : undefined

@@ -1,12 +1,12 @@
 /**
- * What is wrong with a configuration, as an operator needs to read it: the key, what was found, what is allowed.
+ * The problems of a configuration, for the operator: the key, what was found, and what is allowed.
  *
  * A value that may hold a password is never repeated.
  */
 import type { z } from 'zod'
 
 export interface Problem {
-  /** As `outbound.retry_schedule[2]`; empty: the file as a whole. */
+  /** Such as `outbound.retry_schedule[2]`; empty: the entire file. */
   readonly key: string
   readonly message: string
 }
@@ -14,7 +14,7 @@ export interface Problem {
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
 
-/** One problem for each key at fault. `written` is what the file holds. */
+/** One problem for each invalid key. `written`: the content of the file. */
 export function problemsOf(issues: readonly Issue[], written: unknown): readonly Problem[] {
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return unknownKeyProblemsOf(issue)
@@ -25,8 +25,8 @@ export function problemsOf(issues: readonly Issue[], written: unknown): readonly
 
 /** The lines that `check` and a failed start print. */
 export function formatProblems(file: string | null, problems: readonly Problem[]): string {
-  const place = file ?? 'built-in defaults'
-  return problems.map(({ key, message }) => [place, key, message].filter((part) => part !== '').join(': ')).join('\n')
+  const source = file ?? 'built-in defaults'
+  return problems.map(({ key, message }) => [source, key, message].filter((part) => part !== '').join(': ')).join('\n')
 }
 
 function unknownKeyProblemsOf(issue: z.core.$ZodIssueUnrecognizedKeys): readonly Problem[] {
@@ -61,8 +61,8 @@ function formatValue(value: unknown): string {
 }
 
 /**
- * What the file holds without the values at fault (a list goes as a whole), so that the rest can
- * still be compared and an operator hears of everything at once.
+ * The content of the file without its invalid values (of a list, without all of it), so that the rest can still be
+ * checked for contradictions, and all problems are reported at once.
  */
 export function withoutFaults(written: object, issues: readonly Issue[]): object {
   const rest: object = structuredClone(written)

@@ -1,9 +1,9 @@
 /**
- * Every setting that works, with its kind and its default.
+ * All settings, with their kinds and defaults.
  *
- * A setting has one name: what the file calls it, the code calls it. A key is added together
- * with its feature and its lines in config/posthorn.toml (a test compares the two).
- * Known limit: a password in a route or a URL stands in the file itself, so the file must not be world-readable.
+ * The code uses the names of the file. A key is added together with its feature and its lines in
+ * config/posthorn.toml; a test compares the two.
+ * Known limit: a password in a route or a URL is in the file itself, so the file must not be world-readable.
  */
 import { z } from 'zod'
 import * as value from './values.js'
@@ -15,7 +15,7 @@ function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$stri
   })
 }
 
-/** Where a default depends on the machine or on another key, it is set in `complete.ts`. */
+/** `complete.ts` sets the defaults that depend on the machine or on another key. */
 const service = section({
   hostname: value.hostName.optional(),
   data_dir: value.path.optional(),

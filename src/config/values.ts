@@ -1,8 +1,8 @@
 /**
- * The kinds of value that a setting may have.
+ * The kinds of values of settings.
  *
- * Each kind says once, in words, what it allows. That text is the message of every issue of
- * the kind; `problems.ts` puts what was found in front of it.
+ * Each kind has one text that says what it allows. That text is the message of all its issues; `problems.ts` adds
+ * what was found.
  */
 import { z } from 'zod'
 import { type Address, type DomainName, tryParseAddress } from '../mail/address.js'
@@ -10,9 +10,9 @@ import { parseRoute, type Route } from '../mail/route.js'
 import { type DnsServer, parseDnsServer } from '../platform/dns/transport.js'
 import { type Network, parseNetwork } from '../platform/ip-address.js'
 import type { ApiListenAddress, ListenAddress } from './network-values.js'
-import * as places from './network-values.js'
+import * as parsers from './network-values.js'
 
-/** A setting that is written as a string. `secret`: it may hold a password, and no message repeats it. */
+/** A setting written as a string. `secret`: it may hold a password, so no message repeats it. */
 function textValue<T>(
   allowed: string,
   parse: (written: string) => T | undefined,
@@ -26,8 +26,8 @@ function textValue<T>(
   })
 }
 
-function valueInRange(value: number | undefined, least: number, most: number): number | undefined {
-  return value !== undefined && value >= least && value <= most ? value : undefined
+function valueInRange(value: number | undefined, min: number, max: number): number | undefined {
+  return value !== undefined && value >= min && value <= max ? value : undefined
 }
 
 const milliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -47,21 +47,21 @@ function parseSize(text: string): number | undefined {
 }
 
 /** Milliseconds, at least one second. */
-export function duration(most?: string): z.ZodType<number, string> {
-  const limit = most === undefined ? undefined : parseDuration(most)
-  const allowed = `a duration such as "90s", "5m", "8h", "4d"${most === undefined ? '' : `, up to "${most}"`}`
+export function duration(max?: string): z.ZodType<number, string> {
+  const limit = max === undefined ? undefined : parseDuration(max)
+  const allowed = `a duration such as "90s", "5m", "8h", "4d"${max === undefined ? '' : `, up to "${max}"`}`
   return textValue(allowed, (written) => valueInRange(parseDuration(written), 1000, limit ?? Number.POSITIVE_INFINITY))
 }
 
-/** Bytes, from `least` to `most`. */
-export function size(least: string, most: string): z.ZodType<number, string> {
-  const [lower, upper] = [parseSize(least) ?? 0, parseSize(most) ?? 0]
-  const allowed = `a size such as "500KB", "15MB", from "${least}" to "${most}"`
+/** Bytes, from `min` to `max`. */
+export function size(min: string, max: string): z.ZodType<number, string> {
+  const [lower, upper] = [parseSize(min) ?? 0, parseSize(max) ?? 0]
+  const allowed = `a size such as "500KB", "15MB", from "${min}" to "${max}"`
   return textValue(allowed, (written) => valueInRange(parseSize(written), lower, upper))
 }
 
 const allowedBytes = 'a number of bytes, or a size such as "500MB", "10GB"'
-/** Bytes that something may hold, as a number or a size. */
+/** A limit in bytes, written as a number or a size. */
 export const bytes: z.ZodType<number, number | string> = z
   .union([z.int().min(0), z.string()], allowedBytes)
   .transform((written, context): number => {
@@ -71,13 +71,13 @@ export const bytes: z.ZodType<number, number | string> = z
     return z.NEVER
   })
 
-export function count(least: number, most: number): z.ZodType<number, number> {
-  const allowed = `a whole number from ${least} to ${most}`
-  return z.int(allowed).min(least, allowed).max(most, allowed)
+export function count(min: number, max: number): z.ZodType<number, number> {
+  const allowed = `a whole number from ${min} to ${max}`
+  return z.int(allowed).min(min, allowed).max(max, allowed)
 }
 
 const allowedWeight = 'a number above 0, up to 100, with two decimals at most'
-/** A spam score, or what something adds to one: they are kept in hundredths. */
+/** A spam score, or a contribution to one; scores are stored in hundredths. */
 export const weight: z.ZodType<number, number> = z
   .number(allowedWeight)
   .positive(allowedWeight)
@@ -105,36 +105,36 @@ export function nonEmptyList<T, W>(item: z.ZodType<T, W>, allowed: string): z.Zo
 
 export const flag: z.ZodType<boolean, boolean> = z.boolean('true or false')
 
-/** Path of a file or folder; empty is for the kinds that say so. */
+/** The path of a file or folder, not empty. */
 export const path: z.ZodType<string, string> = textValue('a path', (written) => (written === '' ? undefined : written))
 export const pathOrNone: z.ZodType<string, string> = z.string('a path, or "" for none')
 
 export const hostName: z.ZodType<DomainName, string> = textValue(
   'a host name such as "mail.example.net" (international names in their xn-- form)',
-  places.parseHostName,
+  parsers.parseHostName,
 )
 export const mailbox: z.ZodType<Address, string> = textValue('an address such as "posthorn@example.net"', (written) => {
   const [local = '', domain = '', ...more] = written.split('@')
   const isPlain = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(local)
-  if (!isPlain || more.length > 0 || places.parseHostName(domain) === undefined) return undefined
+  if (!isPlain || more.length > 0 || parsers.parseHostName(domain) === undefined) return undefined
   return tryParseAddress(written) ?? undefined
 })
 export const publicUrl: z.ZodType<string, string> = textValue(
   'an address such as "https://mail.example.net", without a query',
-  places.parsePublicUrl,
+  parsers.parsePublicUrl,
 )
 export const listen: z.ZodType<ListenAddress, string> = textValue(
   'an address with a port such as "127.0.0.1:587", "[::1]:587"',
-  places.parseListenAddress,
+  parsers.parseListenAddress,
 )
 export const apiListen: z.ZodType<ApiListenAddress, string> = textValue(
   'an address with a port such as "127.0.0.1:8443", "http://" before a loopback address and a port, or "unix:" and a path',
-  places.parseApiListenAddress,
+  parsers.parseApiListenAddress,
 )
-export const address: z.ZodType<string, string> = textValue('an IPv4 or IPv6 address', places.parseAddress)
+export const address: z.ZodType<string, string> = textValue('an IPv4 or IPv6 address', parsers.parseAddress)
 export const hostAddress: z.ZodType<string, string> = textValue(
   'the IPv4 or IPv6 address of one machine',
-  places.parseHostAddress,
+  parsers.parseHostAddress,
 )
 export const network: z.ZodType<Network, string> = textValue(
   'a network such as "192.168.1.0/24", "fd00::/8"',
@@ -150,7 +150,7 @@ export const workspaceId: z.ZodType<string, string> = textValue('the id of a wor
 export const planName: z.ZodType<string, string> = textValue('the name of a plan, up to 100 characters', (written) =>
   /^[^\p{Cc}]{1,100}$/u.test(written) ? written : undefined,
 )
-export const routeDomain: z.ZodType<string, string> = textValue('a domain, or "*"', places.parseRouteDomain)
+export const routeDomain: z.ZodType<string, string> = textValue('a domain, or "*"', parsers.parseRouteDomain)
 export const routeTarget: z.ZodType<Route, string> = textValue(
   '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded)',
   (written) => {
@@ -162,6 +162,6 @@ export const routeTarget: z.ZodType<Route, string> = textValue(
 /** null: none. */
 export const httpUrlOrNone: z.ZodType<URL | null, string> = textValue(
   'an "http://" or "https://" URL with a host, without "?" and "#", or "" for none',
-  (written) => (written === '' ? null : places.parseHttpUrl(written)),
+  (written) => (written === '' ? null : parsers.parseHttpUrl(written)),
   true,
 )

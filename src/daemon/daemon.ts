@@ -1,9 +1,8 @@
 /**
- * The daemon: everything is built once, here, and ended in the opposite order.
+ * Starts the daemon: builds everything once, and stops it in reverse order.
  *
- * Stopping closes the doors first, all at once, so that nothing new is acknowledged; then
- * attempts finish or are released; then the database closes. Whatever was acknowledged is on
- * disk before any of that.
+ * Stopping closes all listeners first, at the same time, so that nothing new is acknowledged; then attempts finish
+ * or are released; then the database closes. Everything acknowledged is already on disk.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,36 +12,36 @@ import type { Config } from '../config/complete.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
+import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
-import { changeNotifier } from './change-notices.js'
-import { type DaemonParts, type StopSteps, stopAll } from './daemon-parts.js'
+import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
-import { openRooms } from './rooms.js'
+import { openServices } from './services.js'
 import { watchCommits } from './storage-watch.js'
 
 export interface Daemon {
   readonly submission: readonly BoundEndpoint[]
-  /** Where other servers bring mail. */
+  /** Where other servers deliver mail. */
   readonly mx: readonly BoundEndpoint[]
-  /** Where the service zone is answered for, over UDP and TCP. */
+  /** Where the service zone is served, over UDP and TCP. */
   readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
   readonly routes: readonly Route[]
   readonly tls: TlsFiles
   readonly database: Database
   /**
-   * Reads the certificate that these settings name and serves it from the next handshake on; sessions go
-   * on. Rejects, and all stays as it was, when certificate and key cannot be read or do not belong together.
+   * Reads the certificate that these settings name and uses it from the next handshake on; open sessions keep
+   * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
    */
   readonly loadCertificate: (tls: Config['tls']) => Promise<TlsFiles>
   readonly stop: () => Promise<void>
 }
 
-export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
-  const { config, clock, log } = parts
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { config, clock, log } = options
   const folder = config.service.data_dir
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
@@ -57,14 +56,14 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     stopSteps.push(watched.stop)
     const database = { ...opened, commit: suppressions.watch(watched.commit) }
     const tls = await loadConfiguredTls(config, clock())
-    const rooms = await openRooms(parts, database, suppressions, stopSteps)
-    const listeners = await openListeners(parts, database, tls, rooms, stopSteps)
-    const onForeignChange = changeNotifier({ database, log, forget: listeners.onForeignChange })
+    const services = await openServices(options, database, suppressions, stopSteps)
+    const listeners = await openListeners(options, database, tls, services, stopSteps)
+    const onForeignChange = createChangeAcknowledger({ database, log, forget: listeners.onForeignChange })
     database.onForeignCommit(onForeignChange)
-    // What was changed while we started is known, and is to be told.
+    // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
-    const loadCertificate: Daemon['loadCertificate'] = async (renewed) => {
-      const loaded = await loadConfiguredTls({ ...config, tls: renewed }, clock())
+    const loadCertificate: Daemon['loadCertificate'] = async (settings) => {
+      const loaded = await loadConfiguredTls({ ...config, tls: settings }, clock())
       listeners.useCertificate(loaded)
       return loaded
     }

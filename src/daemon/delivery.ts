@@ -1,4 +1,4 @@
-/** Wires the delivery engine: DNS, routes, kept sessions, signatures, the queue's runner. */
+/** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
@@ -18,46 +18,46 @@ import { createSessionOpener, createSourceAddressChooser } from '../delivery/ses
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
+import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
-import type { Identity } from './identity.js'
 
-/** Bytes of fresh messages that wait in memory for their first attempt. */
+/** Bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
-export interface DeliveryParts {
+export interface DeliveryDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
   readonly database: Database
-  readonly identity: Identity
-  readonly keys: SigningKeyCache
+  readonly identity: ServiceIdentity
+  readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
 }
 
 export interface Delivery {
   readonly runner: QueueRunner
-  /** Somebody else changed the queue: all of it is looked at, and hosts that were unreachable are probed. */
+  /** To be called after a foreign commit: the queue is scanned, and unreachable hosts are probed. */
   readonly wake: () => void
-  /** Mail from this domain was taken out of the queue by us. */
+  /** To be called when this process has removed the domain's mail from the queue. */
   readonly dropMailFrom: (workspaceId: string, domain: string) => void
-  /** Lets attempts finish within `limit` milliseconds, then ends the sessions. */
+  /** Lets attempts finish within `limit` milliseconds, then closes the sessions. */
   readonly stop: (limit: number) => Promise<void>
 }
 
-export function wireDelivery(parts: DeliveryParts): Delivery {
-  const { config, clock, log, database, identity, keys, signing } = parts
+export function wireDelivery(deps: DeliveryDeps): Delivery {
+  const { config, clock, log, database, identity, signingKeys, signing } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
-  const pool = createSessionPool(parts, unreachable)
+  const pool = createSessionPool(deps, unreachable)
   const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
-  const readyDeps = { read, signingKeys: keys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
@@ -66,10 +66,10 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
     messageCache,
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
-    findDestination: findDestinationOf(parts, abortController.signal),
+    findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     attempt: createAttempt(pool, clock),
-    settle: createSettle(parts, (enqueued, raw) => runner.offer(enqueued, raw)),
+    settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
     maxConnections: config.outbound.max_connections,
     maxConnectionsPerHost: config.outbound.max_connections_per_host,
@@ -90,7 +90,7 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
 }
 
 function findDestinationOf(
-  { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryParts,
+  { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryDeps,
   signal: AbortSignal,
 ): FindDestination {
   return createDestinationFinder({
@@ -112,7 +112,7 @@ function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
 }
 
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit } }: DeliveryParts,
+  { config, clock, log, edges: { random }, database: { read, commit } }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
@@ -126,7 +126,7 @@ function createSettle(
 }
 
 function createSessionPool(
-  { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryParts,
+  { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
 ): SessionPool {
   const open = createSessionOpener({

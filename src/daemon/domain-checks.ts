@@ -1,20 +1,15 @@
-/**
- * Looks at sending domains in DNS of the daemon's own accord: every minute at those whose time
- * has come, and at once when a command may have asked for something.
- *
- * When a domain is looked at next is in its row, so a daemon that was stopped catches up.
- */
-import { createTask } from 'node-cron'
+/** Wires the checks of sending domains: their DNS resolver, key rotation, and the periodic recheck. */
 import type { Config } from '../config/complete.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import { buildRotationDeps, openDomainResolver } from '../domains/verification/domain-resolver.js'
-import { type RecheckDeps, recheckDomains } from '../domains/verification/recheck-domains.js'
+import type { RecheckDeps } from '../domains/verification/recheck-domains.js'
+import { createRecheckRunner, type RecheckRunner } from '../domains/verification/recheck-runner.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
-interface Parts {
+export interface DomainCheckDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
@@ -23,13 +18,9 @@ interface Parts {
   readonly onDomainChanged: RecheckDeps['onChanged']
 }
 
-export interface DomainChecks {
-  /** For those who ask at a door. */
+export interface DomainChecks extends RecheckRunner {
+  /** For checks that a request asks for. */
   readonly rotationDeps: RotationDeps
-  /** The first look comes once the daemon serves. */
-  readonly start: () => void
-  readonly wake: () => void
-  readonly stop: () => Promise<void>
 }
 
 export function wireDomainChecks({
@@ -38,42 +29,18 @@ export function wireDomainChecks({
   log,
   edges,
   database,
-  onDomainChanged: onChanged,
-}: Parts): DomainChecks {
+  onDomainChanged,
+}: DomainCheckDeps): DomainChecks {
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openDomainResolver(config, clock, abortController.signal)
   const rotationDeps = buildRotationDeps(config, { ...database, resolver, random: edges.random })
-  let running: Promise<void> | null = null
-  let again = false
-
-  async function recheckUntilDone(): Promise<void> {
-    do {
-      again = false
-      try {
-        await recheckDomains({ ...rotationDeps, clock, log, onChanged }, abortController.signal)
-      } catch (err) {
-        log.error({ err }, 'sending domains cannot be checked')
-      }
-    } while (again && !abortController.signal.aborted)
-    running = null
-  }
-
-  const wake = (): void => {
-    again = true
-    if (!abortController.signal.aborted) running ??= recheckUntilDone()
-  }
-  const task = createTask('* * * * *', wake)
+  const runner = createRecheckRunner({ rotationDeps, clock, log, onDomainChanged })
   return {
+    ...runner,
     rotationDeps,
-    start: () => {
-      void task.start()
-      wake()
-    },
-    wake,
-    stop: async () => {
+    stop: () => {
       abortController.abort()
-      await task.destroy()
-      await running
+      return runner.stop()
     },
   }
 }

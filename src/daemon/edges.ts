@@ -1,6 +1,6 @@
 /**
- * Where the process touches the world, besides its listeners and its disk: chance, DNS and
- * the network. The clock is the fourth and comes in with the parts of the daemon.
+ * What the daemon uses of the world, besides its clock, listeners and disk: randomness, DNS and the network. Tests
+ * replace it.
  */
 import { defaultTimeouts, type Timeouts } from '../delivery/smtp/timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'
@@ -9,10 +9,10 @@ import { type RandomSource, systemRandom } from '../platform/random.js'
 
 export interface Edges {
   readonly random: RandomSource
-  /** Null: the one that the configuration names. */
+  /** Null: resolvers with the configured servers. */
   readonly resolver: (Resolver & RecordResolver) | null
   readonly dialer: Dialer
-  /** How long the network is waited for. */
+  /** Of the SMTP client. */
   readonly timeouts: Timeouts
 }
 

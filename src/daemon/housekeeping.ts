@@ -1,8 +1,7 @@
 /**
- * Forgets what is old, every hour, in small steps with pauses between them.
+ * Removes expired records every hour, in small steps with pauses between them.
  *
- * The time of the last run is kept, so that a daemon that is restarted often still gets
- * to it: a run that is overdue takes place at once.
+ * The time of the last run is stored: an overdue run takes place at once, even if the daemon restarts often.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { schedule } from 'node-cron'
@@ -19,34 +18,32 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
 import type { Database } from '../storage/database.js'
-import { countFreePages } from '../storage/database.js'
+import { reclaimFreePages } from '../storage/maintenance/free-pages.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
 
 const LAST_RUN = 'housekeeping_last_run'
 const HOUR = 3_600_000
+/** Milliseconds. */
 const STEP_PAUSE = 50
-/** Pages that a step gives back, and what may stay for what comes in next. */
-const PAGES_PER_STEP = 2_000
-const MAX_FREE_PAGES = 5_000
 
-interface Parts {
+interface Deps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
 }
 
-/** Returns the way to end it; a run under way stops after its step. */
-export function startHousekeeping(parts: Parts): { readonly stop: () => Promise<void> } {
+/** `stop`: a run under way ends after its step. */
+export function startHousekeeping(deps: Deps): { readonly stop: () => Promise<void> } {
   const abortController = new AbortController()
   let running: Promise<void> = Promise.resolve()
   const run = (): Promise<void> => {
-    running = running.then(() => runHousekeeping(parts, abortController.signal))
+    running = running.then(() => runHousekeeping(deps, abortController.signal))
     return running
   }
   const task = schedule('17 * * * *', run, { noOverlap: true })
-  const last = Number(readServiceState(parts.database.read, { key: LAST_RUN })[0]?.value ?? 0)
-  if (parts.clock() - last > HOUR) void run()
+  const last = Number(readServiceState(deps.database.read, { key: LAST_RUN })[0]?.value ?? 0)
+  if (deps.clock() - last > HOUR) void run()
   return {
     stop: async () => {
       abortController.abort()
@@ -56,8 +53,8 @@ export function startHousekeeping(parts: Parts): { readonly stop: () => Promise<
   }
 }
 
-/** A fault is logged, and the next hour tries again. */
-async function runHousekeeping({ config, clock, log, database }: Parts, signal: AbortSignal): Promise<void> {
+/** A fault is logged; the next run is in an hour. */
+async function runHousekeeping({ config, clock, log, database }: Deps, signal: AbortSignal): Promise<void> {
   try {
     const now = clock()
     const limits = { messagesBefore: now - config.retention.messages, eventsBefore: now - config.retention.events }
@@ -72,20 +69,9 @@ async function runHousekeeping({ config, clock, log, database }: Parts, signal: 
       () => removeExpiredImports(database, now),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
-    await reclaimPages(database, signal)
+    await reclaimFreePages(database, signal)
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])
   } catch (error) {
     log.error({ err: error }, 'housekeeping failed')
-  }
-}
-
-/** Gives what deletions left back to the file system; ends when a step brings nothing. */
-async function reclaimPages(database: Database, signal: AbortSignal): Promise<void> {
-  for (let free = countFreePages(database.read); free > MAX_FREE_PAGES && !signal.aborted; ) {
-    await database.reclaimPages(PAGES_PER_STEP)
-    await sleep(STEP_PAUSE)
-    const left = countFreePages(database.read)
-    if (left >= free) return
-    free = left
   }
 }

@@ -1,9 +1,8 @@
 /**
- * The doors, opened when everything behind them is there: REST, submission, MX, the service zone.
+ * Opens the listeners when everything behind them is ready: REST, submission, MX, and the service zone.
  *
- * They are closed together, before anything else: nothing new is acknowledged then.
+ * They are closed together, before anything else, so that nothing new is acknowledged.
  */
-
 import type { Route } from '../api/http/route.js'
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
@@ -15,15 +14,15 @@ import { type PrepareEmail, prepareEmail } from '../sending/prepare-email.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
-import { openApiListener } from './api.js'
-import { type DaemonParts, defaultStopTimeouts, type StopSteps } from './daemon-parts.js'
-import { messageMemory } from './message-memory.js'
-import { openMx } from './mx.js'
-import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
-import type { RouteParts } from './routes.js'
+import { openApiListener } from './api-listener.js'
+import type { RouteDeps } from './api-routes.js'
+import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
+import { createMessageMemory } from './message-memory.js'
+import { openMxListener } from './mx-listener.js'
+import { forgetAll, forgetDomain, type Services } from './services.js'
 import { watchDisk } from './storage-watch.js'
-import { openSubmission } from './submission.js'
-import { openZone } from './zone.js'
+import { openSubmissionListener } from './submission-listener.js'
+import { openZoneListener } from './zone-listener.js'
 
 export interface Listeners {
   readonly submission: SubmissionListener
@@ -31,40 +30,40 @@ export interface Listeners {
   readonly zone: ZoneListener
   readonly api: ApiListener
   readonly routes: readonly Route[]
-  /** Somebody else changed the database. */
+  /** To be called after a foreign commit. */
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
 }
 
 export async function openListeners(
-  { config, clock, log, stopTimeouts = defaultStopTimeouts }: DaemonParts,
+  { config, clock, log, stopTimeouts = defaultStopTimeouts }: DaemonOptions,
   database: Database,
   tls: TlsFiles,
-  rooms: Rooms,
+  services: Services,
   stopSteps: StopSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
-  const { hasRoom: mayTake, stop: stopLooking } = await watchDisk({ config, log })
-  stopSteps.push(stopLooking)
-  const own = { config, clock, log, tls, keyRing, domains, mayTake, memory: messageMemory(config) }
-  const api = await openApiListener({ ...own, database, limits })
+  const { apiKeyCache, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = services
+  const { hasRoom: hasDiskSpace, stop: stopDiskWatch } = await watchDisk({ config, log })
+  stopSteps.push(stopDiskWatch)
+  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
+  const api = await openApiListener({ ...common, database, limits })
   open.push(api.listener)
-  await startRooms(rooms)
-  const sending = wireSending(own.config.service.hostname, database, rooms)
+  await startServices(services)
+  const sending = wireSending(config.service.hostname, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
-  const submission = await openSubmission({ ...own, requests: limits.requests, accept: acceptMessage })
+  const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
-  const mx = await openMx({ ...own, receiving })
+  const mx = await openMxListener({ ...common, receiving })
   open.push(mx)
-  const zone = await openZone({ ...own, database })
+  const zone = await openZoneListener({ ...common, database })
   open.push(zone)
   const routes = api.serve({
-    ...own,
+    ...common,
     ...sending,
-    ...changeCallbacks(rooms, submission, log),
+    ...changeCallbacks(services, submission, log),
     database,
     limits,
     mime,
@@ -74,7 +73,7 @@ export async function openListeners(
     rotationDeps: domainChecks.rotationDeps,
   })
   const listeners = { submission, mx, zone, api: api.listener }
-  const onForeignChange = (): void => refreshCachesAndSessions(rooms, submission, log)
+  const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
   return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serveCertificate(listeners, renewed) }
 }
 
@@ -82,8 +81,8 @@ function serveCertificate({ submission, mx, api }: Pick<Listeners, 'submission' 
   for (const listener of [submission, mx, api]) listener.updateSecureContext(tls)
 }
 
-/** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
-async function startRooms({ delivery, receiving, domainChecks, people, imports }: Rooms): Promise<void> {
+/** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
+async function startServices({ delivery, receiving, domainChecks, people, imports }: Services): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
@@ -93,16 +92,16 @@ async function startRooms({ delivery, receiving, domainChecks, people, imports }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
 
-/** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
+/** All at the same time: none accepts anything while another waits for its clients. */
 async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {
-  const outcomes = await Promise.allSettled(listeners.map((door) => door.stop(limit)))
+  const outcomes = await Promise.allSettled(listeners.map((listener) => listener.stop(limit)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
 function wireSending(
   hostname: string,
   { read, commit }: Database,
-  { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Rooms,
+  { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
 ): { readonly prepare: PrepareEmail; readonly commitEmails: CommitEmails } {
   const claim = runner.claim.bind(runner)
   return {
@@ -111,13 +110,13 @@ function wireSending(
   }
 }
 
-/** What we change ourselves costs nobody else what is remembered of theirs. */
+/** A change of this process drops only what is cached of the changed thing. */
 function changeCallbacks(
-  rooms: Rooms,
+  services: Services,
   submission: SubmissionListener,
   log: Log,
 ): Pick<
-  RouteParts,
+  RouteDeps,
   | 'onKeyRevoked'
   | 'onDomainChanged'
   | 'onDomainDeleted'
@@ -126,48 +125,48 @@ function changeCallbacks(
   | keyof PeopleCallbacks
 > {
   return {
-    ...peopleCallbacks(rooms, submission, log),
+    ...peopleCallbacks(services, submission, log),
     onKeyRevoked: (keyId) => {
-      rooms.keyRing.forget(keyId)
+      services.apiKeyCache.forget(keyId)
       submission.endSessions((principal) => principal.keyId === keyId)
     },
-    onDomainChanged: (place) => forgetDomain(rooms, place),
-    onDomainDeleted: (gone) => {
-      forgetDomain(rooms, gone)
-      rooms.walks.start(gone)
+    onDomainChanged: (domain) => forgetDomain(services, domain),
+    onDomainDeleted: (domain) => {
+      forgetDomain(services, domain)
+      services.deletedDomains.start(domain)
     },
-    onAudienceDeleted: (audience) => rooms.audienceRemovals.start(audience),
-    onImportStarted: (place) => rooms.imports.begin(place),
+    onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
+    onImportStarted: (importRef) => services.imports.begin(importRef),
   }
 }
 
-type PeopleCallbacks = Pick<RouteParts, 'acceptDeps' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'>
+type PeopleCallbacks = Pick<RouteDeps, 'acceptDeps' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'>
 
-/** Rare, so nothing is picked out: what is remembered of everybody is read once more. */
-function peopleCallbacks(rooms: Rooms, submission: SubmissionListener, log: Log): PeopleCallbacks {
-  const { keyRing, people } = rooms
+/** These changes are rare, so they drop all keys from the cache. */
+function peopleCallbacks(services: Services, submission: SubmissionListener, log: Log): PeopleCallbacks {
+  const { apiKeyCache, people } = services
   return {
     acceptDeps: people.acceptDeps,
     onInvited: () => people.notices.wake(),
     onMemberChanged: ({ workspaceId, userId, removed }) => {
-      keyRing.drop()
+      apiKeyCache.drop()
       if (removed)
         submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
     },
     onWorkspaceClosed: (workspaceId) => {
-      refreshCachesAndSessions(rooms, submission, log)
+      refreshCachesAndSessions(services, submission, log)
       submission.endSessions((principal) => principal.workspaceId === workspaceId)
       people.erasures.begin(workspaceId)
     },
   }
 }
 
-function refreshCachesAndSessions(rooms: Rooms, submission: SubmissionListener, log: Log): void {
-  forgetAll(rooms)
+function refreshCachesAndSessions(services: Services, submission: SubmissionListener, log: Log): void {
+  forgetAll(services)
   try {
-    submission.endSessions((principal) => !rooms.keyRing.isStillValid(principal))
+    submission.endSessions((principal) => !services.apiKeyCache.isStillValid(principal))
   } catch (error) {
-    // The next command of any of these sessions asks again.
+    // Each session checks its key again at its next message.
     log.error({ err: error }, 'keys cannot be read')
   }
 }

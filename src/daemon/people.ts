@@ -1,34 +1,34 @@
-/** Wires what concerns people: accepting invitations, the service's own mail to them, and the end of workspaces. */
+/** Wires invitations, notices of the service to members, and the erasure of workspaces. */
 import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
 import { createPasswordHasher } from '../accounts/people/passwords.js'
 import type { Config } from '../config/complete.js'
+import type { ServiceIdentity } from '../domains/service-identity.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
+import { createErasureRunner, type ErasureRunner } from '../storage/maintenance/erasure-runner.js'
 import type { Delivery } from './delivery.js'
-import { type Erasures, erasures } from './erasures.js'
-import type { Identity } from './identity.js'
 
-export interface PeopleParts {
+export interface PeopleDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
-  readonly identity: Identity
+  readonly identity: ServiceIdentity
   readonly delivery: Delivery
 }
 
 export interface People {
   readonly acceptDeps: AcceptDeps
   readonly notices: Pick<NoticeWriter, 'wake'>
-  readonly erasures: Pick<Erasures, 'begin'>
-  /** From now on notices are written, and what was cut off is erased to its end. */
+  readonly erasures: Pick<ErasureRunner, 'begin'>
+  /** Begins to write notices, and resumes interrupted erasures. */
   readonly start: () => void
   readonly stop: () => Promise<void>
 }
 
-export function wirePeople({ config, clock, log, database, identity, delivery }: PeopleParts): People {
+export function wirePeople({ config, clock, log, database, identity, delivery }: PeopleDeps): People {
   const { read, commit } = database
   const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
   const secret = identity.linkSecret
@@ -43,7 +43,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
     mailFrom,
     offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
   })
-  const erasing = erasures({ database, log, onPassEnd: () => delivery.runner.wake() })
+  const erasing = createErasureRunner({ database, log, onPassEnd: () => delivery.runner.wake() })
   return {
     acceptDeps: { read, commit, secret, passwords: createPasswordHasher(), attempts: createAttemptLimits() },
     notices,

@@ -1,16 +1,16 @@
 /**
- * Wires what is done with mail from other servers: for whom it is, what its authentication
- * finds, filing it, and looking at it once it is on disk. The door is in `mx.ts`.
+ * Wires the processing of mail from other servers: its recipients, authentication, storage, and the analysis
+ * of stored messages. `mx-listener.ts` wires the listener.
  *
- * Strangers make us ask DNS for names of their choice, so that has a resolver of its own:
- * what delivery remembers of its hosts is not pushed out by it.
+ * External senders make us query names of their choice, so this room has a resolver of its own: its answers
+ * cannot displace those that delivery has cached.
  */
 import { join } from 'node:path'
 import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
-
+import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
@@ -26,25 +26,24 @@ import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
-import type { Identity } from './identity.js'
 
-/** Milliseconds for all DNS block lists that are asked about a client. */
+/** Milliseconds for all DNS block lists together, for one client. */
 const DNSBL_TIMEOUT = 5_000
 
 const NO_OPERATOR =
   'mail to postmaster is put off: no workspace is the operator\'s yet ("posthorn setup", or "posthorn workspace set-operator")'
 
-export interface ReceivingParts {
+export interface ReceivingDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
   readonly database: Database
-  readonly identity: Identity
+  readonly identity: ServiceIdentity
   readonly receivingDomains: ReceivingDomainCache
   readonly mime: InboundReader
   readonly inboundBytes: InboundBytesReader
-  /** Hands mail of the service that is on disk to delivery. */
+  /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
 }
 
@@ -53,27 +52,26 @@ export type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorksp
 export interface Receiving {
   readonly recipients: Recipients
   readonly acceptInbound: AcceptInbound
-  /** Of DNS block lists. */
+  /** The DNS block lists that list the client. */
   readonly findListings: (address: string) => Promise<readonly Listing[]>
-  /** From now on mail that is on disk is looked at. */
+  /** Begins the analysis of stored messages. */
   readonly start: () => void
-  /** Ends the questions to DNS and the processes that take messages apart, and waits for what is looked at. */
+  /** Ends DNS queries and the child processes, and waits for messages under way. */
   readonly stop: () => Promise<void>
 }
 
-export function wireReceiving(parts: ReceivingParts): Receiving {
-  const { config, clock, log, edges, database, mime } = parts
+export function wireReceiving(deps: ReceivingDeps): Receiving {
+  const { config, clock, log, edges, database, mime } = deps
   const { commit, read } = database
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
   const authentication = new AuthenticationThread({ resolver, clock })
-  const policy = buildRecipientPolicy(parts)
-  const recipients = buildRecipients(parts, policy)
-  const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(parts) })
-  const { processReport } = createReportActs(parts, policy)
+  const policy = buildRecipientPolicy(deps)
+  const recipients = buildRecipients(deps, policy)
+  const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(deps) })
+  const { processReport } = createReportActs(deps, policy)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
   const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
-  const listing = { lists: config.inbound.dnsbl, resolveAddresses: resolver.resolveAddresses, timeLimit: DNSBL_TIMEOUT }
   return {
     recipients,
     acceptInbound: createAcceptInbound({
@@ -86,7 +84,7 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       authenticate: authentication.authenticate,
       onStored: (workspaceId) => processor.onStored(workspaceId),
     }),
-    findListings: (address) => findListings(address, listing),
+    findListings: createListingFinder(config, resolver),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
       processor.start()
@@ -102,11 +100,15 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   }
 }
 
+function createListingFinder({ inbound }: Config, { resolveAddresses }: Resolver): Receiving['findListings'] {
+  return (address) => findListings(address, { lists: inbound.dnsbl, resolveAddresses, timeLimit: DNSBL_TIMEOUT })
+}
+
 function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Resolver & RecordResolver {
   return openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, ended)
 }
 
-function buildRecipientPolicy({ config: { service }, identity, receivingDomains }: ReceivingParts): RecipientPolicy {
+function buildRecipientPolicy({ config: { service }, identity, receivingDomains }: ReceivingDeps): RecipientPolicy {
   return {
     hostname: service.hostname,
     zone: service.zone,
@@ -115,7 +117,7 @@ function buildRecipientPolicy({ config: { service }, identity, receivingDomains 
   }
 }
 
-function buildRecipients({ database: { read }, inboundBytes }: ReceivingParts, policy: RecipientPolicy): Recipients {
+function buildRecipients({ database: { read }, inboundBytes }: ReceivingDeps, policy: RecipientPolicy): Recipients {
   return {
     recipientOf: (address) => classifyRecipient(policy, address),
     operatorWorkspace: () => findOperatorWorkspace(read),
@@ -124,14 +126,14 @@ function buildRecipients({ database: { read }, inboundBytes }: ReceivingParts, p
 }
 
 function createReportActs(
-  { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingParts,
+  { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingDeps,
   policy: RecipientPolicy,
 ): ReportHandler {
   const notices = { hostname: service.hostname, mailFrom: service.mail_from }
   return createReportHandler({ read, clock, log, policy, notices: outbound.forward_bounces ? notices : null, offer })
 }
 
-function createSpamJudge({ config: { spam }, clock, log, database: { read } }: ReceivingParts): JudgeSpam {
+function createSpamJudge({ config: { spam }, clock, log, database: { read } }: ReceivingDeps): JudgeSpam {
   return judgeSpam({
     read,
     thresholds: { suspicious: spam.suspicious_score, spam: spam.spam_score },

@@ -1,4 +1,4 @@
-/** Tells the log when nothing new can be stored, and when it can again: the disk, and the database itself. */
+/** Logs when the disk or the database cannot store anything new, and when they can again. */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import { readDiskSpace } from '../platform/disk-space.js'
@@ -8,18 +8,18 @@ import { type WatchedCommit, watchFaults } from '../storage/health/watch-faults.
 import { setServiceState } from '../storage/service-state.js'
 import type { Commit, Write } from '../storage/writer/write.js'
 
-interface Parts {
+interface Deps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Written to see whether the database takes writes. */
+/** Written to check whether the database accepts writes. */
 export function readinessProbe(now: number): Write {
   return setServiceState({ key: 'readiness_probe', value: String(now) })
 }
 
-export function watchCommits(commit: Commit, { clock, log }: Pick<Parts, 'clock' | 'log'>): WatchedCommit {
+export function watchCommits(commit: Commit, { clock, log }: Pick<Deps, 'clock' | 'log'>): WatchedCommit {
   return watchFaults(commit, {
     onOutageStart: (fault) =>
       log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted'),
@@ -28,8 +28,8 @@ export function watchCommits(commit: Commit, { clock, log }: Pick<Parts, 'clock'
   })
 }
 
-/** Ends and begins are both errors, so that who reads errors alone sees that one is over. */
-export function watchDisk({ config, log }: Pick<Parts, 'config' | 'log'>): Promise<DiskGuard> {
+/** Begin and end are both errors, so that a reader of errors alone sees the end too. */
+export function watchDisk({ config, log }: Pick<Deps, 'config' | 'log'>): Promise<DiskGuard> {
   const path = config.service.data_dir
   return startDiskGuard({
     path,

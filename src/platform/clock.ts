@@ -1,4 +1,4 @@
-/** The time, as epoch milliseconds. The only place that asks the machine for it. */
+/** The time in epoch milliseconds. No other file reads the system clock. */
 export type Clock = () => number
 
 export const systemClock: Clock = () => Date.now()

@@ -1,12 +1,11 @@
 /**
- * Opens connections and turns them into TLS: besides the listeners, the only place that does.
+ * Opens TCP connections and upgrades them to TLS. No other file opens outbound connections for mail.
  *
- * Takes addresses, never names: whoever dials has resolved the name and judged the address.
- * Sockets come with Nagle's algorithm off, because an SMTP client that waits for answers
- * loses 40 ms a message to it.
+ * It takes addresses, never names: the caller resolves the name and checks the address. Nagle's algorithm is
+ * off, since it costs an SMTP client, which waits for replies, 40 ms per message.
  *
- * TLS 1.2 is the floor. Without `verify` any certificate is taken, and weak keys too
- * (RFC 7435: bad encryption is better than none); with it the chain and the name must hold.
+ * TLS 1.2 is the minimum. Without `verify` any certificate and weak keys are accepted (RFC 7435: weak encryption
+ * is better than none); with it the chain and the name must be valid.
  */
 import { connect, isIP, type Socket } from 'node:net'
 import {
@@ -20,7 +19,7 @@ import { errorCodeOf } from './errors.js'
 
 export type DialFailure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable'
 
-/** A connection that did not come about, or broke. */
+/** A connection that could not be opened, or broke. */
 export class DialError extends Error {
   override name = 'DialError'
 
@@ -43,18 +42,18 @@ export interface DialOptions extends DialLimits {
 }
 
 export interface UpgradeOptions extends DialLimits {
-  /** Name (or address) of the peer: what its certificate must be for. */
+  /** Name or address of the peer, which its certificate must be for. */
   readonly host: string
   readonly verify: boolean
 }
 
 export interface Dialer {
   readonly dial: (address: string, port: number, options: DialOptions) => Promise<Socket>
-  /** Speaks TLS over an open connection. The socket that was passed in must not be used again. */
+  /** The socket that is passed in must not be used again. */
   readonly upgrade: (socket: Socket, options: UpgradeOptions) => Promise<TLSSocket>
 }
 
-/** `authorities`: PEM certificates to trust instead of the machine's, for closed networks. */
+/** `authorities`: PEM certificates to trust instead of the system's, for closed networks. */
 export function createDialer(authorities?: string): Dialer {
   const unverifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:@SECLEVEL=0` })
   const verifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ca: authorities })
@@ -74,7 +73,7 @@ async function dial(address: string, port: number, options: DialOptions): Promis
 
 async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: SecureContext): Promise<TLSSocket> {
   options.signal.throwIfAborted()
-  // The TLS socket reports what goes wrong; the one below it must not end the process.
+  // The TLS socket reports errors; an error of the socket below it must not end the process.
   socket.on('error', () => undefined)
   const { host, verify } = options
   const name = isIP(host) === 0 ? { servername: host } : {}
@@ -82,7 +81,7 @@ async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: S
   return waitForSocket(secure, 'secureConnect', options, 'tls')
 }
 
-/** Waits for `event`; destroys the socket when something else comes first. */
+/** Waits for `event`; destroys the socket if anything else happens first. */
 function waitForSocket<S extends Socket>(
   socket: S,
   event: string,
@@ -122,12 +121,12 @@ const failuresByCode: Readonly<Record<string, readonly [DialFailure, string]>> =
   ENETUNREACH: ['unreachable', 'no route to the network'],
 }
 
-/** An error of a socket in our words; `otherwise` for one that we do not know. */
+/** `otherwise`: the failure for an unknown error code. */
 export function toDialError(error: Error, otherwise: DialFailure): DialError {
   const code = errorCodeOf(error)
   const known = failuresByCode[code]
   if (known !== undefined) return new DialError(...known)
-  // OpenSSL's messages are full of addresses and file names; the reason is the part for people.
+  // OpenSSL's messages contain addresses and file names; `reason` is the readable part.
   return new DialError(
     /^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise,
     'reason' in error && typeof error.reason === 'string' ? error.reason : error.message,

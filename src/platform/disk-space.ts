@@ -1,8 +1,8 @@
-/** How much room the file system of a path has, in bytes. */
+/** The size and the free space of a path's file system, in bytes. */
 import { statfs } from 'node:fs/promises'
 
 export interface DiskSpace {
-  /** What this process may still fill: blocks reserved for root do not count. */
+  /** Without the blocks that are reserved for root. */
   readonly free: number
   readonly total: number
 }

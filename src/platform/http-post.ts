@@ -1,17 +1,17 @@
 /**
- * One POST to a server that an operator has named, within a time and with an answer of limited
- * size. Redirects are not followed: they are answers like any other that is not 200.
+ * A POST to a server that the operator configured, with limits on the time and on the size of the response.
+ * Redirects are not followed: any status but 200 is an error.
  *
- * The time runs from the call on: waiting for a free connection, connecting, TLS, sending and the answer
- * are all in it. A login in the URL is sent as Basic authentication and appears in no error.
+ * The time limit covers everything from the call on: waiting for a free connection, connecting, TLS, sending and
+ * the response. Credentials in the URL are sent as Basic authentication and appear in no error.
  *
- * Known limit: each request has a connection of its own.
+ * Known limit: each request opens a connection of its own.
  */
 import { Agent as PlainAgent, type RequestOptions, request as requestPlain } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import { urlToHttpOptions } from 'node:url'
 
-/** Why there is no answer, in words for a log. */
+/** The message says why there is no response, for a log. */
 export class HttpFault extends Error {
   override name = 'HttpFault'
 }
@@ -19,21 +19,21 @@ export class HttpFault extends Error {
 export interface HttpPostSettings {
   /** `http:` or `https:`. */
   readonly url: URL
-  /** Requests under way at a time; others wait. */
+  /** Requests under way at a time; further ones wait. */
   readonly maxConcurrent: number
   /** Milliseconds. */
   readonly timeout: number
-  /** Bytes of an answer. */
+  /** Bytes of a response. */
   readonly maxResponseBytes: number
 }
 
 export interface HttpRequest {
-  /** Values as latin1, which are sent byte for byte. */
+  /** Values are latin1 and are sent byte for byte. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: Buffer
 }
 
-/** Resolves to the body of an answer of status 200; all else rejects with HttpFault. */
+/** Resolves to the body of a response with status 200; anything else rejects with HttpFault. */
 export type HttpPost = (request: HttpRequest) => Promise<Buffer>
 
 export function createHttpPost({ url, maxConcurrent, timeout, maxResponseBytes }: HttpPostSettings): HttpPost {
@@ -48,7 +48,7 @@ export function createHttpPost({ url, maxConcurrent, timeout, maxResponseBytes }
       })
       const finish = (fault: HttpFault | null, answer: Buffer = Buffer.alloc(0)): void => {
         clearTimeout(timer)
-        // What still comes of the connection is nobody's business any more.
+        // Later errors of the connection do not matter.
         clientRequest.on('error', () => undefined).destroy()
         if (fault === null) resolve(answer)
         else reject(fault)

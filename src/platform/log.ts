@@ -1,7 +1,7 @@
 /**
- * Structured log lines on standard output, one JSON object each (or readable ones).
+ * Log lines on standard output, each a JSON object, or text for people.
  *
- * Never logged: message bodies, keys, passwords, codes. Callers pass ids and replies. Every time in a
+ * Message bodies, keys, passwords and codes are never logged; callers pass ids and replies. Every time in a
  * line is an ISO 8601 text in UTC.
  */
 import { fstatSync } from 'node:fs'
@@ -14,10 +14,10 @@ export interface LogSettings {
   readonly format: 'json' | 'pretty'
 }
 
-/** What every line has beside its own fields. */
+/** The fields of every line. */
 export const logOptions = { base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
 
-/** `journal`: standard output is read by the journal of systemd, and each line begins with its priority. */
+/** `journal`: standard output goes to systemd's journal, so each line begins with its priority. */
 export function openLog(settings: LogSettings, journal = false): Log {
   return createLog(destination({ dest: 1, sync: true }), settings, journal)
 }
@@ -36,8 +36,8 @@ export function createLog(out: DestinationStream, { level, format }: LogSettings
 }
 
 /**
- * Is standard output a stream to the journal? `named`: the value of JOURNAL_STREAM, device and inode of the
- * stream that systemd has given; a process that was redirected since writes somewhere else (systemd.exec(5)).
+ * Whether standard output goes to the journal. `named`: the value of JOURNAL_STREAM, which is the device and
+ * inode of the stream that systemd opened. A redirected process writes elsewhere (systemd.exec(5)).
  */
 export function isJournalStream(named: string | undefined): boolean {
   const { dev, ino } = fstatSync(1)

@@ -1,13 +1,13 @@
 /**
- * Places of which there are only so many; who comes later waits in line, in order and for a limited time.
+ * A limited number of slots with a queue: callers wait in order, each for a limited time.
  *
- * Every `enter` that gave true is followed by one `leave`.
+ * Every `acquire` that returned true must be followed by one `release`.
  */
 export interface Semaphore {
-  /** False: no place came free within `patience` milliseconds, the line is full, or it was closed. */
-  readonly acquire: (patience: number) => Promise<boolean>
+  /** False: no slot became free within `maxWait` milliseconds, the queue is full, or the semaphore is closed. */
+  readonly acquire: (maxWait: number) => Promise<boolean>
   readonly release: () => void
-  /** Whoever waits or comes is turned away. */
+  /** All waiting and later calls of `acquire` return false. */
   readonly close: () => void
 }
 
@@ -19,17 +19,17 @@ export function createSemaphore(slots: number, maxWaiting: number): Semaphore {
   let closed = false
 
   return {
-    acquire: async (patience) => {
+    acquire: async (maxWait) => {
       if (closed) return false
       if (takenSlots < slots) {
         takenSlots += 1
         return true
       }
-      return waiters.size < maxWaiting && (await waitForSlot(waiters, patience))
+      return waiters.size < maxWaiting && (await waitForSlot(waiters, maxWait))
     },
     release: () => {
       const [next] = waiters
-      // The place goes over to whoever is next.
+      // The slot passes to the next caller.
       if (next === undefined) takenSlots -= 1
       else next(true)
     },
@@ -40,14 +40,14 @@ export function createSemaphore(slots: number, maxWaiting: number): Semaphore {
   }
 }
 
-function waitForSlot(waiting: Set<Waiter>, patience: number): Promise<boolean> {
+function waitForSlot(waiters: Set<Waiter>, maxWait: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const admit: Waiter = (isIn) => {
+    const admit: Waiter = (admitted) => {
       clearTimeout(timer)
-      waiting.delete(admit)
-      resolve(isIn)
+      waiters.delete(admit)
+      resolve(admitted)
     }
-    const timer = setTimeout(admit, patience, false)
-    waiting.add(admit)
+    const timer = setTimeout(admit, maxWait, false)
+    waiters.add(admit)
   })
 }

@@ -1,12 +1,12 @@
-/** Work that is done one after the other, in the order in which it was asked for; what fails holds up nobody. */
+/** Runs work one piece after the other, in the order of the calls. A failure does not stop those after it. */
 
 export type SerialRunner = <T>(work: () => Promise<T>) => Promise<T>
 
 export function createSerialRunner(): SerialRunner {
   let lastWork: Promise<unknown> = Promise.resolve()
   return (work) => {
-    const mine = lastWork.then(work)
-    lastWork = mine.catch(() => undefined)
-    return mine
+    const result = lastWork.then(work)
+    lastWork = result.catch(() => undefined)
+    return result
   }
 }

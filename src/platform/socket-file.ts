@@ -1,22 +1,22 @@
 /**
- * Makes way for a Unix socket: the file of a program that was killed stays behind, and nobody
- * could listen there again.
+ * Removes the stale file of a Unix socket: a killed program leaves it behind, and it would keep the next one
+ * from listening there.
  *
- * Nothing is removed that somebody answers at, or that is no socket.
+ * A socket at which a program answers, and a file of another kind, stay.
  */
 import { access, lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 
-/** Rejects when the path is taken, or its folder is not there. */
+/** Rejects if the path is in use or its folder does not exist. */
 export async function removeStaleSocket(path: string): Promise<void> {
-  await access(dirname(path)) // to listen there would say "permission denied"
+  await access(dirname(path)) // a missing folder would make listen() say "permission denied"
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
   if (found === null) return
-  if (!found.isSocket()) throw new Error(`${path} is there and is no socket`)
+  if (!found.isSocket()) throw new Error(`${path} exists and is not a socket`)
   if (await isListening(path)) throw new Error(`${path} is in use: another program answers there`)
   await unlink(path)
 }
@@ -30,7 +30,7 @@ function isListening(path: string): Promise<boolean> {
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED') resolve(false)
-      // EAGAIN: its queue of connections is full.
+      // EAGAIN: the program's queue of connections is full.
       else if (error.code === 'EAGAIN') resolve(true)
       else reject(error)
     })

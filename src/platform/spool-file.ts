@@ -1,23 +1,23 @@
 /**
- * Bytes that are kept in a file without a name until they were read: it takes room on the disk
- * and none in memory, and ends with its reader, or with the process.
+ * Bytes in an unlinked file until they are read: they take disk space instead of memory, and the file goes with
+ * its reader or with the process.
  */
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface SpoolFile {
-  /** Up to `length` bytes; fewer at the end. */
+  /** Up to `length` bytes; fewer at the end of the file. */
   readonly read: (at: number, length: number) => Promise<Buffer>
   readonly close: () => Promise<void>
 }
 
 export interface Spool {
-  /** Rejects where the disk does not take them. */
+  /** Rejects if the disk cannot store them. */
   readonly write: (bytes: Buffer) => Promise<SpoolFile>
 }
 
-/** In a folder of its own, which is emptied first: what a process that was killed has left there is for no reader. */
+/** `folder` must be its own: it is emptied first of what a killed process left. */
 export async function openSpool(folder: string): Promise<Spool> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -1,12 +1,10 @@
 /**
- * The certificate and key that the listeners serve: the configured pair, or a self-signed one.
+ * The certificate and key that the listeners use: the configured pair, or a self-signed one.
  *
- * The self-signed pair is made once and kept, so that a client that was given cert.pem goes on
- * trusting it; it is made anew when it is broken, names another host, or ends within 30 days. It
- * is no CA: a client that trusts cert.pem trusts this one server and nothing that it could sign.
- * The two files are renamed into place one after the other; a crash in between leaves a pair that
- * does not match, and that counts as broken.
- * Files are read when they are asked for: at the start, and at a reload.
+ * The self-signed pair is stored, so that clients that were given cert.pem keep trusting it. It is replaced when
+ * it is broken, names another host, or expires within 30 days. It is not a CA: a client that trusts cert.pem
+ * trusts this server alone. The two files are renamed into place one after the other; a crash in between leaves
+ * a mismatched pair, which counts as broken. Files are read at the start and at a reload.
  */
 import { X509Certificate } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -23,18 +21,18 @@ export interface TlsPair {
 }
 
 export interface TlsFiles extends TlsPair {
-  /** What a client is given that is to trust a self-signed certificate. */
+  /** The file that a client needs to trust a self-signed certificate. */
   readonly caFile: string
 }
 
 export interface SelfSignedOptions {
-  /** Where the pair is kept. */
+  /** Where the pair is stored. */
   readonly folder: string
   readonly hostname: string
   readonly now: number
 }
 
-/** When the certificate ends, ISO 8601 in UTC. */
+/** When the certificate expires, ISO 8601 in UTC. */
 export function certificateExpiry({ cert }: Pick<TlsPair, 'cert'>): string {
   return new Date(new X509Certificate(cert).validTo).toISOString()
 }
@@ -48,16 +46,16 @@ export async function loadTlsFiles(
   return (await readStoredPair(selfSigned)) ?? createSelfSignedPair(selfSigned)
 }
 
-/** Throws, naming the file at fault, when the two cannot be read or do not belong together. */
+/** Throws, naming the files, if they cannot be read or do not belong together. */
 export async function readTlsFiles(certFile: string, keyFile: string): Promise<TlsFiles> {
   const cert = await readFile(certFile, 'utf8')
   const key = await readFile(keyFile, 'utf8')
   try {
-    // Asked first: a context takes an empty file for no certificate.
+    // Checked first: createSecureContext accepts an empty file as no certificate.
     new X509Certificate(cert)
     createSecureContext({ cert, key })
   } catch (error) {
-    throw new Error(`${certFile} and ${keyFile} are no pair of certificate and key: ${errorMessageOf(error)}`)
+    throw new Error(`${certFile} and ${keyFile} are not a pair of certificate and key: ${errorMessageOf(error)}`)
   }
   return { cert, key, caFile: certFile }
 }
@@ -73,7 +71,7 @@ async function readStoredPair({ folder, hostname, now }: SelfSignedOptions): Pro
 }
 
 async function createSelfSignedPair({ folder, hostname, now }: SelfSignedOptions): Promise<TlsFiles> {
-  // Loaded only here: it takes a quarter of a second, and most starts find the pair.
+  // Loaded only here: it takes a quarter of a second, and most starts find a stored pair.
   const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: hostname.length <= 64 ? hostname : 'posthorn' }], {
     keyType: 'ec',
@@ -94,7 +92,7 @@ async function createSelfSignedPair({ folder, hostname, now }: SelfSignedOptions
   return { cert: made.cert, key: made.private, caFile: join(folder, 'cert.pem') }
 }
 
-/** Names (type 2) and addresses (type 7) under which a client on this machine or the network finds us. */
+/** Names (type 2) and addresses (type 7) by which clients on this machine or the network reach the server. */
 function altNames(hostname: string): SubjectAltNameEntry[] {
   const names = [...new Set([hostname, 'localhost'])].map((value) => ({ type: 2 as const, value }))
   const addresses = ['127.0.0.1', '::1'].map((ip) => ({ type: 7 as const, ip }))

@@ -1,10 +1,8 @@
 /**
- * Somebody to send as: the first workspace with its owner, a key, and the domain
- * example.test, verified without DNS.
+ * The account of the sandbox: a workspace with its owner, a key, and the domain example.test, verified without DNS.
  *
- * The key is shown in full at every start, so it is kept in a file of its own with mode
- * 0600. It is written after the commit: cut short in between, the next start makes
- * another key. What is there already is used as it is.
+ * The key is shown in full at every start, so it is stored in a file with mode 0600. The file is written after the
+ * commit: if the process ends in between, the next start creates another key. Existing parts are used as they are.
  */
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -36,7 +34,7 @@ export async function ensureAccount(database: Database, keyFile: string, now: nu
   return account
 }
 
-/** Null: no key is kept, or it is revoked or may not send, or it belongs to another database. */
+/** Null: no key is stored, or it is revoked, may not send, or belongs to another database. */
 function findStoredAccount(read: Read, keyFile: string, now: number): Account | null {
   const key = readStoredKey(keyFile)
   if (key === null) return null

@@ -1,4 +1,4 @@
-/** The sandbox cannot start, for a reason that its user can mend: one line that says how. */
+/** The sandbox cannot start, for a reason that its user can fix: the message says how, in one line. */
 export class CannotStart extends Error {
   override name = 'CannotStart'
 }

@@ -1,8 +1,8 @@
 /**
- * The configuration of the sandbox: written once, then the user's to edit.
+ * The configuration of the sandbox, written once for the user to edit.
  *
- * Nothing leaves the machine: it listens on loopback, and every domain is routed to the
- * sink. What the sandbox needs of an edited file is read back from it.
+ * Nothing leaves the machine: it listens on loopback, and every domain is routed to the sink. What the sandbox needs
+ * is read back from the file.
  */
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -21,21 +21,21 @@ export interface SandboxConfig {
   /** The REST API. */
   readonly api: ListenAddress
   readonly sink: ListenAddress
-  /** Where mail comes in; undefined: the file opens no such door. */
+  /** Where mail is received; undefined: the file has no such listener. */
   readonly mx: ListenAddress | undefined
 }
 
-/** `portBase` null: what the file says, or the default where there is none yet. */
-export async function configure(places: SandboxPaths, portBase: number | null): Promise<SandboxConfig> {
-  if (portBase !== null || !existsSync(places.configuration)) {
+/** `portBase` null: the ports of the file, or the default ones if there is no file yet. */
+export async function configure(paths: SandboxPaths, portBase: number | null): Promise<SandboxConfig> {
+  if (portBase !== null || !existsSync(paths.configuration)) {
     const ports = portsAbove(portBase ?? DEFAULT_BASE)
-    // A choice that does not work is not kept.
+    // Ports in use are refused before they are written.
     await refuseBusyPorts(Object.values(ports).map((port) => ({ host: HOST, port })))
-    await writeFile(places.configuration, configurationText(ports), { mode: 0o600 })
+    await writeFile(paths.configuration, configurationText(ports), { mode: 0o600 })
   }
-  const loaded = loadConfig({ file: places.configuration, env: {} })
+  const loaded = loadConfig({ file: paths.configuration, env: {} })
   if (loaded.kind === 'problems') throw new CannotStart(formatProblems(loaded.file, loaded.problems))
-  return toSandboxConfig(loaded.config, places.configuration)
+  return toSandboxConfig(loaded.config, paths.configuration)
 }
 
 function toSandboxConfig(config: Config, file: string): SandboxConfig {
@@ -43,13 +43,13 @@ function toSandboxConfig(config: Config, file: string): SandboxConfig {
   const [tls] = config.submission.listen_tls
   const api = config.api.listen.find((listen) => listen.kind === 'tls')
   const { host, port } = config.outbound.routes[DOMAIN] ?? {}
-  const mend = 'put it back, or let --port-base write the file anew'
+  const fix = 'put it back, or let --port-base write the file anew'
   if (startTls === undefined || tls === undefined) {
-    throw new CannotStart(`${file}: submission.listen and listen_tls each need an address here: ${mend}`)
+    throw new CannotStart(`${file}: submission.listen and listen_tls each need an address here: ${fix}`)
   }
-  if (api === undefined) throw new CannotStart(`${file}: api.listen needs an address with TLS here: ${mend}`)
+  if (api === undefined) throw new CannotStart(`${file}: api.listen needs an address with TLS here: ${fix}`)
   if (host !== HOST || port === undefined) {
-    throw new CannotStart(`${file}: the route of ${DOMAIN} does not lead to a sink on ${HOST}: ${mend}`)
+    throw new CannotStart(`${file}: the route of ${DOMAIN} does not lead to a sink on ${HOST}: ${fix}`)
   }
   return { config, startTls, tls, api, sink: { host, port }, mx: config.inbound.listen[0] }
 }

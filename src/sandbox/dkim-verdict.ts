@@ -1,9 +1,8 @@
 /**
- * Does the DKIM signature of an arrived message hold, as a receiver would judge it?
+ * Verifies the DKIM signature of an arrived message as a receiver would.
  *
- * The public keys come from the database instead of DNS; everything else is mailauth,
- * which had no part in signing. Any result that is neither `pass` nor `none` is a fail:
- * mailauth calls a changed body `neutral`.
+ * The public keys come from the database instead of DNS; the rest is mailauth, which takes no part in signing. A
+ * result other than `pass` and `none` is a fail: mailauth calls a changed body `neutral`.
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dkimKeysOf } from '../domains/dkim/signing-keys.js'
@@ -12,16 +11,16 @@ import { tryParseDomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 
-/** The TXT record at a name, or undefined. */
+/** The TXT record of a name, or undefined. */
 export type FindPublishedKey = (name: string) => string | undefined
 
 export interface DkimVerdict {
   readonly result: 'pass' | 'fail' | 'none'
-  /** `d=` and `s=` of the signature; null where there is none. */
+  /** `d=` and `s=` of the signature; null: none. */
   readonly signature: { readonly domain: string; readonly selector: string } | null
 }
 
-/** With several signatures, one that passes decides. */
+/** If there are several signatures, one that passes decides. */
 export async function verifyDkimSignature(raw: Buffer, published: FindPublishedKey, now: number): Promise<DkimVerdict> {
   const resolver = async (name: string): Promise<string[][]> => {
     const record = published(name)

@@ -1,22 +1,22 @@
 /**
- * Finds out before anything is started whether its ports can be had.
+ * Checks before the start that all ports are free.
  *
- * Known limit: another program may take a port between this look and our own start;
- * that start then fails with the system's words.
+ * Known limit: another program may take a port between this check and the start, which then fails with the system's
+ * error.
  */
 import { createServer } from 'node:net'
 import type { ListenAddress } from '../config/network-values.js'
 import { CannotStart } from './cannot-start.js'
 
-export async function refuseBusyPorts(wanted: readonly ListenAddress[]): Promise<void> {
-  for (const place of wanted) {
-    const fault = await probePort(place)
+export async function refuseBusyPorts(addresses: readonly ListenAddress[]): Promise<void> {
+  for (const address of addresses) {
+    const fault = await probePort(address)
     if (fault === null) continue
-    throw new CannotStart(`port ${place.port} on ${place.host} ${fault}, such as --port-base 20000`)
+    throw new CannotStart(`port ${address.port} on ${address.host} ${fault}, such as --port-base 20000`)
   }
 }
 
-/** Null: it can be listened on. */
+/** Null: the port is free. */
 function probePort({ host, port }: ListenAddress): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer()

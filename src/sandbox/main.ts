@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * The program behind scripts/quickstart, which has checked, installed and built.
+ * The program behind scripts/quickstart, which checks, installs and builds before.
  *
- * Exit status: 0 ended by SIGINT, SIGTERM, SIGHUP or a closed output, 1 it could not start, 2 usage. What
- * goes wrong is told in one line.
+ * Exit status: 0 ended by SIGINT, SIGTERM, SIGHUP or a closed output, 1 the start failed, 2 wrong usage. An error is
+ * one line.
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,8 +12,8 @@ import { MAX_BASE } from './paths.js'
 import { quickstart } from './quickstart.js'
 
 /**
- * Aborted by the first signal, or once nobody reads our output any more. A second signal
- * ends the process: what is acknowledged is on disk.
+ * Aborted by the first signal, or when the reader of our output has closed it. A second signal ends the process at
+ * once: everything acknowledged is on disk.
  */
 function createEndSignal(): AbortSignal {
   const ended = new AbortController()

@@ -1,7 +1,7 @@
 /**
- * Where the sandbox keeps its things, and the ports that it takes.
+ * The files and ports of the sandbox.
  *
- * Everything lies in one data folder; removing that removes the sandbox.
+ * Everything is in one data folder; removing it removes the sandbox.
  */
 import { join } from 'node:path'
 
@@ -11,10 +11,10 @@ export const DOMAIN = 'example.test'
 export interface SandboxPaths {
   readonly folder: string
   readonly configuration: string
-  /** The API key, and nothing else. */
+  /** The API key alone. */
   readonly key: string
   readonly log: string
-  /** What arrived, one .eml file each. */
+  /** Arrived messages, an .eml file each. */
   readonly sink: string
   readonly tls: string
 }
@@ -35,7 +35,7 @@ export type Ports = Readonly<Record<'startTls' | 'tls' | 'api' | 'sink' | 'mx', 
 export const DEFAULT_BASE = 1000
 export const MAX_BASE = 65_535 - 587
 
-/** The well-known ports 587, 465, 443 and 25, moved up by `base`; mail comes in beside the sink. */
+/** The well-known ports 587, 465, 443 and 25 plus `base`; the MX listener is next to the sink. */
 export function portsAbove(base: number): Ports {
   return { startTls: base + 587, tls: base + 465, api: base + 443, sink: base + 25, mx: base + 26 }
 }

@@ -1,10 +1,9 @@
 /**
- * The sandbox: a daemon with somebody to send as, a sink to send to, and a message through
- * each door that went all the way.
+ * The sandbox: a daemon with an account, a sink that receives its mail, and a sample message through SMTP and REST.
  *
- * The daemon runs in this process, so that it can never be left behind. Beside it the
- * sandbox has the database open for itself, as a command of the command line would.
- * What was started is ended in the opposite order: the daemon's last attempts need the sink.
+ * The daemon runs in this process, so it cannot outlive the sandbox. The sandbox opens the database for itself, as a
+ * command of the command line does. Everything is stopped in reverse order, because the daemon's last attempts need
+ * the sink.
  */
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -28,33 +27,39 @@ import { submitBySmtp, waitUntilSettled } from './sample.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
 
-export interface QuickstartParts {
+export interface QuickstartOptions {
   readonly folder: string
-  /** Null: the ports of the configuration that is there, or the default ones. */
+  /** Null: the ports of the existing configuration, or the default ones. */
   readonly portBase: number | null
   readonly clock: Clock
   readonly print: (line: string) => void
-  /** Ends it. */
+  /** Ends the sandbox. */
   readonly signal: AbortSignal
 }
 
-/** Resolves once it was ended; rejects when it cannot start, with nothing left open. */
-export async function quickstart(parts: QuickstartParts): Promise<void> {
-  const places = sandboxPaths(parts.folder)
-  await mkdir(places.folder, { recursive: true, mode: 0o700 })
-  // A sandbox that runs keeps its configuration.
-  lockDataFolder(places.folder).release()
-  const configured = await configure(places, parts.portBase)
+/** Resolves when the sandbox has ended; rejects if it cannot start, with nothing left open. */
+export async function quickstart(options: QuickstartOptions): Promise<void> {
+  const paths = sandboxPaths(options.folder)
+  await mkdir(paths.folder, { recursive: true, mode: 0o700 })
+  // The configuration of a running sandbox must not change.
+  lockDataFolder(paths.folder).release()
+  const configured = await configure(paths, options.portBase)
   const { api, submission, inbound } = configured.config
-  const doors = api.listen.filter((listen) => listen.kind !== 'unix')
-  await refuseBusyPorts([...submission.listen, ...submission.listen_tls, ...inbound.listen, ...doors, configured.sink])
-  const ends: (() => Promise<void>)[] = []
+  const apiAddresses = api.listen.filter((listen) => listen.kind !== 'unix')
+  await refuseBusyPorts([
+    ...submission.listen,
+    ...submission.listen_tls,
+    ...inbound.listen,
+    ...apiAddresses,
+    configured.sink,
+  ])
+  const stopSteps: (() => Promise<void>)[] = []
   try {
-    const started = await startSandbox(parts, places, configured, ends)
-    await runDemo(parts, started)
-    await waitForAbort(parts.signal)
+    const started = await startSandbox(options, paths, configured, stopSteps)
+    await runDemo(options, started)
+    await waitForAbort(options.signal)
   } finally {
-    for (const end of ends.reverse()) await end()
+    for (const stop of stopSteps.reverse()) await stop()
   }
 }
 
@@ -67,17 +72,17 @@ interface RunningSandbox {
 }
 
 async function startSandbox(
-  { clock, print }: QuickstartParts,
+  { clock, print }: QuickstartOptions,
   paths: SandboxPaths,
   configured: SandboxConfig,
-  ends: (() => Promise<void>)[],
+  stopSteps: (() => Promise<void>)[],
 ): Promise<RunningSandbox> {
   const { config, sink: listen } = configured
   const database = await openDatabase({ file: databaseFile(config.service.data_dir) })
-  ends.push(database.close)
+  stopSteps.push(database.close)
   const { read } = database
   const { key } = await ensureAccount(database, paths.key, clock())
-  // Self-signed and made once: the daemon finds the same pair.
+  // Self-signed and stored: the daemon finds the same pair.
   const pair = await loadTlsFiles(null, { folder: paths.tls, hostname: config.service.hostname, now: clock() })
   const keys = publishedKeyFinder(read)
   const sink = await openSink({
@@ -88,46 +93,46 @@ async function startSandbox(
     clock,
     onArrival: (arrival) => print(arrivalLine(arrival)),
   })
-  ends.push(sink.stop)
+  stopSteps.push(sink.stop)
   const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock) })
-  ends.push(daemon.stop)
+  stopSteps.push(daemon.stop)
   return { paths, configured, tls: daemon.tls, key, read }
 }
 
-async function runDemo(parts: QuickstartParts, started: RunningSandbox): Promise<void> {
+async function runDemo(options: QuickstartOptions, started: RunningSandbox): Promise<void> {
   const { configured, tls, key, paths } = started
-  const door = { ca: tls.cert, key }
-  await sendSample(parts, started, 'SMTP (STARTTLS, AUTH)', () =>
-    submitBySmtp({ ...door, listen: configured.startTls }),
+  const client = { ca: tls.cert, key }
+  await sendSample(options, started, 'SMTP (STARTTLS, AUTH)', () =>
+    submitBySmtp({ ...client, listen: configured.startTls }),
   )
-  if (parts.signal.aborted) return
-  const emailId = await sendSample(parts, started, 'REST (HTTPS, POST /v1/emails)', () =>
-    submitByRest({ ...door, listen: configured.api }),
+  if (options.signal.aborted) return
+  const emailId = await sendSample(options, started, 'REST (HTTPS, POST /v1/emails)', () =>
+    submitByRest({ ...client, listen: configured.api }),
   )
-  if (parts.signal.aborted) return
+  if (options.signal.aborted) return
   const program = fileURLToPath(new URL('../main.js', import.meta.url))
-  for (const line of guideLines({ paths, configured, key, caFile: tls.caFile, program, emailId })) parts.print(line)
+  for (const line of guideLines({ paths, configured, key, caFile: tls.caFile, program, emailId })) options.print(line)
 }
 
-/** Sends a sample and tells what became of it; gives its id. */
+/** Sends a sample, prints its history, and returns its id. */
 async function sendSample(
-  { clock, print, signal }: QuickstartParts,
+  { clock, print, signal }: QuickstartOptions,
   { read, paths }: RunningSandbox,
-  door: string,
+  interfaceName: string,
   submit: () => Promise<string>,
 ): Promise<string> {
   const emailId = await submit()
   const story = await waitUntilSettled(read, emailId, clock, signal)
   if (signal.aborted) return emailId
-  for (const line of storyLines(door, story)) print(line)
+  for (const line of storyLines(interfaceName, story)) print(line)
   if (story.status === 'delivered') return emailId
-  throw new CannotStart(`the sample over ${door} did not get through, ${paths.log} may say why`)
+  throw new CannotStart(`the sample over ${interfaceName} did not get through, ${paths.log} may say why`)
 }
 
-/** The terminal is for what the user wants to see. */
+/** The log goes to a file; the terminal shows arrivals and the guide. */
 function openLogFile(file: string, { log }: Config, clock: Clock): Log {
-  const options = { level: log.level, base: null, timestamp: () => `,"time":"${formatTimestamp(clock())}"` }
-  return pino(options, destination({ dest: file, mode: 0o600, sync: true }))
+  const pinoOptions = { level: log.level, base: null, timestamp: () => `,"time":"${formatTimestamp(clock())}"` }
+  return pino(pinoOptions, destination({ dest: file, mode: 0o600, sync: true }))
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {

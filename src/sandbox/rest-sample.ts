@@ -1,6 +1,6 @@
 /**
- * One message in at the REST door, as any program with an HTTPS client would hand it in: a
- * verified certificate, the key in a header field, a JSON body.
+ * Submits a sample message over REST as any HTTPS client would: a verified certificate, the key in a header field, a
+ * JSON body.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -11,9 +11,9 @@ import { CannotStart } from './cannot-start.js'
 import { DOMAIN } from './paths.js'
 import { type Endpoint, throwDiskFull } from './sample.js'
 
-/** The id of the email. */
-export async function submitByRest(door: Endpoint): Promise<string> {
-  const { status, body } = await post(door, {
+/** Returns the id of the email. */
+export async function submitByRest(endpoint: Endpoint): Promise<string> {
+  const { status, body } = await post(endpoint, {
     from: { name: 'Posthorn', address: `quickstart@${DOMAIN}` },
     to: `you@${DOMAIN}`,
     subject: 'It works over REST',
@@ -27,18 +27,18 @@ export async function submitByRest(door: Endpoint): Promise<string> {
 }
 
 async function post({ listen, ca, key }: Endpoint, email: object): Promise<{ status: number; body: string }> {
-  const asked = request({
+  const clientRequest = request({
     ...listen,
     path: '/v1/emails',
     method: 'POST',
     ca,
     servername: `mail.${DOMAIN}`,
-    // One request: nothing of it may keep the daemon waiting at the end.
+    // No kept connection, for which the stopping daemon would wait.
     agent: false,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
   })
-  asked.end(JSON.stringify(email))
-  const answer: IncomingMessage = (await once(asked, 'response'))[0]
+  clientRequest.end(JSON.stringify(email))
+  const answer: IncomingMessage = (await once(clientRequest, 'response'))[0]
   return { status: answer.statusCode ?? 0, body: await text(answer) }
 }
 

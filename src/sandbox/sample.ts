@@ -1,6 +1,6 @@
 /**
- * One message in at the SMTP door, as any app would hand it in: STARTTLS with a verified
- * certificate, AUTH with the key. Then the wait for what becomes of a sample of any door.
+ * Submits a sample message over SMTP as any application would: STARTTLS with a verified certificate, AUTH with the
+ * key. Also waits for the outcome of a sample, however it was submitted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
@@ -21,7 +21,7 @@ export interface Endpoint {
   readonly key: string
 }
 
-/** The id of the email. */
+/** Returns the id of the email. */
 export async function submitBySmtp({ listen, ca, key }: Endpoint): Promise<string> {
   const transport = createTransport({
     ...listen,
@@ -43,7 +43,7 @@ export async function submitBySmtp({ listen, ca, key }: Endpoint): Promise<strin
   return id
 }
 
-/** The refusal that a small machine may well meet gets its mend. */
+/** A full disk is the likely refusal on a small machine, and gets a text that says what to do. */
 function rethrowRefusal(error: Error): never {
   if (!/4\.3\.1/.test(error.message)) throw error
   return throwDiskFull()
@@ -53,7 +53,7 @@ export function throwDiskFull(): never {
   throw new CannotStart('the disk of the data folder is nearly full: free some of it, 5 % and 1 GiB must remain')
 }
 
-/** Its story once it is settled; as it stands when that takes too long or `signal` strikes. */
+/** The history of the email once it is settled, or as it is after 15 s or when `signal` is aborted. */
 export async function waitUntilSettled(
   read: Read,
   id: string,

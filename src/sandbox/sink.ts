@@ -1,12 +1,11 @@
 /**
- * A small SMTP server that takes all mail, keeps each message as a file, and tells of it.
+ * A small SMTP server that accepts all mail, stores each message as a file, and reports it.
  *
- * On top of the message stand the fields that a final delivery adds: Return-Path (RFC
- * 5321 section 4.4), Delivered-To, and Authentication-Results (RFC 8601) with the DKIM
- * verdict. The rest is as it came.
+ * It prepends the fields of a final delivery: Return-Path (RFC 5321 section 4.4), Delivered-To, and
+ * Authentication-Results (RFC 8601) with the DKIM verdict. The rest of the message is unchanged.
  *
- * To see what refusals lead to: `bounce@` any domain is answered 550, `defer@` 451.
- * Known limit: messages are held in memory while they come in, and are not synced to disk.
+ * To show refusals, it replies 550 to `bounce@` any domain, and 451 to `defer@`.
+ * Known limit: messages are held in memory while they arrive, and are not synced to disk.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +23,7 @@ export interface Arrival {
   readonly to: readonly string[]
   readonly subject: string
   readonly verdict: DkimVerdict
-  /** Its name in the folder. */
+  /** The file's name in the folder. */
   readonly file: string
 }
 
@@ -32,7 +31,7 @@ export interface SinkParts {
   readonly listen: ListenAddress
   /** PEM texts. */
   readonly tls: { readonly cert: string; readonly key: string }
-  /** Where the files go; made where it is not there. */
+  /** The folder for the files, created if it does not exist. */
   readonly folder: string
   readonly verifyDkim: (raw: Buffer, now: number) => Promise<DkimVerdict>
   readonly clock: Clock
@@ -44,7 +43,7 @@ export interface Sink {
 }
 
 const HOSTNAME = 'sink.example.test'
-/** What open sessions get to end. */
+/** Milliseconds for open sessions to end. */
 const CLOSE_TIMEOUT = 1000
 
 export async function openSink(parts: SinkParts): Promise<Sink> {
@@ -55,7 +54,7 @@ export async function openSink(parts: SinkParts): Promise<Sink> {
     server.listen(parts.listen, resolve)
   })
   server.removeAllListeners('error')
-  // A session that breaks off is the sender's to tell; the sink goes on.
+  // The sender reports a broken session; the sink goes on.
   server.on('error', () => undefined)
   return { stop: () => new Promise((resolve) => server.close(resolve)) }
 }
@@ -93,7 +92,7 @@ function refusalOf(address: string): Error | null {
   return text === undefined ? null : Object.assign(new Error(text), { responseCode })
 }
 
-/** Resolves to the name of the file. */
+/** Resolves to the file's name. */
 async function storeMessage(
   parts: SinkParts,
   stream: Readable,

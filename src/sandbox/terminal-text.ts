@@ -1,4 +1,4 @@
-/** What the sandbox says on the terminal. Pure. */
+/** The texts of the sandbox on the terminal. Pure. */
 import { emailLines } from '../cli/email-lines.js'
 import type { ListenAddress } from '../config/network-values.js'
 import { formatForDisplay } from '../mail/address.js'
@@ -16,10 +16,10 @@ function formatVerdict({ result, signature }: DkimVerdict): string {
   return signature === null ? 'not signed' : `DKIM ${result} (${formatForDisplay(signature.domain)})`
 }
 
-/** `door`: how it came in. */
-export function storyLines(door: string, story: EmailDetails): string[] {
+/** `interfaceName`: how it was submitted. */
+export function storyLines(interfaceName: string, story: EmailDetails): string[] {
   const indented = emailLines(story).map((line) => (line === '' ? '' : `  ${line}`))
-  return ['', `How it got there, from submission over ${door} on:`, '', ...indented, '']
+  return ['', `How it got there, from submission over ${interfaceName} on:`, '', ...indented, '']
 }
 
 export interface Guide {
@@ -27,7 +27,7 @@ export interface Guide {
   readonly configured: SandboxConfig
   readonly key: string
   readonly caFile: string
-  /** The program behind the command line, as a path. */
+  /** The path of the program behind the command line. */
   readonly program: string
   readonly emailId: string
 }
@@ -85,7 +85,7 @@ function curlCommand({ key, caFile, configured: { api } }: Guide): string {
   return `  curl --cacert ${quoteForShell(caFile)} ${fields} -d '${email}' https://${api.host}:${api.port}/v1/emails`
 }
 
-/** As one word of a shell. */
+/** As a single word of a shell. */
 function quoteForShell(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

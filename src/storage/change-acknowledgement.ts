@@ -1,11 +1,13 @@
 /**
- * How a command beside the daemon learns that the daemon has taken note of what it changed.
+ * How a command that works beside the daemon learns that its change is in effect.
  *
- * Each such commit counts `change_asked` up. The daemon, which looks for commits of others four times
- * a second, reads that number, forgets what it remembers, ends sessions, and then writes the number to
- * `change_noticed`: from then on nothing is decided by what was true before that commit.
+ * The command's commit increments `change_asked`. The daemon checks for foreign commits four times a second,
+ * reads that number, drops its caches, ends sessions, and then writes the number to `change_noticed`: from
+ * then on no decision rests on what was true before that commit.
  */
 import { sql } from 'kysely'
+import type { Log } from '../platform/log.js'
+import type { Database } from './database.js'
 import { prepareWrite, type Read } from './prepared.js'
 import { readServiceState, setServiceState } from './service-state.js'
 import type { Write } from './writer/write.js'
@@ -24,7 +26,7 @@ const incrementState = prepareWrite<{ key: string }>(({ db, slot }) =>
     ),
 )
 
-/** In the commit that the daemon is to take note of. */
+/** Belongs into the commit that is to be acknowledged. */
 export function announceChange(): Write {
   return incrementState({ key: ANNOUNCED_KEY })
 }
@@ -37,7 +39,36 @@ export function readAcknowledgedChange(read: Read): number {
   return Number(readServiceState(read, { key: ACKNOWLEDGED_KEY })[0]?.value ?? 0)
 }
 
-/** `asked`: read before anything was forgotten. */
-export function acknowledgeChange(asked: number): Write {
-  return setServiceState({ key: ACKNOWLEDGED_KEY, value: String(asked) })
+export interface ChangeAcknowledgerDeps {
+  readonly database: Pick<Database, 'read' | 'commit'>
+  readonly log: Pick<Log, 'error'>
+  /** Drops what is cached. */
+  readonly forget: () => void
+}
+
+/** The function that it returns is called after each foreign commit, and once when the daemon is up. */
+export function createChangeAcknowledger({
+  database: { read, commit },
+  log,
+  forget,
+}: ChangeAcknowledgerDeps): () => void {
+  let lastAcknowledged = readAcknowledgedChange(read)
+  const acknowledge = async (change: number): Promise<void> => {
+    if (change === lastAcknowledged) return
+    await commit([setServiceState({ key: ACKNOWLEDGED_KEY, value: String(change) })])
+    lastAcknowledged = change
+  }
+  return () => {
+    try {
+      // Read before the caches are dropped: a change that comes in between is acknowledged by the next call.
+      const announced = readAnnouncedChange(read)
+      forget()
+      acknowledge(announced).catch((err: unknown) =>
+        log.error({ err }, 'a command cannot be told that its change counts'),
+      )
+    } catch (err) {
+      forget()
+      log.error({ err }, 'changes of others cannot be read')
+    }
+  }
 }

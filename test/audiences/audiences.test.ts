@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { deleteAudience, listPendingRemovals } from '../../src/audiences/audience-removal.js'
+import { createAudienceRemovalRunner } from '../../src/audiences/audience-removal-runner.js'
 import { audienceById, insertAudience, listAudiences } from '../../src/audiences/audiences.js'
 import { parseContactColumns, parseContactLine } from '../../src/audiences/contact-columns.js'
 import { countContacts, findContactIds, listContacts, readContactPages } from '../../src/audiences/contact-list.js'
 import { contactById, findContactInAudience } from '../../src/audiences/contacts.js'
-import { audienceRemovals } from '../../src/daemon/audience-removals.js'
 import type { Address } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { CsvRow } from '../../src/platform/csv/rows.js'
@@ -189,7 +189,7 @@ t.test('a removal that a fault interrupts resumes by itself', async (t) => {
   await database.commit(deleteAudience(audience, 1))
   let commits = 0
   const faults: unknown[] = []
-  const removals = audienceRemovals({
+  const removals = createAudienceRemovalRunner({
     read: database.read,
     commit: async (writes) => {
       commits += 1

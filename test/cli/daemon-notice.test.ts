@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Answer } from '../../src/cli/command.js'
 import { withNotice } from '../../src/cli/daemon-notice.js'
-import { changeNotifier } from '../../src/daemon/change-notices.js'
-import { readAnnouncedChange } from '../../src/storage/change-acknowledgement.js'
+import { createChangeAcknowledger, readAnnouncedChange } from '../../src/storage/change-acknowledgement.js'
 import { lockDataFolder } from '../../src/storage/data-lock.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { createInstallation, setUpWorkspace } from '../helpers/cli/command-line.js'
@@ -27,7 +26,7 @@ t.test('a command says whether the daemon has noticed what it changed', async (t
   t.teardown(() => lock.release())
   t.match(await told(), { failed: true, lines: ['done'], warnings: [/has not taken note/] }, 'it is held, and silent')
   const again = told()
-  const notice = changeNotifier({ database, log: { error: () => t.fail() }, forget: () => undefined })
+  const notice = createChangeAcknowledger({ database, log: { error: () => t.fail() }, forget: () => undefined })
   await waitUntil('it is asked for', () => readAnnouncedChange(database.read) === 3)
   notice()
   t.same(await again, answer)

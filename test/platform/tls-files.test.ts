@@ -115,7 +115,7 @@ t.test('a configured pair', async (t) => {
 
   t.test('that does not match is refused with the names of both files', async (t) => {
     const found = readTlsFiles(one.caFile, keyOf(two.caFile))
-    await t.rejects(found, { message: new RegExp(`${one.caFile} and ${keyOf(two.caFile)} are no pair`) })
+    await t.rejects(found, { message: new RegExp(`${one.caFile} and ${keyOf(two.caFile)} are not a pair`) })
   })
 
   t.test('that cannot be read is refused with the name of the file', async (t) => {

@@ -18,7 +18,7 @@ export interface CreateDeps {
   /** What one request takes from storage; to be released. */
   readonly createStoredParts: (workspaceId: string, now: number) => StoredParts
   /** False: the disk is nearly full. */
-  readonly mayTake: () => boolean
+  readonly hasDiskSpace: () => boolean
 }
 
 export function createRoute(deps: CreateDeps): KeyRoute {
@@ -68,6 +68,6 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
   }
 }
 
-export function requireDiskSpace({ mayTake }: Pick<CreateDeps, 'mayTake'>): void {
-  if (!mayTake()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
+export function requireDiskSpace({ hasDiskSpace }: Pick<CreateDeps, 'hasDiskSpace'>): void {
+  if (!hasDiskSpace()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
 }

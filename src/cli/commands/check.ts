@@ -1,10 +1,8 @@
 /**
- * `check`: everything that can be wrong with a configuration, all of it at once; what the
- * file says, and what it names: certificates that cannot be read, routes that cannot be taken, a data folder
- * that cannot be written to, a disk that is nearly full.
+ * `check`: reports all problems of a configuration at once, in the file and in what it names: an unreadable
+ * certificate, a data folder without write access, a nearly full disk.
  *
- * It judges with the rights of the daemon's user and says which user that is: what root can read says nothing
- * about the daemon.
+ * It checks with the rights of the daemon's user, and says which user that is.
  */
 import { constants, existsSync, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
@@ -20,7 +18,7 @@ import { databaseFile } from '../../storage/open.js'
 import type { Answer } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../process-user.js'
 
-/** `load` reads the configuration; it is asked again with the rights of the daemon's user. */
+/** `load` reads the configuration. It is called again with the rights of the daemon's user. */
 export async function check(load: () => LoadedConfig): Promise<Answer> {
   const first = load()
   if (first.kind === 'config') becomeDaemonUser(first.config.service.data_dir)
@@ -65,13 +63,13 @@ async function requireUsableFolder(folder: string): Promise<void> {
   )
 }
 
-/** Those that a command or a copy made as root may have left to root. */
+/** The files that a command or a copy made by root may have left to root. */
 function filesOfDaemon(folder: string): readonly string[] {
   const database = databaseFile(folder)
   return [database, `${database}-wal`, `${database}-shm`, join(folder, 'daemon.lock')]
 }
 
-/** The folder, or the next one above it that is there. Throws where it cannot be made, or may not be looked for. */
+/** The folder, or its nearest parent that exists. Throws if the folder cannot be created or accessed. */
 function findExistingFolder(folder: string): string {
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found === undefined && dirname(folder) !== folder) return findExistingFolder(dirname(folder))

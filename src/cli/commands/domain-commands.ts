@@ -1,4 +1,4 @@
-/** `domain add|list|show|inbound|block|unblock|delete|import-key`: where a workspace may send from, and what it takes in. */
+/** `domain add|list|show|inbound|block|unblock|delete|import-key`: the domains from which a workspace sends, and where it receives. */
 import { readFile } from 'node:fs/promises'
 import { type AuditAction, operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { changeDomain, type DomainChange } from '../../domains/change-domain.js'
@@ -94,14 +94,14 @@ export const domainCommands: readonly Command[] = [
 
 async function add(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
-  const wanted = {
+  const newDomain = {
     ...it,
     forced: flagOption(call.options, 'force'),
     inbound: flagOption(call.options, 'inbound'),
     now: call.clock(),
     actor: operatorActor,
   }
-  await registerDomain(it.database, wanted, false)
+  await registerDomain(it.database, newDomain, false)
   return showDomain(call, it)
 }
 
@@ -124,12 +124,12 @@ async function show(call: Call): Promise<Answer> {
 }
 
 async function setInbound(call: Call): Promise<Answer> {
-  const wanted = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'on or off')
-  if (call.words.length > 1 && wanted !== 'on' && wanted !== 'off') {
-    throw new UsageError(`found ${wanted}; allowed: on, off`)
+  const state = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'on or off')
+  if (call.words.length > 1 && state !== 'on' && state !== 'off') {
+    throw new UsageError(`found ${state}; allowed: on, off`)
   }
   const it = await chooseDomain(call, 2)
-  return applyChange(call, it, { inbound: wanted === 'on' })
+  return applyChange(call, it, { inbound: state === 'on' })
 }
 
 async function changeBlocked(call: Call, changeTo: (keys: readonly string[]) => DomainChange): Promise<Answer> {
@@ -143,8 +143,8 @@ async function changeBlocked(call: Call, changeTo: (keys: readonly string[]) => 
   )
 }
 
-async function applyChange(call: Call, it: ChosenDomain, wanted: DomainChange): Promise<Answer> {
-  await changeDomain(it.database, requireDomain(it), wanted, { actor: operatorActor, now: call.clock() })
+async function applyChange(call: Call, it: ChosenDomain, change: DomainChange): Promise<Answer> {
+  await changeDomain(it.database, requireDomain(it), change, { actor: operatorActor, now: call.clock() })
   return showDomain(call, it)
 }
 

@@ -1,4 +1,4 @@
-/** `domain verify|rotate`: what asks DNS, beside the daemon, which hears of it by the database. */
+/** `domain verify|rotate`: commands that query DNS. The daemon learns of the result from the database. */
 import { operatorActor } from '../../accounts/audit-log.js'
 import { type RotationDeps, type RotationProgress, rotateKeys } from '../../domains/dkim/rotate-keys.js'
 import type { FindingResource } from '../../domains/verification/domain-checks.js'
@@ -58,9 +58,9 @@ function formatDifferences(message: string, records: readonly FindingResource[])
   return [message, ...wrong.flatMap(formatDifference)]
 }
 
-function formatDifference({ name, expected, found: there, status }: FindingResource): string[] {
+function formatDifference({ name, expected, found: actual, status }: FindingResource): string[] {
   const nothing = status === 'pending' ? 'no answer' : 'nothing'
-  return [`  ${name}.`, `    expected CNAME ${expected}.`, `    found    ${there ?? nothing}`]
+  return [`  ${name}.`, `    expected CNAME ${expected}.`, `    found    ${actual ?? nothing}`]
 }
 
 async function rotate(call: Call): Promise<Answer> {

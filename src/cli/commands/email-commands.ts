@@ -1,4 +1,4 @@
-/** `send`, `explain`: one message through the true pipeline, and what became of any. */
+/** `send` puts one message through the regular pipeline; `explain` shows the history of any email. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { createPlanCache } from '../../accounts/limits/plans.js'
@@ -61,30 +61,30 @@ async function explain({ words, options, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'EMAIL_ID')
   const { read } = await database()
-  const asked = findEmailOrRecipient(read, id)
-  if (asked === null) throw new CommandFailed(`no email and no queue entry ${id}`)
-  const story = findStory(read, asked)
+  const lookup = findEmailOrRecipient(read, id)
+  if (lookup === null) throw new CommandFailed(`no email and no queue entry ${id}`)
+  const story = findStory(read, lookup)
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
   )
   const lines = [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])]
-  return { json: await readRecord(options, read, asked), lines }
+  return { json: await readRecord(options, read, lookup), lines }
 }
 
-function findStory(read: Read, asked: EmailLookup): EmailDetails {
-  const { id, workspace_id: workspaceId } = asked.email
+function findStory(read: Read, lookup: EmailLookup): EmailDetails {
+  const { id, workspace_id: workspaceId } = lookup.email
   const story = readEmailDetails(read, { workspaceId, id })
   if (story === null) throw new CommandFailed(`the email ${id} is gone`)
-  return filterRecipients(asked, story)
+  return filterRecipients(lookup, story)
 }
 
-/** With what the message holds, where it is asked for: a message is taken apart in a process that has to start first. */
-async function readRecord(options: OptionValues, read: Read, asked: EmailLookup): Promise<unknown> {
+/** The record with the content of the message, only for `--json`: a child process has to start to parse the message. */
+async function readRecord(options: OptionValues, read: Read, lookup: EmailLookup): Promise<unknown> {
   if (!flagOption(options, 'json')) return null
   const mime = new MimeReader()
   try {
-    const record = await readEmailRecord({ read, mime }, asked.email.id)
-    return record === null ? null : filterRecipients(asked, record)
+    const record = await readEmailRecord({ read, mime }, lookup.email.id)
+    return record === null ? null : filterRecipients(lookup, record)
   } finally {
     await mime.close()
   }
@@ -97,16 +97,16 @@ async function send(call: Call): Promise<Answer> {
   const subject = textOption(call.options, 'subject') ?? 'Posthorn test message'
   const database = await call.database()
   const emailId = await submit(call, database, from, to, await composeTestMessage(from, to, subject))
-  const asked = findEmailOrRecipient(database.read, emailId)
-  if (asked === null) throw new CommandFailed(`the email ${emailId} is gone`)
-  const story = await waitForFirstAttempt(call, database, asked)
+  const lookup = findEmailOrRecipient(database.read, emailId)
+  if (lookup === null) throw new CommandFailed(`the email ${emailId} is gone`)
+  const story = await waitForFirstAttempt(call, database, lookup)
   const isServed = isDataFolderHeld(call.config.service.data_dir)
-  const json = await readRecord(call.options, database.read, asked)
+  const json = await readRecord(call.options, database.read, lookup)
   const lines = [...emailLines(story), ...nextLines(story, isServed)]
   return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
 }
 
-/** Of what is not settled. `isServed`: a daemon runs. */
+/** For an unsettled email. `isServed`: a daemon runs. */
 function nextLines(story: EmailDetails, isServed: boolean): string[] {
   if (!isOpen(story)) return []
   const later = `"posthorn explain ${story.id}" tells more later`
@@ -144,7 +144,7 @@ async function submit(call: Call, database: Database, from: Address, to: Address
   return emailId
 }
 
-/** What the daemon does with a message, but for delivery: it sees the commit, and takes the message from the database. */
+/** Accepts the message as the daemon does. The daemon then sees the commit and delivers it. */
 function createAccept({ config, clock }: Call, { read, commit }: Database): AcceptSubmission {
   const { limits, service } = config
   const { domain_emails_per_day: domainEmailsPerDay } = limits
@@ -160,15 +160,15 @@ function createAccept({ config, clock }: Call, { read, commit }: Database): Acce
   })
 }
 
-/** Until the first attempt has had its outcome, it is known what the message waits for, or no daemon is there to try it. */
+/** Waits up to 60 s for the outcome of the first attempt, or until it is known what the message waits for; not without a daemon. */
 async function waitForFirstAttempt(
   { clock, config }: Call,
   { read }: Database,
-  asked: EmailLookup,
+  lookup: EmailLookup,
 ): Promise<EmailDetails> {
   const until = clock() + MAX_WAIT
   for (;;) {
-    const story = findStory(read, asked)
+    const story = findStory(read, lookup)
     if (!isOpen(story) || hasOutcome(story) || clock() >= until) return story
     if (!isDataFolderHeld(config.service.data_dir)) return story
     await sleep(POLL_INTERVAL)

@@ -69,9 +69,9 @@ async function create({ words, options, database, clock }: Call): Promise<Answer
 
 function parseScopes(given: string | undefined): readonly Scope[] {
   if (given === undefined) return ['full']
-  const wanted = given.split(',').map((scope) => scope.trim())
-  const known = scopes.filter((scope) => wanted.includes(scope))
-  const unknown = wanted.find((scope) => !known.some((good) => good === scope))
+  const requested = given.split(',').map((scope) => scope.trim())
+  const known = scopes.filter((scope) => requested.includes(scope))
+  const unknown = requested.find((scope) => !known.some((good) => good === scope))
   if (unknown === undefined) return known
   throw new UsageError(`--scopes: found "${unknown}", allowed: ${scopes.join(', ')}`)
 }

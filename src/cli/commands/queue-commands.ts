@@ -1,4 +1,4 @@
-/** `queue list|show|hold|release|retry|delete`: the outbound queue in the operator's hands. */
+/** `queue list|show|hold|release|retry|delete`: lists and changes the outbound queue. */
 import { type AuditAction, operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { parseDomainName } from '../../mail/address.js'
 import {
@@ -73,7 +73,7 @@ function queueCommand(verb: string, summary: string, run: Command['run']): Comma
   }
 }
 
-/** What the line says; the workspace as it is written. */
+/** The filter of the options, with the workspace as given. */
 function parseFilter({ words, options }: Call): QueueFilter {
   const word = textOption(options, 'status')
   const status = queueStatuses.find((known) => known === word)
@@ -138,7 +138,7 @@ function toResource(row: ListedEntry): Record<string, string | number | null> {
   }
 }
 
-/** Each entry in a commit of its own: one that is on the wire now does not stop the others. */
+/** Changes each entry in its own commit: an entry that is being attempted does not stop the others. */
 function runOnEntries(done: string, action: AuditAction, act: EntryChange): Command['run'] {
   return async (call) => {
     const filter = parseFilter(call)
@@ -150,8 +150,8 @@ function runOnEntries(done: string, action: AuditAction, act: EntryChange): Comm
     const rows = findEntries(read, call, filter)
     const writes = (row: ListedEntry): Write[] => [...act(row, now), recordQueueAct(row, action, now)]
     const outcomes = await Promise.all(rows.map((row) => tryCommit(commit(writes(row)))))
-    const data = rows.filter((_, place) => outcomes[place]).map(({ id }) => id)
-    const missed = rows.filter((_, place) => !outcomes[place]).map(({ id }) => id)
+    const data = rows.filter((_, at) => outcomes[at]).map(({ id }) => id)
+    const missed = rows.filter((_, at) => !outcomes[at]).map(({ id }) => id)
     const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
     const lines = [`${data.length} ${done}`]
     if (missed.length > 0) lines.push(`not changed, being sent now or not in that state: ${missed.join(', ')}`)

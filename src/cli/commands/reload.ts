@@ -1,9 +1,9 @@
 /**
- * What SIGHUP does to a running daemon: the configuration is read again, and of it the certificate and the log
- * level are taken over. Open sessions go on with the certificate that they have; the next handshake gets the new one.
+ * The reload by SIGHUP: reads the configuration again and applies its certificate and log level. Open sessions keep
+ * their certificate; the next handshake uses the new one.
  *
- * A configuration with problems, or a certificate that does not fit its key, changes nothing: the log says why.
- * Other settings that differ count at the next start, and are named.
+ * A configuration with problems, or a certificate that does not match its key, changes nothing, and the log says why.
+ * Other changed settings are named in the log and take effect at the next start.
  */
 import type { Config } from '../../config/complete.js'
 import type { LoadedConfig } from '../../config/load.js'
@@ -22,7 +22,7 @@ export interface ReloadDeps {
   readonly reload: () => LoadedConfig
 }
 
-/** Each call reloads once; of several at the same time one follows the other. */
+/** Each call reloads once; concurrent calls run one after the other. */
 export function createReloader(deps: ReloadDeps): () => void {
   const next = createSerialRunner()
   return () => void next(() => reloadOnce(deps))
@@ -41,14 +41,14 @@ async function reloadOnce({ config, log, daemon, reload }: ReloadDeps): Promise<
     const tls = await daemon.loadCertificate(loaded.config.tls)
     log.level = loaded.config.log.level
     log.info({ log_level: log.level, certificate: tls.caFile, certificate_until: certificateExpiry(tls) }, 'reloaded')
-    const waiting = findChangedSettings(config, loaded.config)
-    if (waiting.length > 0) log.warn({ settings: waiting }, 'these settings have changed and count at the next start')
+    const pending = findChangedSettings(config, loaded.config)
+    if (pending.length > 0) log.warn({ settings: pending }, 'these settings have changed and count at the next start')
   } catch (error) {
     log.error({ err: error }, 'not reloaded: the certificate stays as it was')
   }
 }
 
-/** Names as `inbound.max_size`, beside those that a reload takes over. */
+/** Names such as `inbound.max_size`, without the settings that a reload applies. */
 function findChangedSettings(before: Config, after: Config): readonly string[] {
   const names = keysOf(after).flatMap((section) => {
     const old: UnknownRecord = { ...before[section] }

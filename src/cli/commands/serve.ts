@@ -1,12 +1,12 @@
 /**
- * `serve`: runs the daemon until SIGTERM or SIGINT, then lets it stop.
+ * `serve`: runs the daemon until SIGTERM or SIGINT, then stops it.
  *
- * A second signal ends the process at once: what is acknowledged is on disk anyway. SIGHUP has the
- * configuration read again (`reload.ts`).
+ * A second signal ends the process at once: everything acknowledged is on disk. SIGHUP reloads the configuration
+ * (`reload.ts`).
  */
 import type { LoadedConfig } from '../../config/load.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
-import type { DaemonParts } from '../../daemon/daemon-parts.js'
+import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Log, openLog } from '../../platform/log.js'
 import { limitHeapGrowth } from '../../platform/memory/heap.js'
 import { createNotifySocket } from '../../platform/processes/notify-socket.js'
@@ -18,16 +18,16 @@ import { createReloader } from './reload.js'
 export interface ServeOptions {
   /** NOTIFY_SOCKET of systemd. */
   readonly socket: string | null
-  /** Standard output is read by systemd's journal. */
+  /** Standard output goes to systemd's journal. */
   readonly journal: boolean
-  /** Reads the configuration once more, from where it was read. */
+  /** Reads the configuration again, from the same file. */
   readonly reload: () => LoadedConfig
-  readonly stopTimeouts?: NonNullable<DaemonParts['stopTimeouts']>
+  readonly stopTimeouts?: NonNullable<DaemonOptions['stopTimeouts']>
 }
 
 export async function serve(
   { words, config, clock }: Pick<Call, 'words' | 'config' | 'clock'>,
-  { socket, journal, reload, ...parts }: ServeOptions,
+  { socket, journal, reload, ...daemonOptions }: ServeOptions,
 ): Promise<void> {
   refuseExtraWords(words, 0)
   limitHeapGrowth()
@@ -35,9 +35,9 @@ export async function serve(
   const systemd = createNotifySocket(socket, log)
   const stopped = waitForSignal()
   const reloads = listenForReloads()
-  // A bug that nobody caught ends the process, as it should; systemd starts it again, and the log says why.
+  // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
-  const daemon = await startDaemon({ config, clock, log, ...parts })
+  const daemon = await startDaemon({ config, clock, log, ...daemonOptions })
   const listening = logEndpoints(log, daemon, config.service.data_dir)
   reloads.use(createReloader({ config, log, daemon, reload }))
   await systemd.notifyReady(listening)
@@ -48,7 +48,7 @@ export async function serve(
   log.info('stopped')
 }
 
-/** Logs where the daemon listens; returns the same for a reader. */
+/** Logs where the daemon listens, and returns it as a text. */
 function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
   const submission = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
   const [mx, zone] = [formatEndpoints(daemon.mx), formatEndpoints(daemon.zone)]
@@ -79,9 +79,9 @@ function formatEndpoints(endpoints: Daemon['zone']): string[] {
   return endpoints.map(({ host, port }) => `${host}:${port}`)
 }
 
-/** Nothing of a door that is closed. */
-function formatService(name: string, places: readonly string[]): string[] {
-  return places.length === 0 ? [] : [`${name} on ${places.join(', ')}`]
+/** Empty without endpoints. */
+function formatService(name: string, endpoints: readonly string[]): string[] {
+  return endpoints.length === 0 ? [] : [`${name} on ${endpoints.join(', ')}`]
 }
 
 function formatApiEndpoint(endpoint: Daemon['api'][number]): string {
@@ -99,7 +99,7 @@ function waitForSignal(): Promise<string> {
   })
 }
 
-/** SIGHUP must not end a daemon that is still starting: it is answered once there is something to reload. */
+/** SIGHUP must not end a daemon that is still starting: the reload follows once it runs. */
 function listenForReloads(): { readonly use: (reload: () => void) => void } {
   let reload: (() => void) | null = null
   let waiting = false

@@ -1,10 +1,10 @@
 /**
- * `spam learn DIR --as spam|ham`: teaches the classifier of a workspace with messages that lie in
- * files, one in each. Of a Maildir those in `cur` and `new` are taken, else those of the folder itself;
- * hidden files and folders are left alone.
+ * `spam learn DIR --as spam|ham`: trains the classifier of a workspace with messages in files, one message per file.
+ * In a Maildir the files are those of `cur` and `new`, otherwise those of the folder itself; hidden files and folders
+ * are ignored.
  *
- * A running daemon goes on, and judges by what is learned from the next message on. What was
- * learned before is known by its bytes; what the last verdict called otherwise is learned anew.
+ * A running daemon uses what is learned from the next message on. A message that was learned before is recognized by
+ * its bytes; if its last verdict was the other one, it is learned anew.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ import {
 } from '../command.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-/** So many at a time share a commit; there is one process that takes them apart. */
+/** Messages that are learned at a time, so that they share commits; one process parses them. */
 const CONCURRENCY = 16
 const MAX_LISTED_FILES = 20
 
@@ -75,7 +75,7 @@ function parseVerdict(said: string): BayesVerdict {
   throw new UsageError(`--as: found "${said}", allowed: spam, ham`)
 }
 
-/** In the order of their names, so that learning twice does the same. */
+/** Ordered by name, so that learning twice gives the same result. */
 function listMessageFiles(folder: string): readonly string[] {
   if (!isFolder(folder)) throw new CommandFailed(`DIR: found ${formatForDisplay(folder)}; allowed: a folder`)
   const maildir = ['cur', 'new'].map((name) => join(folder, name)).filter(isFolder)
@@ -108,9 +108,9 @@ async function learnAll(files: readonly string[], lessons: LearnDeps): Promise<R
 
 async function learnFile(
   file: string,
-  { database, mime, workspaceId, verdict, now, maxSize: most }: LearnDeps,
+  { database, mime, workspaceId, verdict, now, maxSize }: LearnDeps,
 ): Promise<Outcome> {
-  const raw = readMessage(file, most)
+  const raw = readMessage(file, maxSize)
   if (raw === null) return 'unreadable'
   const result = await mime.read(workspaceId, () => raw)
   if (result.kind !== 'parts') return 'unreadable'
@@ -122,10 +122,10 @@ async function learnFile(
   return (await learnMessage(database, lesson)) ? 'learned' : 'known'
 }
 
-/** One of these stands in every message; a colon in the first line many files have. */
+/** Every message has one of these fields, while a first line with a colon is common in other files too. */
 const commonFields = new Set(['from', 'to', 'subject', 'date', 'received', 'message-id', 'return-path'])
 
-/** Null: it cannot be opened, is too large, or has no header of a message. */
+/** Null: the file cannot be opened, is too large, or has no message header. */
 function readMessage(file: string, maxSize: number): Buffer | null {
   try {
     if (statSync(file).size > maxSize) return null
@@ -136,14 +136,14 @@ function readMessage(file: string, maxSize: number): Buffer | null {
   }
 }
 
-/** Programs that write the messages of an mbox into files of their own leave its `From ` line. */
+/** Programs that split an mbox into files leave its `From ` lines. */
 function stripMboxLine(bytes: Buffer): Buffer {
   return bytes.toString('latin1', 0, 5) === 'From ' ? bytes.subarray(bytes.indexOf('\n') + 1) : bytes
 }
 
 function buildReport(files: readonly string[], outcomes: ReadonlyMap<string, Outcome>): Answer {
-  const of = (wanted: Outcome): readonly string[] => files.filter((file) => outcomes.get(file) === wanted)
-  const [learned, known, unreadable] = [of('learned'), of('known'), of('unreadable')]
+  const filesWith = (outcome: Outcome): readonly string[] => files.filter((file) => outcomes.get(file) === outcome)
+  const [learned, known, unreadable] = [filesWith('learned'), filesWith('known'), filesWith('unreadable')]
   const named = unreadable.slice(0, MAX_LISTED_FILES)
   const more = unreadable.length - named.length
   return {

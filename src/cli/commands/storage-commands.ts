@@ -31,7 +31,7 @@ export const storageCommands: readonly Command[] = [
   {
     name: 'restore',
     usage: 'FILE',
-    summary: 'put a backup in the place of the database; the daemon must be stopped',
+    summary: 'replace the database by a backup; the daemon must be stopped',
     options: {},
     run: ({ words, config, clock }) =>
       withCommandErrors(() => {
@@ -76,7 +76,7 @@ function backupToFile({ words, config }: Pick<Call, 'words' | 'config'>): Answer
   return { json: { file: to }, lines: [`backup written to ${to}`] }
 }
 
-/** The copy is made beside the database first, where there must be room for it. */
+/** The copy is first made beside the database, which needs space there. */
 function backupToOutput({ words, options, config }: Pick<Call, 'words' | 'options' | 'config'>): Answer {
   refuseExtraWords(words, 1)
   if (flagOption(options, 'json')) throw new UsageError('--json and a backup to standard output do not go together')
@@ -97,7 +97,7 @@ function requireDatabase(config: Call['config']): string {
   return path
 }
 
-/** What the operator can mend is told in its own words; all else is a bug. */
+/** A fault that the operator can fix has its own text; any other error is a bug. */
 async function withCommandErrors(work: () => Answer): Promise<Answer> {
   try {
     return work()

@@ -1,4 +1,4 @@
-/** `suppression list|delete`: who is not written to, by a workspace or by the service itself. */
+/** `suppression list|delete`: the suppressed addresses of a workspace or of the service itself. */
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { parseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -43,7 +43,7 @@ export const suppressionCommands: readonly Command[] = [
   },
 ]
 
-/** Whose list: its id, or the word for the service. */
+/** The id of the workspace, or the word for the service. */
 function chooseList(read: Read, options: OptionValues): string {
   if (!flagOption(options, 'service')) return chooseWorkspace(read, options)
   if (textOption(options, 'workspace') !== undefined)

@@ -1,4 +1,4 @@
-/** `user list|set-password`, `workspace transfer`: what nobody may do over the interface. */
+/** `user list|set-password`, `workspace transfer`: actions that the REST interface does not offer. */
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { memberByEmail, transferOwnership } from '../../accounts/people/members.js'
 import { createPasswordHasher } from '../../accounts/people/passwords.js'
@@ -29,7 +29,7 @@ export const userCommands: readonly Command[] = [
   {
     name: 'workspace transfer',
     usage: 'ID EMAIL',
-    summary: 'make a member of a workspace its owner; who owned it stays, as an admin',
+    summary: 'make a member of a workspace its owner; the previous owner stays as an admin',
     options: {},
     awaitsNotice: true,
     run: transfer,

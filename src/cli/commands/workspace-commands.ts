@@ -1,4 +1,4 @@
-/** `setup`, `workspace`: who is here. */
+/** `setup`, `workspace`: creates and changes workspaces. */
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { readHeldBytes } from '../../accounts/limits/inbound-bytes.js'
 import { setPlan } from '../../accounts/limits/plans.js'
@@ -163,7 +163,7 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
     at,
     details,
   })
-  // Whoever runs the command line is the operator: what they make first is theirs.
+  // The command line belongs to the operator, so the first workspace does too.
   await commit([...made.writes, initOperatorWorkspace(workspaceId), act])
   return buildAnswer(made, name, email)
 }

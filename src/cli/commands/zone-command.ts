@@ -1,10 +1,10 @@
 /**
- * `zone`: the records of the service zone, for whoever publishes them by hand or with another server.
+ * `zone`: the records of the service zone, for publishing them by hand or on another server.
  *
- * With `dns.nameservers` it is a whole zone. Without, it has neither SOA nor NS records: lines to be put into
- * the zone that is above.
+ * With `dns.nameservers` it is a complete zone. Without, it has neither SOA nor NS records, and its lines belong into
+ * the parent zone.
  */
-import { ensureIdentity } from '../../daemon/identity.js'
+import { ensureServiceIdentity } from '../../domains/service-identity.js'
 import { createServiceZone } from '../../domains/zone/zone.js'
 import { syncZoneSerial } from '../../domains/zone/zone-change.js'
 import { formatZoneLine, toPlainRecord } from '../../domains/zone/zone-file.js'
@@ -25,8 +25,8 @@ async function printZone({ words, config, clock, database: open }: Call): Promis
   refuseExtraWords(words, 0)
   const database = await open()
   const settings = toZoneSettings(config)
-  // Before the first start there is no key of the service itself yet.
-  await ensureIdentity(database, config.service.mail_from, clock())
+  // Before the first start, the service has no key yet.
+  await ensureServiceIdentity(database, config.service.mail_from, clock())
   await syncZoneSerial(database, settings, { now: clock(), restarted: false })
   const zone = createServiceZone(database, settings)
   const head = settings.nameservers.length === 0 ? [] : [zone.readSoa()]

@@ -22,8 +22,7 @@ import { type Header, readFieldValue, scanHeader } from '../../mail/header-field
 import { decodeHeaderText } from '../../mail/header-text.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
-import { raiseOomScore } from '../../platform/processes/oom-score.js'
-import { openParentStream } from '../../platform/processes/parent-stream.js'
+import { openParentStream, raiseOomScore } from '../../platform/processes/child-process.js'
 import type {
   ContentAnalyzer,
   FromMimeProcess,

@@ -1,17 +1,17 @@
 /**
- * Log lines about clients, each of which may repeat what brings the line as often as it likes.
+ * Limits log lines about clients, which can cause the same line any number of times.
  *
- * In a minute a client gets so many lines of one kind, and all clients together so many of it; then
- * lines are left out. At the end of such a minute one line says how many, and of which clients most.
+ * Each minute, one client gets 20 lines of a kind, and all clients together 600; further lines are left out. At the
+ * end of such a minute one line says how many were left out, and names the clients with the most.
  */
 import type { Log } from '../log.js'
 
 export interface ClientLogLimits {
-  /** Lines of one kind about one client. */
+  /** Lines of a kind about one client. */
   readonly perClient: number
-  /** Lines of one kind about all clients. */
+  /** Lines of a kind about all clients. */
   readonly total: number
-  /** Milliseconds in which they count. */
+  /** Milliseconds for which the limits hold. */
   readonly window: number
 }
 
@@ -23,7 +23,7 @@ export interface ClientLogLine {
   readonly [field: string]: unknown
 }
 
-/** Clients that the line about what was left out names. */
+/** Clients that the line about omitted lines names. */
 const MAX_NAMED_CLIENTS = 5
 
 export class ClientLog {
@@ -36,7 +36,7 @@ export class ClientLog {
   private droppedOfOthers = 0
   private timer: NodeJS.Timeout | null = null
 
-  /** `keyOf`: what counts as one client. */
+  /** `keyOf`: clients with the same key count as one. */
   constructor(log: Pick<Log, 'info' | 'warn'>, keyOf: (client: string) => string, limits = defaultClientLogLimits) {
     this.log = log
     this.keyOf = keyOf

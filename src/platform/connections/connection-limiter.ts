@@ -1,57 +1,54 @@
 /**
- * How many connections a listener has: in all, from one address and from one network.
+ * Limits the connections of a listener: in total, per address and per network.
  *
- * Where a limit is reached, a connection that uses its place for nothing gives way to the new one.
- * In this order: unproved ones (not authenticated, no message or request yet), then transfers that
- * are far too slow, then proved ones that are idle, then those whose client does not take its answer;
- * among equals the one that is quiet for longest.
- * A fresh one gives way only where the listener as a whole is full, and only to a network that holds
- * clearly fewer places than its own: a few networks cannot shut out all others, and under a load of
- * honest clients none ends another.
+ * When a limit is reached, a new connection evicts one that makes no use of its slot, in this order: unproved ones
+ * (not authenticated, no message or request yet), transfers that are far too slow, proved ones that are idle, and
+ * those whose client does not read its answer; among equals the one that has been idle longest. A fresh connection
+ * is evicted only when the entire listener is full, and only for a network that holds at least 10 slots fewer than
+ * its own. So a few networks cannot shut out all others, and regular clients do not evict each other.
  *
- * A connection without an origin counts in all alone: many clients may be behind it. One without a
- * network has the limits of its address alone.
+ * A connection without an origin counts only in the total, since many clients may share it. One without a network
+ * has only the limit of its address.
  *
- * Cost: a listener that is full looks at all its connections for each new one.
+ * Cost: a full listener scans all its connections for each new one.
  */
 export interface ConnectionLimitSettings {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number
-  /** Less than an address may have is as much as that. */
+  /** At least `maxConnectionsPerAddress` holds. */
   readonly maxConnectionsPerNetwork: number
 }
 
 export interface ConnectionOrigin {
   readonly address: string
-  /** Null: its limit does not hold. */
+  /** Null: no limit per network. */
   readonly network: string | null
 }
 
 const evictionOrder = ['unproved', 'slow', 'idle', 'unread'] as const
 
-/** What a connection uses its place for. */
+/** What a connection uses its slot for. */
 export interface ConnectionState {
   readonly rank: (typeof evictionOrder)[number]
   /** Since when; epoch milliseconds. */
   readonly since: number
-  /** Quiet for too short a time to be judged. */
+  /** Idle for too short a time to be evicted. */
   readonly isFresh: boolean
 }
 
 export interface LimitedConnection {
-  /** Null: it is at work and must not be ended. */
+  /** Null: it is busy and must not be closed. */
   state(): ConnectionState | null
-  /** Ends it. Its place is free already. */
+  /** Closes it. Its slot is free already. */
   evict(): void
 }
 
 export interface ConnectionSlot {
   readonly origin: ConnectionOrigin | null
-  /** Frees the place; further calls do nothing. */
+  /** Frees the slot; further calls do nothing. */
   release(): void
 }
 
-/** Which limit is reached. */
 export type ReachedLimit = 'full' | 'too-many-of-address' | 'too-many-of-network'
 
 export interface ConnectionLimiter {
@@ -59,7 +56,7 @@ export interface ConnectionLimiter {
   countOpen(): number
 }
 
-/** A network loses a fresh connection to one that holds so many places fewer. */
+/** A network loses a fresh connection only to one that holds at least this many slots fewer. */
 const MIN_CROWDING = 10
 
 interface HeldSlot extends ConnectionSlot {
@@ -121,7 +118,7 @@ export function createConnectionLimiter(settings: ConnectionLimitSettings): Conn
 
 const findNone = (): null => null
 
-/** The first in the order of ranks, and of one rank the one that is quiet for longest. */
+/** The first by rank, and within a rank the one that has been idle longest. */
 function findLongestIdle(among: Iterable<HeldSlot>): HeldSlot | null {
   let found: Candidate | null = null
   for (const held of among) {
@@ -132,7 +129,7 @@ function findLongestIdle(among: Iterable<HeldSlot>): HeldSlot | null {
   return found?.held ?? null
 }
 
-/** Of the fresh and unproved ones that of the most crowded network. `crowd`: not above zero, and it stays. */
+/** A fresh and unproved connection of the most crowded network. Those whose `crowd` is not above zero stay. */
 function findCrowdedFresh(among: Iterable<HeldSlot>, crowd: (held: HeldSlot) => number): HeldSlot | null {
   let found: Candidate | null = null
   let most = 0
@@ -155,7 +152,7 @@ function isBefore(one: ConnectionState, other: ConnectionState): boolean {
 
 const noSlots: ReadonlySet<HeldSlot> = new Set()
 
-/** The places of each address, or of each network. */
+/** The slots of each address, or of each network. */
 class SlotGroups {
   private readonly groups = new Map<string, Set<HeldSlot>>()
 

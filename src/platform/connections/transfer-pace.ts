@@ -1,12 +1,11 @@
 /**
- * Whether what a client sends comes fast enough.
+ * Whether a client sends fast enough.
  *
- * A transfer has some patience to spend. It spends it as time passes and earns it back with every
- * byte, at the least rate that is asked for, and never has more than it began with. So a client
- * that keeps the rate may take as long as it needs, one that is faster may pause, and a fast
- * beginning pays for no slow end.
+ * A transfer has a time allowance, its patience. Passing time uses it up and each byte earns some back, at the
+ * minimum rate, up to the initial value. A client that keeps the rate may take as long as it needs, and a faster
+ * one may pause, but a fast beginning does not pay for a slow end.
  *
- * Time is that of a steady clock: a clock that is set ends no transfer.
+ * The clock is monotonic: setting the system time ends no transfer.
  */
 export interface TransferPace {
   /** Milliseconds. */
@@ -17,7 +16,7 @@ export interface TransferPace {
 /** A modem of 9,600 baud sends about 960 bytes a second. */
 export const minTransferPace: TransferPace = { patience: 60_000, bytesPerSecond: 500 }
 
-/** A transfer that has spent this part of its patience is behind. */
+/** The part of its patience after which a transfer counts as behind. */
 const BEHIND_SHARE = 1 / 6
 
 export class TransferWatch {
@@ -28,20 +27,20 @@ export class TransferWatch {
   private checkedAt = performance.now()
   private timer: NodeJS.Timeout
 
-  /** `come`: what has come so far. `tooSlow` is called once, when the patience is spent. */
-  constructor(come: { readonly bytes: number }, pace: TransferPace, tooSlow: () => void) {
-    this.progress = come
+  /** `progress`: bytes received so far. `onTooSlow` is called once, when the patience is used up. */
+  constructor(progress: { readonly bytes: number }, pace: TransferPace, onTooSlow: () => void) {
+    this.progress = progress
     this.pace = pace
     this.patience = pace.patience
     const checkPace = (): void => {
       const left = this.remainingPatience()
-      if (left <= 0) tooSlow()
+      if (left <= 0) onTooSlow()
       else this.timer = setTimeout(checkPace, Math.ceil(left))
     }
     this.timer = setTimeout(checkPace, pace.patience)
   }
 
-  /** It comes far too slowly, though it has patience left. */
+  /** It is far too slow, though it has patience left. */
   isBehind(): boolean {
     return this.remainingPatience() <= this.pace.patience * (1 - BEHIND_SHARE)
   }

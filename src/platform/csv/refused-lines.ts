@@ -1,7 +1,7 @@
 /** The lines of a file that were refused: their number, and the first of them with their reasons. */
 export interface RefusedLine {
   readonly line: number
-  /** The column at fault; null: the line as a whole. */
+  /** The column at fault; null: the entire line. */
   readonly field: string | null
   readonly reason: string
   /** The value at fault, shortened and printable; null: none. */
@@ -11,7 +11,7 @@ export interface RefusedLine {
 /** As reports of imports show it. */
 export interface RefusedSummary {
   readonly refused: number
-  /** The first of them. */
+  /** The first `MAX_LISTED` of them. */
   readonly refusals: readonly RefusedLine[]
 }
 

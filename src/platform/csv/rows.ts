@@ -1,27 +1,24 @@
 /**
- * The rows of a CSV file (RFC 4180) that anybody may have made, by csv-parse, in small portions
- * with a breath between them.
+ * The rows of an untrusted CSV file (RFC 4180), read by csv-parse in small portions that yield to the event loop.
  *
- * Told from the file itself: UTF-8 or, by its byte order mark, UTF-16; comma, semicolon or tab,
- * whichever the first line has most of, or the one that Excel's `sep=` names. Line ends are
- * CRLF, LF or CR. Blanks around a cell do not count, but inside its quotes they do; a quote in
- * the middle of a cell is part of it. Lines without anything in them are passed over. Bytes
- * that mean nothing in the encoding become U+FFFD: `UNREADABLE`.
+ * The encoding is UTF-8 or, by its byte order mark, UTF-16. The delimiter is the comma, semicolon or tab that the
+ * first line has most of, or the one that Excel's `sep=` names. Line ends are CRLF, LF or CR. Blanks around a cell
+ * are dropped, but not inside quotes; a quote in the middle of a cell is part of it. Empty lines are skipped.
+ * Invalid bytes become U+FFFD.
  *
- * What cannot be read ends the reading with a CsvFault: quotes that are never closed, text
- * behind closing quotes, a row with too many bytes or cells.
+ * Unclosed quotes, text after closing quotes, and a row with too many bytes or cells end the reading with a CsvFault.
  */
-import { setImmediate as breath } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { TextDecoder } from 'node:util'
 import { CsvError, type Parser, parse } from 'csv-parse'
 
 export interface CsvRow {
-  /** In the file, where the row begins; the first is 1. */
+  /** Where the row begins in the file; the first line is 1. */
   readonly line: number
   readonly cells: readonly string[]
 }
 
-/** From there on the file cannot be read. */
+/** The file cannot be read from this line on. */
 export class CsvFault extends Error {
   override name = 'CsvFault'
 
@@ -35,27 +32,27 @@ export class CsvFault extends Error {
 
 export const REPLACEMENT_CHARACTER = '\ufffd'
 export const MAX_CELLS = 200
-/** Bytes of the cells of a row. */
+/** Bytes of all cells of a row. */
 export const MAX_ROW_BYTES = 131_072
-/** Bytes that are decoded and taken apart at once: a few milliseconds. */
+/** Bytes that are decoded and parsed at a time, in a few milliseconds. */
 const CHUNK_BYTES = 8_192
 
-/** A file, whole or in pieces. The first has at least `PIECE` bytes, or all there are. */
+/** A file, complete or in pieces. The first piece has at least `CHUNK_BYTES`, or the entire file. */
 export type CsvBytes = Buffer | AsyncIterable<Buffer>
 
-/** Throws CsvFault. Every portion has at least one row. */
+/** Throws CsvFault. Each portion has at least one row. */
 export async function* readCsvRows(bytes: CsvBytes): AsyncGenerator<readonly CsvRow[]> {
   let open: { readonly decoder: TextDecoder; readonly reader: RowReader } | null = null
   for await (const piece of chunksOf(bytes)) {
-    let behind = 0
+    let skipped = 0
     if (open === null) {
       const head = detectDialect(piece)
-      behind = head.skippedCharacters
+      skipped = head.skippedCharacters
       const decoder = new TextDecoder(encodingOf(piece))
-      open = { decoder, reader: new RowReader(head.delimiter, behind === 0 ? 1 : 2) }
-    } else await breath()
+      open = { decoder, reader: new RowReader(head.delimiter, skipped === 0 ? 1 : 2) }
+    } else await yieldToEventLoop()
     const text = open.decoder.decode(piece, { stream: true })
-    const rows = await open.reader.parseRows(text.slice(behind), false)
+    const rows = await open.reader.parseRows(text.slice(skipped), false)
     if (rows.length > 0) yield rows
   }
   if (open === null) return
@@ -76,7 +73,7 @@ function encodingOf(bytes: Buffer): string {
 
 interface CsvDialect {
   readonly delimiter: string
-  /** Characters of a first line that names the delimiter and is no row. */
+  /** Length of a first line that names the delimiter, and is not a row. */
   readonly skippedCharacters: number
 }
 
@@ -111,11 +108,11 @@ class RowReader {
       relax_column_count: true,
       skip_empty_lines: true,
       max_record_size: MAX_ROW_BYTES,
-      // Cells of nothing have no size: those past the limit count as one, so that they have.
+      // Empty cells have no size: those beyond the limit become one cell, which has one.
       ignore_last_delimiters: MAX_CELLS + 1,
       on_record: (cells: string[], { empty_lines }) => this.addRow(cells, empty_lines),
     })
-    // Whoever writes is told.
+    // The callback of each write reports the error.
     this.parser.on('error', () => undefined)
   }
 
@@ -130,13 +127,14 @@ class RowReader {
     return rows
   }
 
-  /** Counts lines itself: the parser takes a CRLF inside of quotes for two. */
+  /** Counts lines itself: the parser counts a CRLF inside quotes as two. */
   private addRow(cells: readonly string[], emptyLines: number): null {
     this.countEmptyLines(emptyLines)
     if (cells.length > MAX_CELLS) throw new CsvFault(this.line, `a row has more than ${MAX_CELLS} cells`)
     this.rows.push({ line: this.line, cells })
     this.line += 1 + cells.reduce((sum, cell) => sum + countLineEnds(cell), 0)
-    // A row that is longer or shorter than the first has it make an error for nobody, at ten times the cost: so each is the first.
+    // For a row of another length than the first, the parser builds an unused error, at ten times the cost of the row:
+    // so each row is made the first.
     Object.assign(this.parser.info, { records: 0 })
     return null
   }
@@ -162,7 +160,7 @@ function reasonOf({ code }: CsvError): string {
     case 'CSV_QUOTE_NOT_CLOSED':
       return 'a quote is opened and never closed'
     case 'CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE':
-      return 'behind closing quotes stands something else than the end of the cell'
+      return 'text follows the closing quotes of a cell'
     default:
       return `a row is longer than ${MAX_ROW_BYTES} bytes, or a quote is opened and never closed`
   }

@@ -1,7 +1,7 @@
 /**
- * What a reply says of a name: its chain of CNAME records is followed as far as the reply goes. Pure.
+ * The answer to a question from a reply: follows the chain of CNAME records as far as the reply has them. Pure.
  *
- * The time to live is the shortest of the chain and of what stands at its end (RFC 2181 section 5.2, RFC 2308).
+ * The time to live is the minimum of the chain and of the records at its end (RFC 2181 section 5.2, RFC 2308).
  */
 import type { AnswerRecord, Question, Reply } from './message.js'
 
@@ -11,7 +11,7 @@ export type DnsAnswer =
   | { readonly kind: 'no-data' | 'no-domain'; readonly ttl: number | null }
   | { readonly kind: 'failure'; readonly detail: string }
 
-/** The reply ends at a name of which it says nothing: that is to be asked. */
+/** The chain ends at a name for which the reply has no records: a query for it must follow. */
 export interface UnresolvedAlias {
   readonly kind: 'onward'
   readonly name: string
@@ -19,7 +19,7 @@ export interface UnresolvedAlias {
   readonly ttl: number
 }
 
-/** `chainTtl`: of the CNAME records that led to this question. */
+/** `chainTtl`: seconds, of the CNAME records that led to this question. */
 export function findAnswer(reply: Reply, question: Question, chainTtl: number): DnsAnswer | UnresolvedAlias {
   const { end, ttl, length } = followChain(reply.answers, question, chainTtl)
   if (length === null) return { kind: 'failure', detail: 'CNAMELOOP' }
@@ -36,7 +36,7 @@ export function findAnswer(reply: Reply, question: Question, chainTtl: number): 
 interface Chain {
   readonly end: string
   readonly ttl: number
-  /** Null: it comes back to itself. */
+  /** Null: it is a loop. */
   readonly length: number | null
 }
 

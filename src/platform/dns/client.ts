@@ -1,14 +1,14 @@
 /**
- * Asks recursive DNS servers: several tries, one server after the other, and CNAME chains to their end.
+ * Queries recursive DNS servers, with retries and failover, and follows CNAME chains to their end.
  *
- * No answer and a broken one take the question to the next server; a server that answered with an error is not
- * asked again for this question. A name that exists or does not is believed at once. Every question ends as a
- * value. Only so many are asked at once; the rest wait in line, at most as long as their tries could take. What
- * is not answered soon gives its place up and waits aside, so that names of dead domains, which any stranger can
- * have us ask for, do not keep the others from being asked.
+ * After a timeout or a malformed reply the query goes to the next server; a server that replied with an error is
+ * not tried again for this query. NOERROR and NXDOMAIN are final. Every query resolves to a value. At most 200
+ * queries run at once; others wait, at most as long as their own tries may take. A query without a reply after one
+ * second gives up its slot and goes on beside, so that queries for dead domains, which any external sender can
+ * cause, do not block the others.
  *
- * Known limits: the system's servers are read once, at the start. Letters' case is not mixed against forgery: a
- * fresh port and id are what there is (RFC 5452). DNSSEC is left to the servers.
+ * Known limits: the system's servers are read once, at the start. Forged replies are prevented by a fresh port and
+ * id alone, without mixed case (RFC 5452). DNSSEC validation is left to the servers.
  */
 import { getServers } from 'node:dns'
 import { createSemaphore, type Semaphore } from '../semaphore.js'
@@ -33,20 +33,20 @@ export interface DnsClientSettings {
   readonly tries: number
 }
 
-/** The name as `canonicalName` gives it. */
+/** The name must be canonical (`toCanonicalName`). */
 export type DnsClient = (question: Question) => Promise<DnsAnswer>
 
-/** A server's receive buffer holds some 250 datagrams where nobody enlarged it; what comes beyond is lost. */
+/** By default, the receive buffer of a server holds some 250 datagrams and drops further ones. */
 const MAX_CONCURRENT_QUERIES = 200
 const MAX_WAITING_QUERIES = 20_000
-/** Milliseconds. */
+/** Milliseconds after which a query gives up its slot. */
 const SLOW_AFTER = 1000
-/** Each has a socket. */
+/** Each holds a socket. */
 const MAX_SLOW_QUERIES = 2000
-/** CNAME records whose target must be asked for anew. */
+/** CNAME records whose target needs a further query. */
 const MAX_ALIAS_QUERIES = 8
 
-/** Questions under way end as failures once `signal` is aborted. */
+/** Queries under way fail when `signal` is aborted. */
 export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, signal: AbortSignal): DnsClient {
   const transport = createDnsTransport()
   const tryServers = createServerFailover(servers.length > 0 ? servers : listSystemServers(), {
@@ -77,8 +77,8 @@ const cancelledAnswer: DnsAnswer = { kind: 'failure', detail: 'CANCELLED' }
 
 type WithSlot = (ask: () => Promise<DnsAnswer>) => Promise<DnsAnswer>
 
-/** For whoever has been let in: the place is left once, at the end or when the answer is not there soon. */
-function createSlotHolder(line: Semaphore): WithSlot {
+/** Runs a query that holds a slot. The slot is released once: at the end, or after `SLOW_AFTER`. */
+function createSlotHolder(slots: Semaphore): WithSlot {
   let slowQueries = 0
   return async (ask) => {
     let isSlow = false
@@ -86,14 +86,14 @@ function createSlotHolder(line: Semaphore): WithSlot {
       if (slowQueries === MAX_SLOW_QUERIES) return
       isSlow = true
       slowQueries += 1
-      line.release()
+      slots.release()
     }, SLOW_AFTER)
     try {
       return await ask()
     } finally {
       clearTimeout(timer)
       if (isSlow) slowQueries -= 1
-      else line.release()
+      else slots.release()
     }
   }
 }
@@ -104,7 +104,7 @@ async function followAliases(
 ): Promise<DnsAnswer> {
   let { name } = question
   let ttl = Number.POSITIVE_INFINITY
-  for (let onward = 0; onward <= MAX_ALIAS_QUERIES; onward += 1) {
+  for (let hops = 0; hops <= MAX_ALIAS_QUERIES; hops += 1) {
     if (!isQueryable(name)) return { kind: 'failure', detail: 'BADNAME' }
     const reply = await ask({ ...question, name })
     if ('fault' in reply) return { kind: 'failure', detail: reply.fault }
@@ -119,7 +119,7 @@ type QueryResult = Reply | { readonly fault: string }
 
 type ServerFailover = (attempt: (server: DnsServer, time: number) => Promise<QueryResult>) => Promise<QueryResult>
 
-/** Begins with the server that answered last, so that a dead one costs its time once. */
+/** Begins with the server that replied last, so that the timeout of a dead one is paid once. */
 function createServerFailover(
   servers: readonly DnsServer[],
   settings: Omit<DnsClientSettings, 'servers'>,
@@ -144,7 +144,7 @@ function createServerFailover(
   }
 }
 
-/** A server that does not know EDNS is asked once more without it (RFC 6891 section 6.2.2). */
+/** A server that does not know EDNS is queried once more without it (RFC 6891 section 6.2.2). */
 async function queryServer(
   exchanges: DnsTransport,
   server: DnsServer,
@@ -165,8 +165,8 @@ async function exchangeQuery(
   const options: ExchangeOptions = { timeout, accepts: (reply) => isReplyTo(query, reply) }
   const replied = await overUdp(server, query, options)
   if (!hasTruncatedReply(replied)) return replied
-  const whole = await overTcp(server, query, options)
-  return hasTruncatedReply(whole) ? { fault: 'BADRESP' } : whole
+  const overTcpResult = await overTcp(server, query, options)
+  return hasTruncatedReply(overTcpResult) ? { fault: 'BADRESP' } : overTcpResult
 }
 
 function hasTruncatedReply(replied: ExchangeResult): boolean {

@@ -1,9 +1,9 @@
 /**
- * One question to DNS as bytes, and a reply as records (RFC 1035, EDNS RFC 6891). Pure.
+ * Encodes DNS queries and decodes replies (RFC 1035, EDNS RFC 6891). Pure.
  *
- * A reply counts only when it bears the question's id and repeats the question, in any case of its letters. What
- * was accepted and cannot be read is null, never an exception, and reading costs no more than its bounds allow.
- * Names are text as `dns-name.ts` has it. The additional section is not read.
+ * A reply is accepted only with the query's id and the same question, in any case of its letters. An accepted reply
+ * that is malformed decodes to null, never to an exception, and decoding is bounded. Names are in the text form of
+ * `name.ts`. The additional section is not read.
  */
 import { randomInt } from 'node:crypto'
 import { CLASS_IN, HEADER_SIZE, MAX_UDP_PAYLOAD, recordTypes, responseCodeName } from './codes.js'
@@ -22,26 +22,26 @@ export interface AnswerRecord {
   readonly type: QuestionType
   /** Seconds. */
   readonly ttl: number
-  /** An address, a name, the strings of one TXT record joined (an octet a character). */
+  /** An address, a name, or the joined strings of one TXT record (one character per octet). */
   readonly text: string
-  /** Of MX. */
+  /** Of an MX record; otherwise 0. */
   readonly preference: number
 }
 
 export interface Reply {
-  /** RFC 1035's RCODE as a word. */
+  /** The name of the RCODE. */
   readonly code: string
   readonly answers: readonly AnswerRecord[]
-  /** Seconds for which "there is none" holds (RFC 2308); null: the reply does not say. */
+  /** Seconds for which a negative answer is valid (RFC 2308); null: the reply does not say. */
   readonly negativeTtl: number | null
-  /** It knows only who else to ask. */
+  /** It only refers to other servers. */
   readonly isReferral: boolean
 }
 
-/** Of both sections: more is nothing that mail needs. */
+/** Of both sections: mail needs no more. */
 const MAX_RECORDS = 300
 
-/** Of a name that can be asked for. Each message has an id of its own. */
+/** `name` must be queryable (`isQueryable`). Each query has a random id. */
 export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
   const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, edns ? 1 : 0])
   header.writeUInt16BE(randomInt(0x1_0000), 0)
@@ -53,10 +53,10 @@ export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
   ])
 }
 
-/** RFC 6891 section 6.1.2: the root, its type, our buffer in the place of the class, no flags, no options. */
+/** RFC 6891 section 6.1.2: the root, the type, our buffer size in the class field, no flags, no options. */
 const optRecord = Buffer.of(0, 0, recordTypes.OPT, MAX_UDP_PAYLOAD >> 8, MAX_UDP_PAYLOAD & 255, 0, 0, 0, 0, 0, 0)
 
-/** Whether `reply` answers `query`; a refusal need not repeat the question. */
+/** Whether `reply` belongs to `query`; an error need not repeat the question. */
 export function isReplyTo(query: Buffer, reply: Buffer): boolean {
   if (reply.length < HEADER_SIZE || reply.readUInt16BE(0) !== query.readUInt16BE(0)) return false
   const isQuery = (reply.readUInt8(2) & 0x80) === 0
@@ -73,12 +73,11 @@ function findQuestionEnd(query: Buffer): number {
   return at + 5
 }
 
-/** Type and class are small numbers, which have no case. */
+/** Type and class are small numbers, which folding does not change. */
 function foldCase(octets: Buffer): string {
   return octets.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
-/** The reply did not fit. */
 export function isTruncated(reply: Buffer): boolean {
   return (reply.readUInt8(2) & 2) !== 0
 }
@@ -87,7 +86,7 @@ export function rcodeOf(reply: Buffer): string {
   return responseCodeName(reply.readUInt8(3) & 15)
 }
 
-/** Null: broken. */
+/** Null: malformed. */
 export function readReply(reply: Buffer): Reply | null {
   try {
     const [questions, answered, referred] = [reply.readUInt16BE(4), reply.readUInt16BE(6), reply.readUInt16BE(8)]
@@ -113,7 +112,7 @@ function skipQuestions(reply: Buffer, questions: number): number {
   return questions === 0 ? HEADER_SIZE : readName(reply, HEADER_SIZE).end + 4
 }
 
-/** Or it offers to ask others. */
+/** Authoritative, or from a recursive server. */
 function isAuthoritative(reply: Buffer): boolean {
   return (reply.readUInt8(2) & 4) !== 0 || (reply.readUInt8(3) & 0x80) !== 0
 }
@@ -146,7 +145,7 @@ function negativeTtlOf(message: Buffer, record: RawRecord): readonly number[] {
   return [Math.min(secondsOf(record.ttl), secondsOf(readSoaMinimum(message, record)))]
 }
 
-/** RFC 2181 section 8: with the highest bit set it means nothing. */
+/** RFC 2181 section 8: a value with the highest bit set counts as zero. */
 function secondsOf(ttl: number): number {
   return ttl > 0x7fff_ffff ? 0 : ttl
 }

@@ -1,32 +1,32 @@
 /**
- * Names of DNS: octets on the wire (RFC 1035 section 3.1, RFC 2181 section 11), text in the program. Pure.
+ * DNS names: octets on the wire (RFC 1035 section 3.1, RFC 2181 section 11), text in the program. Pure.
  *
- * The text is canonical: lower case (ASCII alone, RFC 4343), no last dot, and every octet that is not usual in host
- * names as `\ddd`, a dot within a label too. So equal names are equal texts, no two names have one text, and what
- * a stranger's name shows in a log or a header field is harmless.
+ * The text is canonical: lower case (ASCII only, RFC 4343), no final dot, and each octet that is unusual in host
+ * names as `\ddd`, including a dot within a label. So each name has exactly one text, and untrusted names are
+ * harmless in logs and header fields.
  *
- * Text that others have written, for example by a macro of SPF, may hold any character: it stands for its octets in
- * UTF-8. Known limit: where such text holds a backslash with three digits behind it, it is read as one octet.
+ * Text from outside, such as the expansion of an SPF macro, may hold any character, which stands for its octets in
+ * UTF-8. Known limit: a backslash followed by three digits in such text is read as one octet.
  */
 
 const MAX_NAME_OCTETS = 255
 const MAX_LABEL_OCTETS = 63
-/** In characters, each octet written as `\ddd`. */
+/** In characters, if each octet is written as `\ddd`. */
 const MAX_TEXT_LENGTH = 4 * MAX_NAME_OCTETS
-/** RFC 1035 section 4.1.4: more labels than this a name cannot have, so neither may it leap more often. */
+/** RFC 1035 section 4.1.4: a name has no more labels than this, so it needs no more pointers. */
 const MAX_POINTERS = 127
 
 const plainName = /^[a-z0-9_/*+-]+(?:\.[a-z0-9_/*+-]+)*$/
 const namePart = /\\(\d{3})|\.|[^\\.]+|\\/g
 
-/** What is too long for any name stays as it is. */
+/** A text too long for any name is returned as it is. */
 export function toCanonicalName(name: string): string {
   return name.length > MAX_TEXT_LENGTH || plainName.test(name)
     ? name
     : textOf(labelsOf(name.endsWith('.') ? name.slice(0, -1) : name))
 }
 
-/** Whether a question can hold `name`, as `canonicalName` gives it. */
+/** Whether a query can hold the canonical `name`. */
 export function isQueryable(name: string): boolean {
   if (name.length > MAX_TEXT_LENGTH) return false
   const labels = labelsOf(name)
@@ -34,12 +34,12 @@ export function isQueryable(name: string): boolean {
   return size <= MAX_NAME_OCTETS && labels.every(({ length }) => length > 0 && length <= MAX_LABEL_OCTETS)
 }
 
-/** As a question holds it. */
+/** In the form of a query. */
 export function encodeName(name: string): Buffer {
   return Buffer.concat([...labelsOf(name).flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)])
 }
 
-/** The name that begins at `start` of `message`, with where the next thing begins. Throws where there is none. */
+/** The name at `start` of `message`, and the offset after it. Throws RangeError if it is malformed. */
 export function readName(message: Buffer, start: number): { readonly name: string; readonly end: number } {
   const labels: Buffer[] = []
   let at = start

@@ -1,7 +1,7 @@
 /**
- * The records of one section of a DNS message (RFC 1035 section 4.1.3). Pure; throws where they cannot be read.
+ * The records of one section of a DNS message (RFC 1035 section 4.1.3). Pure; throws RangeError if malformed.
  *
- * Types that mail has no use for are passed over unread.
+ * Records of types that mail does not use are skipped.
  */
 import { SocketAddress } from 'node:net'
 import { readName } from './name.js'
@@ -12,14 +12,14 @@ export interface RawRecord {
   readonly class: number
   /** Seconds. */
   readonly ttl: number
-  /** Where its data begin and end. */
+  /** Offsets of its data. */
   readonly start: number
   readonly end: number
 }
 
 export interface Section {
   readonly records: readonly RawRecord[]
-  /** Where the next section begins. */
+  /** Offset of the next section. */
   readonly end: number
 }
 
@@ -51,14 +51,14 @@ export function readAddress(message: Buffer, { start, end }: RawRecord, family: 
   return new SocketAddress({ address: groups.join(':'), family }).address
 }
 
-/** The name that is all of the data from `offset` on. */
+/** The name that fills the data from `offset` on. */
 export function readNameData(message: Buffer, { start, end }: RawRecord, offset = 0): string {
   const found = readName(message, start + offset)
   if (found.end !== end) throw new RangeError('a name of another length')
   return found.name
 }
 
-/** The strings of a TXT record joined, an octet a character. */
+/** The joined strings of a TXT record, one character per octet. */
 export function readStrings(message: Buffer, { start, end }: RawRecord): string {
   const strings: string[] = []
   for (let at = start; at < end; ) {
@@ -70,7 +70,7 @@ export function readStrings(message: Buffer, { start, end }: RawRecord): string 
   return strings.join('')
 }
 
-/** The last number of an SOA record (RFC 2308 section 4). */
+/** The last field of an SOA record (RFC 2308 section 4). */
 export function readSoaMinimum(message: Buffer, { start, end }: RawRecord): number {
   const numbers = readName(message, readName(message, start).end).end
   if (numbers + 20 !== end) throw new RangeError('an SOA record of another length')

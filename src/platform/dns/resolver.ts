@@ -1,13 +1,12 @@
 /**
- * Names into records, with an answer that tells apart what retrying must tell apart: the
- * name has no such record, the name does not exist, and DNS did not answer.
+ * Resolves names to records. The result distinguishes what retries must distinguish: the name has no such record,
+ * the name does not exist, and DNS did not answer.
  *
- * Records are kept for their time to live, what does not exist for as long as its zone says
- * (RFC 2308), a failure for a few seconds, so that a burst of mail to a dead domain asks once.
- * Questions asked at the same time are asked once. The cache is bounded; the oldest entry goes
- * first, and what a stranger makes uncommonly long is not kept.
+ * Records are cached for their time to live, at most an hour; negative answers for as long as their zone says
+ * (RFC 2308); failures for 10 s, so that a burst of mail to a dead domain causes one query. Concurrent questions for
+ * the same records share one query. The cache is bounded, and answers of more than 4 KB are not cached.
  *
- * Known limit: the hosts file is not read, only `localhost` is known (RFC 6761).
+ * Known limit: the hosts file is not read; only `localhost` is known (RFC 6761).
  */
 
 import type { Clock } from '../clock.js'
@@ -22,14 +21,14 @@ export type LookupResult<T> =
   | { readonly kind: 'records'; readonly records: readonly [T, ...T[]] }
   /** The name exists, without a record of this type. */
   | { readonly kind: 'no-data' }
-  /** NXDOMAIN, authoritatively. */
+  /** NXDOMAIN. */
   | { readonly kind: 'no-domain' }
-  /** No answer, or a broken one. `detail` as `SERVFAIL`, `TIMEOUT`. */
+  /** No reply, or a malformed one. `detail`: such as `SERVFAIL`, `TIMEOUT`. */
   | { readonly kind: 'failure'; readonly detail: string }
 
 export interface MxRecord {
   readonly preference: number
-  /** Without trailing dot; empty: the root, that is a null MX (RFC 7505). */
+  /** Without trailing dot; empty: the root, which makes it a null MX (RFC 7505). */
   readonly exchange: string
 }
 
@@ -41,9 +40,9 @@ export interface Resolver {
 
 export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME'
 
-/** Records of one type, for who must tell the types apart: authentication of incoming mail. */
+/** Records of a single type, for the authentication of incoming mail. */
 export interface RecordResolver {
-  /** As text: an address, a name without trailing dot, the strings of one TXT record joined. */
+  /** As text: an address, a name without trailing dot, or the joined strings of one TXT record. */
   readonly resolveRecords: (name: string, type: RecordType) => Promise<LookupResult<string>>
   readonly resolveMx: (name: string) => Promise<LookupResult<MxRecord>>
 }
@@ -51,16 +50,16 @@ export interface RecordResolver {
 export interface ResolverSettings {
   /** Empty: the system's. */
   readonly servers: readonly DnsServer[]
-  /** Milliseconds for one try; it doubles with each further one. */
+  /** Milliseconds for the first try; each further try has twice the time. */
   readonly timeout: number
   readonly tries: number
-  /** Names kept in the cache. */
+  /** Entries; 0: no cache. */
   readonly cacheSize: number
 }
 
 export const defaultResolverSettings: ResolverSettings = { servers: [], timeout: 3000, tries: 3, cacheSize: 20_000 }
 
-/** Questions under way end as failures once `signal` is aborted. */
+/** Queries under way fail when `signal` is aborted. */
 export function openResolver(settings: ResolverSettings, clock: Clock, signal: AbortSignal): Resolver & RecordResolver {
   const ask = openDnsClient(settings, signal)
   const cache = createAnswerCache(settings.cacheSize, clock)
@@ -91,12 +90,12 @@ interface CacheableResult<T> {
   readonly cacheFor: number
 }
 
-/** Of negative answers whose zone does not say. */
+/** Seconds, for negative answers whose zone does not say. */
 const DEFAULT_NEGATIVE_TTL = 60
-/** Within RFC 2308's one to three hours: whoever mends a zone is not to wait longer than for a retry of mail. */
+/** Seconds. The lower end of RFC 2308's one to three hours: a repaired zone is seen by the next retry of mail. */
 const MAX_TTL = 3600
 const FAILURE_TTL = 10
-/** Octets, or so, of one answer in the cache: with 20,000 of them this is what they may take together. */
+/** Approximate octets of a cached answer, which bounds 20,000 of them to 80 MB. */
 const MAX_CACHED_OCTETS = 4096
 const RECORD_OVERHEAD = 64
 
@@ -126,7 +125,7 @@ function sizeOf(records: readonly AnswerRecord[]): number {
   return records.reduce((size, { text }) => size + text.length + RECORD_OVERHEAD, 0)
 }
 
-/** One family's addresses will do; NXDOMAIN speaks for the whole name; "none" must be said by both. */
+/** Addresses of one family suffice; NXDOMAIN holds for both types; "no data" needs both answers. */
 function mergeAddresses(a: LookupResult<string>, b: LookupResult<string>): LookupResult<string> {
   const [first, ...rest] = [a, b].flatMap((lookup) => (lookup.kind === 'records' ? lookup.records : []))
   if (first !== undefined) return { kind: 'records', records: [first, ...rest] }
@@ -135,7 +134,7 @@ function mergeAddresses(a: LookupResult<string>, b: LookupResult<string>): Looku
 
 interface CacheEntry {
   readonly answer: Promise<LookupResult<unknown>>
-  /** Infinite while the question is under way. */
+  /** Infinite while the query is under way. */
   expiresAt: number
 }
 

@@ -1,10 +1,9 @@
 /**
- * One message to one DNS server and what comes back, over UDP or TCP (RFC 1035, RFC 7766).
+ * Sends one message to one DNS server and awaits the reply, over UDP or TCP (RFC 1035, RFC 7766).
  *
- * Each question has a socket of its own, bound to a port that the system draws and connected to the server: the
- * kernel drops what others send, and a forger must guess port and id anew for each question. A kept pool would be
- * cheaper, and its ports could be found out. Whatever else arrives is ignored until the time is up. A socket is
- * closed with its question, and all are when the exchanges close.
+ * Each query has its own socket, with a random port, connected to the server: the kernel drops datagrams of others,
+ * and a forger must guess port and id anew for each query. A pool of sockets would be cheaper, but its ports could
+ * be discovered. Unacceptable replies are ignored until the timeout. A socket is closed with its query.
  */
 import { createSocket, type SocketOptions } from 'node:dgram'
 import { connect, isIP, isIPv6 } from 'node:net'
@@ -24,7 +23,7 @@ export function parseDnsServer(text: string): DnsServer | null {
   return isIP(address) === family && port >= 1 && port <= 65_535 ? { address, port } : null
 }
 
-/** `fault` as `TIMEOUT`, `CONNREFUSED`. */
+/** `fault`: such as `TIMEOUT`, `CONNREFUSED`. */
 export type ExchangeResult = { readonly reply: Buffer } | { readonly fault: string }
 
 export interface ExchangeOptions {
@@ -38,12 +37,12 @@ export type Exchange = (server: DnsServer, query: Buffer, options: ExchangeOptio
 export interface DnsTransport {
   readonly overUdp: Exchange
   readonly overTcp: Exchange
-  /** Whatever is under way or comes later ends as `CANCELLED`. */
+  /** All queries under way, and all later ones, end as `CANCELLED`. */
   readonly cancel: () => void
 }
 
 type Settle = (outcome: ExchangeResult) => void
-/** Begins, and returns how to end. */
+/** Returns how to end the exchange. */
 type BeginExchange = (settle: Settle) => () => void
 
 export function createDnsTransport(): DnsTransport {
@@ -67,7 +66,7 @@ export function createDnsTransport(): DnsTransport {
         exchange.end = begin(settle)
         if (!pendingExchanges.has(cancel)) exchange.end()
       } catch (error) {
-        // The system gives no socket.
+        // The system provides no socket.
         settle({ fault: faultOf(error) })
       }
     })
@@ -85,7 +84,7 @@ export function createDnsTransport(): DnsTransport {
   }
 }
 
-/** Only addresses come here; node would ask DNS for them otherwise. */
+/** Servers are addresses; by default Node.js would pass them to the system's resolver. */
 const lookup: SocketOptions['lookup'] = (address, _options, done) => done(null, address, isIPv6(address) ? 6 : 4)
 
 type Accepts = ExchangeOptions['accepts']
@@ -111,7 +110,7 @@ const MAX_MESSAGE_OCTETS = 0xffff
 
 function beginTcp({ address, port }: DnsServer, query: Buffer, accepts: Accepts, settle: Settle): () => void {
   const socket = connect({ host: address, port, noDelay: true })
-  // Two octets of length and the longest message: nothing that the server sends takes more memory.
+  // Two octets of length and the longest message: the server cannot make us allocate more.
   const got = Buffer.allocUnsafe(2 + MAX_MESSAGE_OCTETS)
   let size = 0
   socket.on('connect', () => socket.write(withLengthPrefix(query)))

@@ -1,88 +1,87 @@
 /**
- * The bytes of messages that all clients of a listener together may have us hold at a time.
+ * A limit on the bytes of messages in memory, over all clients of a listener.
  *
- * Every byte taken is given back once. Several listeners may share one budget, of which each counts
- * how often it holds a byte at worst (`shareOfBudget`). What is large waits for its turn
- * (`memory-reservation.ts`): what any of them gives back may be what another waits for. Where there is
- * no room, transfers that are slow give way (`memory-holders.ts`): of the part that is full, and of no other.
+ * Every byte acquired must be released once. Several listeners may share one budget, in which each counts how many
+ * copies of a byte it holds at worst (`createBudgetShare`). Large messages wait for their turn (`reservation.ts`),
+ * since any part may release what another waits for. When a part is full, its slow transfers are evicted
+ * (`holders.ts`), never those of another part.
  */
 import { type MemoryHolder, MemoryHolders } from './holders.js'
 import { createMemoryQueue, type MemoryLevel, type WaitOptions } from './queue.js'
 
 export interface MemoryBudget {
-  /** False: there is no room, nothing was taken. Holders may have given way, the one that asks among them. */
+  /** False: there is no room, and nothing was acquired. Holders may have been evicted, the caller's own among them. */
   acquire(bytes: number): boolean
   release(bytes: number): void
-  /** Whether that much would fit now, if those gave way that have to. */
+  /** Whether that much would fit now, after the evictions that it allows. */
   hasRoomFor(bytes: number): boolean
-  usedBytes(): number
-  /** Names one who holds bytes of it; the function that it returns takes it out again. */
+  readonly usedBytes: () => number
+  /** Adds a holder of bytes; the function that it returns removes it. */
   addHolder(holder: MemoryHolder): () => void
-  /** Waits for its turn to take that much; for the budgets and reservations above this one. */
-  waitForTurn(wanted: MemoryRequest, wait: WaitOptions): Promise<boolean>
-  /** How many wait for a turn in the whole to which it belongs. */
+  /** Waits for its turn to acquire that much; for budgets and reservations on top of this one. */
+  waitForTurn(request: MemoryRequest, wait: WaitOptions): Promise<boolean>
+  /** How many wait for a turn in the root budget. */
   countWaiting(): number
 }
 
 export interface MemoryRequest {
   readonly bytes: number
-  /** What it must fit into below, in bytes of their own. */
+  /** The parts that it must fit into as well, in their own bytes. */
   readonly levels: readonly MemoryLevel[]
   readonly acquire: () => boolean
 }
 
-/** How many may wait: for a whole, and for a share of one. */
-const MAX_WAITING = { whole: 300, share: 100 }
+/** How many may wait: for a root budget, and for a share of one. */
+const MAX_WAITING = { root: 300, share: 100 }
 
-/** `whole`: a budget that is taken from as well. */
-export function createMemoryBudget(limit: number, whole: MemoryBudget | null = null): MemoryBudget {
+/** `parent`: a budget from which all bytes are acquired as well. */
+export function createMemoryBudget(limit: number, parent: MemoryBudget | null = null): MemoryBudget {
   const queue = createMemoryQueue()
   const holders = new MemoryHolders()
-  const maxWaiting = whole === null ? MAX_WAITING.whole : MAX_WAITING.share
+  const maxWaiting = parent === null ? MAX_WAITING.root : MAX_WAITING.share
   let used = 0
-  const usedBytes = (): number => used
   const evictSlowest = (): boolean => holders.evictSlowest()
 
   const budget: MemoryBudget = {
     acquire(bytes) {
       if (bytes > limit) return false
       while (used + bytes > limit) if (!evictSlowest()) return false
-      if (whole?.acquire(bytes) === false) return false
+      if (parent?.acquire(bytes) === false) return false
       used += bytes
       return true
     },
     release(bytes) {
       used -= bytes
-      if (whole === null) queue.admit()
-      else whole.release(bytes)
+      if (parent === null) queue.admit()
+      else parent.release(bytes)
     },
     hasRoomFor: (bytes) =>
-      (used + bytes <= limit || used + bytes - holders.countEvictable() <= limit) && whole?.hasRoomFor(bytes) !== false,
-    usedBytes,
+      (used + bytes <= limit || used + bytes - holders.countEvictable() <= limit) &&
+      parent?.hasRoomFor(bytes) !== false,
+    usedBytes: () => used,
     addHolder(holder) {
-      const leaves = [holders.add(holder), whole?.addHolder(holder)]
+      const leaves = [holders.add(holder), parent?.addHolder(holder)]
       return () => {
         for (const leave of leaves) leave?.()
       }
     },
-    waitForTurn(wanted, wait) {
-      const { bytes, acquire } = wanted
-      const levels = [...wanted.levels, { key: budget, bytes, limit, usedBytes, maxWaiting, evictSlowest }]
-      return whole === null
-        ? queue.waitForRoom(levels, acquire, wait)
-        : whole.waitForTurn({ bytes, levels, acquire }, wait)
+    waitForTurn({ bytes, levels: outer, acquire }, wait) {
+      const own: MemoryLevel = { key: budget, bytes, limit, usedBytes: budget.usedBytes, maxWaiting, evictSlowest }
+      const levels = [...outer, own]
+      if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
+      return queue.waitForRoom(levels, acquire, wait)
     },
-    countWaiting: () => (whole === null ? queue.length() : whole.countWaiting()),
+    countWaiting: () => (parent === null ? queue.length() : parent.countWaiting()),
   }
   return budget
 }
 
 /**
- * A part of a budget: at most `share` bytes of it, where each byte that is taken counts `copies`
- * times, because it is in memory that often at the worst moment.
+ * A part of a budget: at most `share` bytes of it. Each byte acquired counts `copies` times, since it is in memory
+ * that often at the worst moment.
  */
-export function createBudgetShare(whole: MemoryBudget, share: number, copies: number): MemoryBudget {
-  const own = createMemoryBudget(share, whole)
+export function createBudgetShare(parent: MemoryBudget, share: number, copies: number): MemoryBudget {
+  const own = createMemoryBudget(share, parent)
   return {
     acquire: (bytes) => own.acquire(bytes * copies),
     release: (bytes) => own.release(bytes * copies),
@@ -98,7 +97,7 @@ export function createBudgetShare(whole: MemoryBudget, share: number, copies: nu
         },
         evict: () => holder.evict(),
       }),
-    waitForTurn: (wanted, wait) => own.waitForTurn({ ...wanted, bytes: wanted.bytes * copies }, wait),
+    waitForTurn: (request, wait) => own.waitForTurn({ ...request, bytes: request.bytes * copies }, wait),
     countWaiting: () => own.countWaiting(),
   }
 }

@@ -1,22 +1,20 @@
 /**
- * Bytes that come in pieces of any size, until they are whole.
+ * Collects bytes that arrive in pieces of any size.
  *
- * Small pieces are copied together: a client that sends byte by byte must not cost us an
- * object for each.
+ * Small pieces are copied together, so a client that sends single bytes does not cost an object for each.
  *
- * What becomes large is copied into memory for the most that may come as it comes, so that it is
- * never held twice. The system gives such memory page by page as it is written to: what is
- * reserved and not needed costs nothing. In front of the bytes is room for some more, so that header
- * fields can be put on top in place (`joinedInPlace`).
+ * Once the bytes exceed 1 MB they go into memory that is reserved for the maximum size, so they are never held
+ * twice. The system provides such memory page by page when it is written to: unused pages cost nothing. In front of
+ * the bytes is room for header fields, so that these can be prepended in place (`joinInPlace`).
  */
 
-/** Pieces that are kept as they come; after these only large ones are. */
+/** Pieces that are stored as they are; after these only large ones are. */
 const MAX_SMALL_PIECES = 32
 const LARGE_PIECE = 4096
 const BLOCK_BYTES = 65_536
-/** Bytes from which on memory is reserved for the whole. */
+/** Bytes from which on memory is reserved for the maximum. */
 const RESERVE_FROM_BYTES = 1_048_576
-/** Bytes in front of what is reserved. */
+/** Free bytes in front of the reserved memory. */
 const HEADROOM_BYTES = 65_536
 
 export class BytePieces {
@@ -27,7 +25,7 @@ export class BytePieces {
   private filled = 0
   private reservedMemory: Buffer | null = null
 
-  /** `most`: bytes that may come in all; null: it is not known. */
+  /** `maxBytes`: the maximum in total; null: not known. */
   constructor(private readonly maxBytes: number | null = null) {}
 
   add(chunk: Buffer): void {
@@ -36,32 +34,32 @@ export class BytePieces {
     if (this.reservedMemory !== null) chunk.copy(this.reservedMemory, this.bytes)
     this.bytes += chunk.length
     if (this.reservedMemory !== null) return
-    const asItIs = this.pieces.length < MAX_SMALL_PIECES || chunk.length >= LARGE_PIECE
-    if (asItIs && this.block === null) this.pieces.push(chunk)
+    const mayStay = this.pieces.length < MAX_SMALL_PIECES || chunk.length >= LARGE_PIECE
+    if (mayStay && this.block === null) this.pieces.push(chunk)
     else this.copyToBlocks(chunk)
   }
 
-  /** All of them, in memory that is no part of any other's. */
+  /** All bytes, in memory that nothing else shares. */
   join(): Buffer {
     if (this.reservedMemory !== null) return this.reservedMemory.subarray(0, this.bytes)
-    const whole = Buffer.allocUnsafeSlow(this.bytes)
-    this.copyTo(whole)
-    return whole
+    const joined = Buffer.allocUnsafeSlow(this.bytes)
+    this.copyTo(joined)
+    return joined
   }
 
-  private reserve(most: number): void {
-    const whole = Buffer.allocUnsafeSlow(HEADROOM_BYTES + most).subarray(HEADROOM_BYTES)
-    this.copyTo(whole)
+  private reserve(maxBytes: number): void {
+    const joined = Buffer.allocUnsafeSlow(HEADROOM_BYTES + maxBytes).subarray(HEADROOM_BYTES)
+    this.copyTo(joined)
     const { bytes } = this
     this.clear()
     this.bytes = bytes
-    this.reservedMemory = whole
+    this.reservedMemory = joined
   }
 
-  private copyTo(whole: Buffer): void {
+  private copyTo(joined: Buffer): void {
     this.closeBlock()
     let at = 0
-    for (const piece of this.pieces) at += piece.copy(whole, at)
+    for (const piece of this.pieces) at += piece.copy(joined, at)
   }
 
   clear(): void {
@@ -72,7 +70,7 @@ export class BytePieces {
     this.reservedMemory = null
   }
 
-  /** Into blocks that are filled to the end, so that no order of small and large pieces wastes memory. */
+  /** Fills each block completely, so that no order of small and large pieces wastes memory. */
   private copyToBlocks(chunk: Buffer): void {
     for (let from = 0; from < chunk.length; ) {
       this.block ??= Buffer.allocUnsafeSlow(BLOCK_BYTES)
@@ -91,8 +89,8 @@ export class BytePieces {
 }
 
 /**
- * All pieces as one, without a copy where that can be: the last ones follow each other in the same
- * memory, and in front of them is room for the others. Null: they have to be copied.
+ * Joins pieces without copying the large ones: the last pieces must be adjacent in the same memory, with room for
+ * the others in front of them. Null: that is not so, and the pieces have to be copied.
  */
 export function joinInPlace(all: readonly Uint8Array[]): Buffer | null {
   const pieces = all.filter(({ byteLength }) => byteLength > 0)

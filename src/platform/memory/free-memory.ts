@@ -1,14 +1,14 @@
 /**
- * Gives the memory of large Buffers back at once, and not when V8 next collects garbage: it counts
- * its own heap, and may let hundreds of megabytes outside of it lie.
+ * Releases the memory of large Buffers at once instead of at the next garbage collection: V8 counts only its own
+ * heap, and may leave hundreds of megabytes outside of it unreleased.
  *
- * The memory goes into a message that is never received. Each Buffer on it is empty afterwards, so
- * the caller must be the only one who has it: nothing that writes it to a file or a socket may be
- * under way, because that reads the memory without V8's knowledge.
+ * The memory is transferred into a message that is never received. Each Buffer on it is empty afterwards, so the
+ * caller must be its only user: no write of it to a file or a socket may be under way, since that reads the memory
+ * without V8's knowledge.
  */
 import { MessageChannel } from 'node:worker_threads'
 
-/** Bytes from which it is worth a channel. */
+/** Bytes from which the cost of a channel is justified. */
 const LARGE_BYTES = 1_048_576
 
 export function freeMemory(...buffers: readonly Uint8Array[]): void {

@@ -1,32 +1,32 @@
 /**
- * Transfers that hold memory while their clients send, and give it back where others find none.
+ * Transfers that hold memory while their clients send, and are evicted when others find no room.
  *
- * Without that a client with a few connections could have all memory held for as long as it cares to
- * send a little now and then, and all larger messages of others would be refused meanwhile. The
- * slowest gives way first, by what came lately: so memory is kept only by who keeps pace with the others.
+ * Otherwise a client with a few connections could occupy all memory by sending a little now and then, and larger
+ * messages of others would be refused meanwhile. The slowest transfer by its recent rate is evicted first, so only
+ * clients that keep pace with the others keep memory.
  */
 export interface MemoryHolder {
-  /** Bytes it would give back. */
+  /** Bytes that an eviction would release. */
   readonly held: number
-  /** Bytes a second of late; null: it is too young to be judged. */
+  /** Recent bytes per second; null: too new to be judged. */
   readonly rate: number | null
-  /** Gives back all that it holds. */
+  /** Releases all that it holds. */
   evict(): void
 }
 
-/** Bytes a second: who sends as fast as that never gives way. */
+/** Bytes per second from which a transfer is never evicted. */
 const FAST_RATE = 262_144
 
 export class MemoryHolders {
   private readonly holders = new Set<MemoryHolder>()
 
-  /** The function that it returns takes it out again. */
+  /** The function that it returns removes the holder. */
   add(holder: MemoryHolder): () => void {
     this.holders.add(holder)
     return () => this.holders.delete(holder)
   }
 
-  /** Has the slowest give way. False: there is none that has to. */
+  /** False: there is none to evict. */
   evictSlowest(): boolean {
     let slowest: MemoryHolder | null = null
     let least = FAST_RATE
@@ -42,7 +42,7 @@ export class MemoryHolders {
     return true
   }
 
-  /** Bytes that would be given back. */
+  /** Bytes that evictions could release. */
   countEvictable(): number {
     let sum = 0
     for (const { rate, held } of this.holders) if (rate !== null && rate < FAST_RATE) sum += held
@@ -53,7 +53,7 @@ export class MemoryHolders {
 /** Milliseconds over which a rate is measured. */
 const RATE_WINDOW = 5_000
 
-/** How fast something comes in of late. */
+/** The recent rate of a transfer. */
 export class RecentRate {
   private bytes = 0
   private windowStart: number
@@ -68,7 +68,7 @@ export class RecentRate {
     this.bytes += bytes
   }
 
-  /** Bytes a second; null: not known yet. */
+  /** Bytes per second; null: not known yet. */
   get(): number | null {
     this.rollWindow()
     return this.lastRate

@@ -1,24 +1,23 @@
 /**
- * The line of those who wait for memory of one whole, in the order in which they came.
+ * The requests that wait for memory of one root budget, in order of arrival.
  *
- * Each of them wants room in several levels at once: its share, the share of its listener, the whole. Where
- * a level has no room for the first who wants it, later ones do not pass it there, however small; those who
- * want nothing of that level do. So neither small nor large ones wait for ever, and a share that is full
- * holds up no other.
+ * A request needs room in several levels at once: its owner's share, the listener's share, the root. When a level
+ * lacks room for its first request, later requests for that level do not overtake it, however small; requests that
+ * do not need the level do. So neither small nor large requests wait forever, and a full share holds up no other.
  *
- * Who has waited for some seconds has slow transfers give way to it: what they hold would else never come free.
+ * A request that has waited 5 s evicts slow transfers, since what they hold might never become free otherwise.
  *
- * Cost: whatever is given back, all who wait are looked at; each level bounds how many that are.
+ * Cost: each release of memory scans all waiting requests; each level bounds their number.
  */
 export interface MemoryLevel {
-  /** Tells it from the other levels of the same whole. */
+  /** Identifies the level within its root budget. */
   readonly key: unknown
-  /** Wanted of it. */
+  /** Requested bytes of this level. */
   readonly bytes: number
   readonly limit: number
   readonly usedBytes: () => number
   readonly maxWaiting: number
-  /** Has the slowest transfer give way. False: there is none that has to. */
+  /** False: there is none to evict. */
   readonly evictSlowest?: () => boolean
 }
 
@@ -31,17 +30,17 @@ export interface WaitOptions {
 
 export interface MemoryQueue {
   /**
-   * True: all levels had room and `take` was called. False: the time is over or the wait was ended, too many
-   * wait already, or the level would be too small were it empty.
+   * True: all levels had room and `acquire` succeeded. False: the wait timed out or was aborted, too many requests
+   * wait already, or a level is too small even when empty.
    */
-  waitForRoom(levels: readonly MemoryLevel[], take: () => boolean, wait: WaitOptions): Promise<boolean>
-  /** To be called when there is more room than before: after a pause it goes to those who wait. */
+  waitForRoom(levels: readonly MemoryLevel[], acquire: () => boolean, wait: WaitOptions): Promise<boolean>
+  /** To be called after memory was released: after a pause it goes to waiting requests. */
   admit(): void
   length(): number
 }
 
 interface WaitingRequest {
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly since: number
   readonly levels: readonly MemoryLevel[]
   readonly acquire: () => boolean
@@ -49,12 +48,13 @@ interface WaitingRequest {
 }
 
 /**
- * Milliseconds between what is given back and the next turn. V8 frees late what a large message leaves behind:
- * where turn follows turn without a break, the daemon holds more than the budget says.
+ * Milliseconds between a release and the next admission. V8 releases the memory of a large message late: without a
+ * pause the daemon would hold more than the budget says.
  */
 const ADMIT_PAUSE = 100
+/** Milliseconds. */
 const EVICT_AFTER = 5_000
-/** Milliseconds between two looks at who has waited for long. */
+/** Milliseconds between two checks for requests that have waited long. */
 const CHECK_INTERVAL = 1_000
 
 function hasRoom({ usedBytes, bytes, limit, evictSlowest }: MemoryLevel, mayFree: boolean): boolean {
@@ -62,7 +62,7 @@ function hasRoom({ usedBytes, bytes, limit, evictSlowest }: MemoryLevel, mayFree
   return true
 }
 
-/** `long`: milliseconds of waiting after which slow transfers give way. */
+/** `evictAfter`: milliseconds of waiting after which slow transfers are evicted. */
 export function createMemoryQueue(evictAfter = EVICT_AFTER): MemoryQueue {
   const queue = new Set<WaitingRequest>()
   let pauseTimer: NodeJS.Timeout | null = null
@@ -111,7 +111,7 @@ export function createMemoryQueue(evictAfter = EVICT_AFTER): MemoryQueue {
       return new Promise((resolve) => {
         const giveUp = (): void => {
           waiting.settle(false)
-          admit() // those behind it may fit
+          admit() // later requests may fit
         }
         const timer = setTimeout(giveUp, timeout)
         const settle = (taken: boolean): void => {

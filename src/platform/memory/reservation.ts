@@ -1,24 +1,23 @@
 /**
- * Memory for a message whose size is told before it comes: taken as a whole, or waited for.
+ * Memory for a message of declared size, acquired all at once before the message arrives.
  *
- * It is held for who uses it. Where the message comes too slowly, what has not been used is given back, and
- * the rest of the message takes its memory as it comes; so must what is longer than it was said to be.
+ * If the message arrives too slowly, unused memory is released, and the rest of the message acquires memory as it
+ * arrives. So does any part beyond the declared size.
  */
-
 import { type TransferPace, TransferWatch } from '../connections/transfer-pace.js'
 import type { MemoryBudget } from './budget.js'
 import type { MemoryHolder } from './holders.js'
 import type { WaitOptions } from './queue.js'
 
-/** What is not larger takes its memory as it comes: a short message waits behind no large one. */
+/** Smaller messages acquire memory as they arrive, so they never wait behind large ones. */
 export const RESERVE_FROM_BYTES = 262_144
 
-/** Of what has memory reserved. */
+/** The minimum pace of a message with reserved memory. */
 const reservedPace: TransferPace = { patience: 5_000, bytesPerSecond: 131_072 }
 
 export type ReservableMemory = Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder' | 'waitForTurn'>
 
-/** Null: there was no room in time, or too many wait for it. */
+/** Null: there was no room in time, or too many requests wait already. */
 export async function reserveMemory(
   memory: ReservableMemory,
   bytes: number,
@@ -29,9 +28,9 @@ export async function reserveMemory(
   return taken ? new MemoryReservation(memory, bytes, pace) : null
 }
 
-/** Every byte taken of it is given back once; `end` gives back what was not. */
+/** Every byte acquired must be released once; `end` releases the bytes that were never acquired. */
 export class MemoryReservation implements Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'> {
-  /** Taken so far. */
+  /** Acquired so far. */
   bytes = 0
   private unusedBytes: number
   private readonly memory: Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>
@@ -60,7 +59,7 @@ export class MemoryReservation implements Pick<MemoryBudget, 'acquire' | 'releas
     return this.memory.addHolder(holder)
   }
 
-  /** No more is taken of it; further calls do nothing. */
+  /** Releases the unused part; further calls do nothing. */
   end(): void {
     this.transferWatch.end()
     const left = this.unusedBytes

@@ -1,30 +1,28 @@
 /**
- * A budget of memory of which nobody may take all: each owner has a share, and all of them
- * together the whole.
+ * Divides a memory budget among owners: each may use a share, and all together the entire budget.
  *
- * Owners who hold nothing are not remembered.
+ * Owners that hold nothing take no memory here.
  */
 import { randomUUID } from 'node:crypto'
 import type { ReservableMemory } from './reservation.js'
 
-/** How many of one owner may wait for room, so that the line is not theirs alone. */
+/** Requests of one owner that may wait, so that one owner cannot fill the queue. */
 const MAX_WAITING = 25
 
 export interface MemoryShares {
-  /** What that owner may take. */
   readonly forOwner: (owner: string) => ReservableMemory
 }
 
-export function createMemoryShares(whole: ReservableMemory, share: number, maxWaiting = MAX_WAITING): MemoryShares {
+export function createMemoryShares(budget: ReservableMemory, share: number, maxWaiting = MAX_WAITING): MemoryShares {
   const used = new Map<string, number>()
-  const name = randomUUID() // an owner may have a share of several parts of one whole
+  const name = randomUUID() // an owner may have shares of several parts of one budget
 
   return {
     forOwner: (owner) => ({
-      addHolder: (holder) => whole.addHolder(holder),
+      addHolder: (holder) => budget.addHolder(holder),
       acquire: (bytes) => {
         const after = (used.get(owner) ?? 0) + bytes
-        if (after > share || !whole.acquire(bytes)) return false
+        if (after > share || !budget.acquire(bytes)) return false
         used.set(owner, after)
         return true
       },
@@ -32,12 +30,12 @@ export function createMemoryShares(whole: ReservableMemory, share: number, maxWa
         const after = (used.get(owner) ?? 0) - bytes
         if (after > 0) used.set(owner, after)
         else used.delete(owner)
-        whole.release(bytes)
+        budget.release(bytes)
       },
       waitForTurn: ({ bytes, levels, acquire }, wait) => {
         const usedByOwner = (): number => used.get(owner) ?? 0
         const own = { key: `${name} ${owner}`, bytes, limit: share, usedBytes: usedByOwner, maxWaiting }
-        return whole.waitForTurn({ bytes, levels: [...levels, own], acquire }, wait)
+        return budget.waitForTurn({ bytes, levels: [...levels, own], acquire }, wait)
       },
     }),
   }

@@ -1,10 +1,9 @@
 /**
- * Frames on a stream between two processes: a value as JSON, and bytes that are not looked at.
+ * Frames on a stream between two processes: a JSON value, and opaque bytes.
  *
- * Four octets length of the JSON, six octets length of the bytes, then both. The bytes of a frame
- * gather in memory of their own, never copied again.
- *
- * JSON, because it can be read whatever the other side has become.
+ * A frame is four octets with the length of the JSON, six with the length of the bytes, then both. The bytes
+ * are collected in memory of their own and not copied again. The value is JSON because parsing it is safe even
+ * when the other process is compromised.
  */
 import type { Writable } from 'node:stream'
 
@@ -19,7 +18,7 @@ export class FrameTooLarge extends Error {
   override name = 'FrameTooLarge'
 }
 
-/** Calls back once `bytes` are not needed any more. */
+/** `written` is called once `bytes` are no longer needed. */
 export function writeFrame(
   stream: Writable,
   value: unknown,
@@ -44,12 +43,12 @@ export function writeFrame(
 }
 
 /**
- * A function that takes the chunks of a stream as they come; throws FrameTooLarge. The other end of the
- * stream is ours, so its values are trusted to be of type `Value`.
+ * Returns a function that is given the chunks of the stream; it throws FrameTooLarge. The other end of the stream
+ * is ours, so its values are trusted to be of type `Value`.
  */
 export function createFrameReader<Value>(
   limits: FrameLimits,
-  take: (value: Value, bytes: Buffer) => void,
+  onFrame: (value: Value, bytes: Buffer) => void,
 ): (chunk: Buffer) => void {
   const head = Buffer.alloc(HEADER_BYTES)
   let json = Buffer.alloc(0)
@@ -65,8 +64,8 @@ export function createFrameReader<Value>(
     bytes = Buffer.allocUnsafeSlow(lengths.bytes)
   }
 
-  /** The part of the frame that is to be filled now, and how far. */
-  function target(): { readonly part: Buffer; readonly at: number } {
+  /** The part of the frame that is incomplete, and how far it is filled. */
+  function findTarget(): { readonly part: Buffer; readonly at: number } {
     if (filled < HEADER_BYTES) return { part: head, at: filled }
     const after = filled - HEADER_BYTES
     return after < json.length ? { part: json, at: after } : { part: bytes, at: after - json.length }
@@ -74,7 +73,7 @@ export function createFrameReader<Value>(
 
   return (chunk) => {
     for (let from = 0; from < chunk.length; ) {
-      const { part, at } = target()
+      const { part, at } = findTarget()
       const copied = chunk.copy(part, at, from)
       from += copied
       filled += copied
@@ -84,7 +83,7 @@ export function createFrameReader<Value>(
       filled = 0
       json = Buffer.alloc(0)
       bytes = Buffer.alloc(0)
-      take(JSON.parse(frame.json.toString()), frame.bytes)
+      onFrame(JSON.parse(frame.json.toString()), frame.bytes)
     }
   }
 }

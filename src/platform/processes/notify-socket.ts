@@ -1,9 +1,8 @@
 /**
- * Tells systemd how far the daemon is (sd_notify): READY=1, STOPPING=1, STATUS=….
+ * Tells systemd the state of the daemon (sd_notify): READY=1, STOPPING=1, STATUS=….
  *
- * Node cannot write to a Unix datagram socket, so the program `systemd-notify` does it. It is
- * another process than the daemon: the unit needs `NotifyAccess=all`, and `--pid` names the
- * daemon as the one that speaks. A failure is logged and stops nothing.
+ * Node.js cannot write to a Unix datagram socket, so the program `systemd-notify` does it. Since it is another
+ * process, the unit needs `NotifyAccess=all`, and `--pid` names the daemon. A failure is only logged.
  */
 import { execFile } from 'node:child_process'
 import type { Log } from '../log.js'
@@ -13,7 +12,7 @@ export interface NotifySocket {
   notifyStopping(): Promise<void>
 }
 
-/** `socket`: the value of NOTIFY_SOCKET; null when not started by systemd, and then nothing happens. */
+/** `socket`: the value of NOTIFY_SOCKET; null: not started by systemd, nothing is sent. */
 export function createNotifySocket(socket: string | null, log: Pick<Log, 'warn'>): NotifySocket {
   const send = (words: readonly string[]): Promise<void> =>
     socket === null ? Promise.resolve() : runSystemdNotify(socket, words, log)

@@ -1,7 +1,6 @@
 /**
- * What our threads inherit of the arguments of Node.js: all of them, but nothing where
- * modules are loaded before the program. Those of a test runner would be loaded into every
- * thread again, and take longer than all that the thread does.
+ * The arguments of Node.js that our threads inherit: all of them, or none if one of them preloads modules. Each
+ * thread would load the modules of a test runner again, which takes longer than the thread's own work.
  */
 import type { WorkerOptions } from 'node:worker_threads'
 

@@ -5,7 +5,7 @@
  * to it (so its keys are nobody's), who could still join it, its sending domains and their
  * keys, and its imports that are under way. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
  * it and nothing signed; and it leaves a mark in `erasures`, so that the erasure is taken up
- * again after a crash (`daemon/erasures.ts`).
+ * again after a crash (`storage/maintenance/erasure-runner.ts`).
  *
  * Erasing takes every row of every table that bears its id. The list of tables is complete by
  * its type: a new table with a `workspace_id` does not compile until it stands here. Cut

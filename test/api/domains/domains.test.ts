@@ -2,9 +2,9 @@
 import t from 'tap'
 import { countDomainCreation } from '../../../src/accounts/limits/hourly-limit.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
-import { domainWalks } from '../../../src/daemon/domain-walks.js'
 import { parseRegistrableName } from '../../../src/domains/registrable-name.js'
 import { parseDomainName } from '../../../src/mail/address.js'
+import { createDeletedDomainRunner } from '../../../src/messages/queue/deleted-domain-runner.js'
 import type { Database } from '../../../src/storage/database.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { bulkEmail, enqueueAll } from '../../helpers/database/bulk.js'
@@ -320,7 +320,11 @@ t.test('a walk over the queue ends with the daemon, after its page, and is logge
   await database.commit(emails.flatMap(({ writes }) => writes))
   const told: string[] = []
   const log = { error: () => told.push('error'), warn: () => told.push('warn') }
-  const walks = domainWalks({ ...database, log, onWalkEnd: ({ domain }) => told.push(`walked ${domain}`) })
+  const walks = createDeletedDomainRunner({
+    ...database,
+    log,
+    onWalkEnd: ({ domain }) => told.push(`walked ${domain}`),
+  })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
   t.equal(waiting(database, 'ws_1'), 300)
@@ -334,7 +338,7 @@ t.test('a walk over the queue that fails is logged and affects nothing else', as
   const read: Database['read'] = () => {
     throw new Error('the disk')
   }
-  const walks = domainWalks({ ...database, read, log, onWalkEnd: () => told.push('walked') })
+  const walks = createDeletedDomainRunner({ ...database, read, log, onWalkEnd: () => told.push('walked') })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
   t.same(told, ['error', 'walked'])

@@ -22,7 +22,7 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
   const commitEmails = (): never => t.fail('emails are committed') as never
   const deps: BatchDeps = {
     read: () => [],
-    mayTake: () => true,
+    hasDiskSpace: () => true,
     refusalOf: () => null,
     compose,
     createStoredParts,

@@ -245,7 +245,7 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
     compose: never,
     commitEmails: never,
     createStoredParts: never,
-    mayTake: () => false,
+    hasDiskSpace: () => false,
   })
   const principal = { ...createKeylessPrincipal(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }

@@ -9,17 +9,17 @@ import type { UploadedFile } from './upload.js'
 export interface FilesInMemory {
   readonly memory: MemoryShares
   /** False: the disk is nearly full. */
-  readonly mayTake: () => boolean
+  readonly hasDiskSpace: () => boolean
 }
 
 /** Rejects with a Refusal `storage-full` or `unavailable`, or with what is wrong with the request. */
 export async function withFileInMemory<T>(
   { bytes }: UploadedFile,
-  { memory: shares, mayTake }: FilesInMemory,
+  { memory: shares, hasDiskSpace }: FilesInMemory,
   workspaceId: string,
   use: (file: Buffer) => Promise<T>,
 ): Promise<T> {
-  if (!mayTake()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
+  if (!hasDiskSpace()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
   const memory = shares.forOwner(workspaceId)
   const chunks: Buffer[] = []
   let held = 0

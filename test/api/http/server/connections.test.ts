@@ -294,7 +294,7 @@ t.test('a Unix socket is open to its group, replaced after a crash, and removed 
   await again.listener.stop(0)
 
   writeFileSync(path, 'precious')
-  await t.rejects(startTestApi(t, { listen }), /is there and is no socket/)
+  await t.rejects(startTestApi(t, { listen }), /exists and is not a socket/)
   await t.rejects(startTestApi(t, { listen: [{ kind: 'unix', path: join(folder, 'none', 'api.sock') }] }), {
     code: 'ENOENT',
   })

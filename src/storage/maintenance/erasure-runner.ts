@@ -1,38 +1,36 @@
 /**
- * Erases workspaces that were closed (`storage/maintenance/erase.ts`): in the background, one after the
- * other, in small commits.
+ * Erases closed workspaces in the background, one after the other, in small commits.
  *
- * What is under way when a workspace is closed may still write a row of it: a delivery that
- * ends, a message that is being taken in. So its mark stays, and an hour later, when nothing
- * of then is under way any more, it is looked through once more. At a start nothing is under
- * way: what was cut off is done to its end at once.
+ * Work that was under way when a workspace was closed, such as a delivery or a message being received, may
+ * still write rows of it. The workspace therefore stays marked, and a second pass an hour later removes
+ * those rows. At a start nothing is under way, so one pass completes each interrupted erasure.
  */
-import type { Log } from '../platform/log.js'
-import type { Database } from '../storage/database.js'
-import { endErasure, eraseWorkspace, listClosedWorkspaces } from '../storage/maintenance/erase.js'
+import type { Log } from '../../platform/log.js'
+import type { Database } from '../database.js'
+import { endErasure, eraseWorkspace, listClosedWorkspaces } from './erase.js'
 
 const LAST_PASS_DELAY = 3_600_000
 const RETRY_DELAY = 60_000
 
-export interface ErasureDeps {
+export interface ErasureRunnerDeps {
   readonly database: Pick<Database, 'read' | 'commit'>
   readonly log: Pick<Log, 'error' | 'info'>
-  /** Rows of the queue are gone that nobody has settled. */
+  /** Unsettled rows may have left the queue. */
   readonly onPassEnd: (workspaceId: string) => void
 }
 
-export interface Erasures {
-  /** Takes up what was cut off. */
+export interface ErasureRunner {
+  /** Resumes what the last stop interrupted. */
   readonly start: () => void
-  /** It is closed, on disk. */
+  /** To be called once the closing is on disk. */
   readonly begin: (workspaceId: string) => void
-  /** Each ends after its commit. */
+  /** Resolves after the commit under way. */
   readonly stop: () => Promise<void>
 }
 
 type Pass = 'first' | 'last'
 
-export function erasures({ database, log, onPassEnd }: ErasureDeps): Erasures {
+export function createErasureRunner({ database, log, onPassEnd }: ErasureRunnerDeps): ErasureRunner {
   const abortController = new AbortController()
   const timers = new Set<NodeJS.Timeout>()
   let running: Promise<void> = Promise.resolve()

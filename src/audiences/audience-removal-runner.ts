@@ -1,35 +1,35 @@
 /**
- * The removals of contacts that follow when an audience is deleted: in the background where
- * they are many, so that nobody waits for a million of them.
+ * Removes the contacts of deleted audiences, in the background when they are many: the deletion of an
+ * audience waits 10 s at most.
  *
- * One that a fault breaks off is taken up again a minute later, and one that the stop breaks off at
- * the next start.
+ * A removal that a fault interrupts is resumed after a minute; one that the daemon's stop interrupts is
+ * resumed at the next start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from '../audiences/audience-removal.js'
 import type { Log } from '../platform/log.js'
 import type { Store } from '../storage/database.js'
+import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from './audience-removal.js'
 
-export interface AudienceRemovalDeps extends Store {
+export interface AudienceRemovalRunnerDeps extends Store {
   readonly log: Pick<Log, 'error'>
-  /** Milliseconds that whoever deletes an audience waits at most. */
+  /** Milliseconds that a deletion waits for its contacts at most. */
   readonly maxWait?: number
-  /** Milliseconds after a fault. */
+  /** Milliseconds from a fault to the next try. */
   readonly retryDelay?: number
 }
 
-export interface AudienceRemovals {
-  /** Resolves when the contacts are gone, or when that takes long. */
+export interface AudienceRemovalRunner {
+  /** Resolves when the contacts are removed, or after `maxWait`. */
   readonly start: (gone: DeletedAudience) => Promise<void>
-  /** Each ends after its commit. */
+  /** Each removal ends after the commit under way. */
   readonly stop: () => Promise<void>
 }
 
 const MAX_WAIT = 10_000
 const RETRY_DELAY = 60_000
 
-/** Takes up what was cut off. */
-export function audienceRemovals(deps: AudienceRemovalDeps): AudienceRemovals {
+/** Resumes the removals that the last stop interrupted. */
+export function createAudienceRemovalRunner(deps: AudienceRemovalRunnerDeps): AudienceRemovalRunner {
   const { read, commit, log, maxWait = MAX_WAIT, retryDelay = RETRY_DELAY } = deps
   const abortController = new AbortController()
   const removals = new Set<Promise<void>>()

@@ -1,29 +1,29 @@
-/** What the daemon is made of from outside, and how what was started is ended again. */
+/** What the daemon is given from outside, and how its parts are stopped. */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Edges } from './edges.js'
 
-/** Milliseconds that clients get to finish, and then attempts: together less than systemd's patience. */
+/** Milliseconds for clients to finish, and then for attempts: together less than systemd's stop timeout. */
 export const defaultStopTimeouts = { listeners: 5_000, delivery: 20_000 }
 
-export interface DaemonParts {
+export interface DaemonOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  /** For a test that wants another world. */
+  /** For tests. */
   readonly edges?: Partial<Edges>
   readonly stopTimeouts?: typeof defaultStopTimeouts
 }
 
-/** How to end what was started, in the order of the starts. */
+/** How to stop what was started, in the order of the starts. */
 export type StopSteps = (() => Promise<void> | void)[]
 
-/** In the opposite order. What cannot be ended in good order must not keep the rest from being ended. */
+/** In reverse order. A failing step does not keep the others from running. */
 export async function stopAll(steps: StopSteps, log: Log): Promise<void> {
-  for (const end of steps.splice(0).reverse()) {
+  for (const stop of steps.splice(0).reverse()) {
     try {
-      await end()
+      await stop()
     } catch (error) {
       log.error({ err: error }, 'stopping went wrong')
     }

@@ -1,27 +1,31 @@
 /**
- * The walks over the queue that follow when a domain is deleted at a door: in the background,
- * because whoever deletes it waits for none of them.
+ * Fails the queued mail of deleted domains, in the background.
  *
- * A walk that breaks off, by a fault or at the stop, is logged and not taken up again: what it
- * had not come to fails at its next attempt.
+ * A walk over the queue that a fault or the daemon's stop interrupts is logged and not resumed: the
+ * remaining messages fail at their next attempt.
  */
-import { type DeletedDomain, failDomain } from '../messages/queue/fail-domain.js'
-import type { Log } from '../platform/log.js'
-import type { Store } from '../storage/database.js'
+import type { Log } from '../../platform/log.js'
+import type { Store } from '../../storage/database.js'
+import { type DeletedDomain, failDomain } from './fail-domain.js'
 
-export interface DomainWalkDeps extends Store {
+export interface DeletedDomainRunnerDeps extends Store {
   readonly log: Pick<Log, 'error' | 'warn'>
-  /** Mail from the domain is not in the queue any more. */
+  /** No mail from the domain is left in the queue, or the walk was interrupted. */
   readonly onWalkEnd: (gone: DeletedDomain) => void
 }
 
-export interface DomainWalks {
+export interface DeletedDomainRunner {
   readonly start: (gone: DeletedDomain) => void
-  /** Each ends after its page. */
+  /** Each walk ends after the page under way. */
   readonly stop: () => Promise<void>
 }
 
-export function domainWalks({ read, commit, log, onWalkEnd }: DomainWalkDeps): DomainWalks {
+export function createDeletedDomainRunner({
+  read,
+  commit,
+  log,
+  onWalkEnd,
+}: DeletedDomainRunnerDeps): DeletedDomainRunner {
   const abortController = new AbortController()
   const walks = new Set<Promise<void>>()
 

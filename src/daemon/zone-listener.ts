@@ -1,4 +1,4 @@
-/** Wires the listener of the service zone to the rooms below it. */
+/** Wires the DNS listener of the service zone to the rooms below it. */
 import type { Config } from '../config/complete.js'
 import { startZoneListener, type ZoneListener } from '../dns/zone-listener.js'
 import { createServiceZone } from '../domains/zone/zone.js'
@@ -8,14 +8,14 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 
-export interface ZoneParts {
+export interface ZoneDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
 }
 
-export async function openZone({ config, clock, log, database }: ZoneParts): Promise<ZoneListener> {
+export async function openZoneListener({ config, clock, log, database }: ZoneDeps): Promise<ZoneListener> {
   const settings = toZoneSettings(config)
   const { zone_listen: listen, secondaries, notify } = config.dns
   if (listen.length > 0) await syncZoneSerial(database, settings, { now: clock(), restarted: true })

@@ -1,5 +1,4 @@
-/** Every route of the interface, in the order of its document, made of the rooms below. */
-
+/** Builds all routes of the REST interface, in the order of its document. */
 import { createBatchQuotaCheck } from '../accounts/limits/quota.js'
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { audienceFileRoutes } from '../api/audiences/audience-files.js'
@@ -34,6 +33,7 @@ import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import type { Config } from '../config/complete.js'
 import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
+import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
@@ -45,16 +45,15 @@ import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
 import type { Database } from '../storage/database.js'
-import type { Identity } from './identity.js'
-import type { Limits } from './limits.js'
+import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
-/** Bytes of files that are to be imported, in memory: of all, and of one workspace. */
+/** Bytes of files to import in memory: in total, and per workspace. */
 const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
-/** Bytes of cached files and filled-in templates in memory: over all requests, and over those of one workspace. */
+/** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
 
-export interface RouteParts {
+export interface RouteDeps {
   readonly config: Config
   readonly clock: Clock
   readonly database: Database
@@ -63,16 +62,16 @@ export interface RouteParts {
   readonly commitEmails: CommitEmails
   readonly mime: MessageReader
   readonly templates: TemplateCache
-  readonly identity: Identity
+  readonly identity: ServiceIdentity
   readonly rotationDeps: RotationDeps
   /** False: the disk is nearly full. */
-  readonly mayTake: () => boolean
-  /** Entries of a workspace were moved to this moment. */
+  readonly hasDiskSpace: () => boolean
+  /** Queue entries of a workspace were rescheduled to this time. */
   readonly noticeDue: (workspaceId: string, at: number) => void
-  /** Our own acts forget what they touch, and nothing of others. */
+  /** The callbacks drop what is cached of the changed thing, and nothing else. */
   readonly onKeyRevoked: (keyId: string) => void
-  readonly onDomainChanged: (place: DomainRef) => void
-  readonly onDomainDeleted: (gone: DeletedDomain) => void
+  readonly onDomainChanged: (domain: DomainRef) => void
+  readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
   readonly acceptDeps: AcceptDeps
@@ -81,25 +80,25 @@ export interface RouteParts {
   readonly onWorkspaceClosed: (workspaceId: string) => void
 }
 
-export function apiRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, limits, onKeyRevoked, onDomainChanged, onDomainDeleted } = parts
+export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
+  const { config, database, limits, onKeyRevoked, onDomainChanged, onDomainDeleted } = deps
   const { read, commit } = database
   const files = {
     memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share),
-    mayTake: parts.mayTake,
+    hasDiskSpace: deps.hasDiskSpace,
   }
-  const importing = { read, commit, clock: parts.clock, files, onImportStarted: parts.onImportStarted }
-  const creating = buildCreateDeps(parts)
+  const importing = { read, commit, clock: deps.clock, files, onImportStarted: deps.onImportStarted }
+  const creating = buildCreateDeps(deps)
   return [
     ...apiKeyRoutes({ read, commit, onKeyRevoked }),
-    ...emailRoutes(parts, creating),
+    ...emailRoutes(deps, creating),
     ...contactRoutes({ read, commit }),
     bulkRoute({ read, commit }),
-    ...audienceRoutes({ read, commit, onAudienceDeleted: parts.onAudienceDeleted }),
+    ...audienceRoutes({ read, commit, onAudienceDeleted: deps.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
-    ...contentRoutes(parts),
+    ...contentRoutes(deps),
     ...domainRoutes({
-      ...parts.rotationDeps,
+      ...deps.rotationDeps,
       onDomainChanged,
       onDomainDeleted,
       names: config.service,
@@ -108,15 +107,15 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
     importRoute({ read }),
-    ...inboundRoutes(parts, creating),
-    ...peopleRoutes(parts),
+    ...inboundRoutes(deps, creating),
+    ...peopleRoutes(deps),
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
   ]
 }
 
-function buildCreateDeps(parts: RouteParts): CreateDeps {
-  const { config, database, prepare, commitEmails, mayTake, templates, identity } = parts
+function buildCreateDeps(deps: RouteDeps): CreateDeps {
+  const { config, database, prepare, commitEmails, hasDiskSpace, templates, identity } = deps
   const { read } = database
   const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const from = { read, templates, memory, fillTemplate: renderContent(identity.returnPathSecret) }
@@ -126,21 +125,21 @@ function buildCreateDeps(parts: RouteParts): CreateDeps {
     compose: composeEmail({ hostname: config.service.hostname, prepare }),
     commitEmails,
     createStoredParts: stored,
-    mayTake,
+    hasDiskSpace,
   }
 }
 
-function contentRoutes({ config, database, clock, templates, mayTake }: RouteParts): readonly Route[] {
+function contentRoutes({ config, database, clock, templates, hasDiskSpace }: RouteDeps): readonly Route[] {
   const { read, commit } = database
   const sampleUnsubscribeUrl = buildUnsubscribeUrl(`unsubscribe+preview@${config.service.hostname}`)
   return [
     ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl }),
-    ...fileRoutes({ read, commit, clock, mayTake }),
+    ...fileRoutes({ read, commit, clock, hasDiskSpace }),
   ]
 }
 
-function emailRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] {
-  const { database, limits, mime, noticeDue } = parts
+function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
+  const { database, limits, mime, noticeDue } = deps
   const { read, commit } = database
   const reading = { read, mime }
   const changing = { ...reading, commit, noticeDue }
@@ -155,8 +154,8 @@ function emailRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] 
   ]
 }
 
-function peopleRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = parts
+function peopleRoutes(deps: RouteDeps): readonly Route[] {
+  const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = deps
   const { read, commit } = database
   return [
     ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, onWorkspaceClosed }),
@@ -171,8 +170,8 @@ function peopleRoutes(parts: RouteParts): readonly Route[] {
   ]
 }
 
-function inboundRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] {
-  const { config, database, mime, identity } = parts
+function inboundRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
+  const { config, database, mime, identity } = deps
   const { read, commit } = database
   const reading = { read, commit, mime }
   const linking = { ...reading, secret: identity.linkSecret, publicUrl: config.service.public_url }

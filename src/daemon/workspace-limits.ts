@@ -1,7 +1,7 @@
 /**
- * Wires the limits of workspaces: plans, the rate of requests at every door, quotas of emails.
+ * Wires the limits of workspaces: plans, request rates of all listeners, email quotas.
  *
- * The counts of the day's requests are saved once a minute and at the stop.
+ * The request counts of the day are saved once a minute and at the stop.
  */
 import { createInboundBytesReader, type InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { createPlanCache, findUnknownPlans, type PlanCache } from '../accounts/limits/plans.js'
@@ -13,11 +13,12 @@ import type { PlanLimits } from '../config/plans.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 
-const SAVE_EVERY = 60_000
+/** Milliseconds. */
+const SAVE_INTERVAL = 60_000
 
 /**
- * Of one client address, requests that bear no valid key. It keeps nobody from finding a
- * key, which is 256 random bits; it bounds what a client costs that has nothing to say.
+ * Requests of one client address without a valid key. The limit bounds the cost of such clients; guessing a key of
+ * 256 random bits is infeasible anyway.
  */
 const unauthenticatedLimits: PlanLimits = { requests_per_second: 100, requests_per_minute: 300 }
 
@@ -25,26 +26,26 @@ export interface Limits {
   readonly plans: PlanCache
   /** By workspace id. */
   readonly requests: RateLimit
-  /** By client address: see `limitKey`. */
+  /** By client address (`addressKeyOf`). */
   readonly clients: RateLimit
   readonly charge: EmailCharger
   readonly inboundBytes: InboundBytesReader
   readonly stop: () => Promise<void>
 }
 
-export interface LimitsParts {
+export interface WorkspaceLimitsDeps {
   readonly config: Config
   readonly log: Log
   readonly database: Database
 }
 
-export function openLimits({ config: { limits }, log, database }: LimitsParts): Limits {
+export function openWorkspaceLimits({ config: { limits }, log, database }: WorkspaceLimitsDeps): Limits {
   const { read } = database
   const plans = createPlanCache({ read, limits })
   const days = createDailyRequests(database)
   const save = (): Promise<void> =>
     days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
-  const timer = setInterval(() => void save(), SAVE_EVERY).unref()
+  const timer = setInterval(() => void save(), SAVE_INTERVAL).unref()
   for (const { id, plan } of findUnknownPlans(read, limits)) {
     log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
   }

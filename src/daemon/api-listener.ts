@@ -1,8 +1,8 @@
 /**
- * Wires the REST door to the rooms below it.
+ * Wires the REST listener to the rooms below it.
  *
- * It opens before the queue is in order, so that whoever asks is told 503 and not that
- * nobody is there; `serve` gives it its routes.
+ * It opens before the queue is ready, so that clients get 503 instead of a refused connection; `serve` gives it its
+ * routes.
  */
 import { join } from 'node:path'
 import { addressKeyOf } from '../accounts/client-address.js'
@@ -29,44 +29,44 @@ import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
-import type { Limits } from './limits.js'
+import { buildApiRoutes, type RouteDeps } from './api-routes.js'
 import type { MessageMemory } from './message-memory.js'
-import { apiRoutes, type RouteParts } from './routes.js'
 import { readinessProbe } from './storage-watch.js'
+import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
-/** Milliseconds after which a connection without a request gives way to another. */
+/** Milliseconds after which a connection without a request may be evicted. */
 const EVICTABLE_AFTER = 10_000
-/** Bytes of request bodies in memory: over all requests, and over those of one workspace. */
+/** Bytes of request bodies in memory: in total, and per workspace. */
 const BODY_LIMITS = { all: 160 * MB, share: 120 * MB }
-/** Bytes of large answers in memory, before they go to files; and how they go. */
+/** Bytes of large answers in memory, milliseconds after which they go to files, and the client's minimum pace. */
 const ANSWER_LIMITS = { all: 128 * MB, share: 64 * MB, spoolAfter: 250, patience: 150_000, pace: 32_768 }
-/** Bytes of large answers that are not read yet, in files too. */
+/** Bytes of large answers that are not read yet, files included. */
 const UNREAD_ANSWER_LIMITS = { all: 1_024 * MB, share: 256 * MB }
-/** Answers in pieces that are under way, and the time to take a piece. */
+/** Streamed answers under way, and the time that a client has for a piece. */
 const STREAM_LIMITS = { all: 40, share: 4, milliseconds: 30_000 }
 
-export interface ApiParts {
+export interface ApiDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly tls: TlsFiles
   readonly database: Database
-  readonly keyRing: ApiKeyCache
+  readonly apiKeyCache: ApiKeyCache
   readonly limits: Limits
   /** False: the disk is nearly full. */
-  readonly mayTake: () => boolean
+  readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
 }
 
 export interface Api {
   readonly listener: ApiListener
-  /** Answers the routes that it is given. */
-  readonly serve: (parts: RouteParts) => readonly Route[]
+  /** Begins to answer requests; returns the routes. */
+  readonly serve: (deps: RouteDeps) => readonly Route[]
 }
 
-export async function openApiListener(parts: ApiParts): Promise<Api> {
-  const { config, clock, log, tls } = parts
+export async function openApiListener(deps: ApiDeps): Promise<Api> {
+  const { config, clock, log, tls } = deps
   const isProxy = createProxyCheck(config.api.trusted_proxies)
   const lines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
@@ -79,35 +79,35 @@ export async function openApiListener(parts: ApiParts): Promise<Api> {
     onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
-  const app = buildApp(parts, { connections, isProxy, lines, spool })
+  const app = buildApp(deps, { connections, isProxy, lines, spool })
   const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
     listener,
-    serve: (more) => {
-      const routes = apiRoutes(more)
+    serve: (routeDeps) => {
+      const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: more.acceptDeps, document }))
+      app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: routeDeps.acceptDeps, document }))
       return routes
     },
   }
 }
 
-interface AppParts {
+interface AppDeps {
   readonly connections: Connections
   readonly isProxy: (address: string) => boolean
   readonly lines: ClientLog
   readonly spool: Spool
 }
 
-function buildApp(parts: ApiParts, { connections, isProxy, lines, spool }: AppParts): ApiApp {
-  const { clock, log, keyRing: apiKeyCache, mayTake, database } = parts
-  const { requests, clients } = parts.limits
+function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps): ApiApp {
+  const { clock, log, apiKeyCache, hasDiskSpace, database } = deps
+  const { requests, clients } = deps.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   return createApiApp({
     identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, isProxy, clock }),
-    checkReadiness: createReadinessCheck({ hasRoom: mayTake, probe, clock }),
+    checkReadiness: createReadinessCheck({ hasRoom: hasDiskSpace, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: createMemoryShares(createMemoryBudget(BODY_LIMITS.all, parts.memory.requests), BODY_LIMITS.share),
+    memory: createMemoryShares(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
     pace: bodyPace,
     answers: createLargeAnswers({
       ...ANSWER_LIMITS,

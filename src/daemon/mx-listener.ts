@@ -1,0 +1,69 @@
+/** Wires the MX listener to the rooms below it. */
+import type { Config } from '../config/complete.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { TlsFiles } from '../platform/tls-files.js'
+import { checkRecipient } from '../receiving/check-recipient.js'
+import { defaultMxLimits, type MxSettings } from '../smtp/mx/mx-deps.js'
+import { type MxListener, startMxListener } from '../smtp/mx/mx-listener.js'
+import type { MessageMemory } from './message-memory.js'
+import type { Receiving } from './receiving.js'
+
+export interface MxDeps {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly tls: TlsFiles
+  readonly hasDiskSpace: () => boolean
+  readonly memory: Pick<MessageMemory, 'mx'>
+  readonly receiving: Receiving
+}
+
+export function openMxListener({
+  config,
+  clock,
+  log,
+  tls,
+  hasDiskSpace,
+  memory,
+  receiving,
+}: MxDeps): Promise<MxListener> {
+  return startMxListener({
+    checkRecipient: (address, size) =>
+      checkRecipient({ ...receiving.recipients, maxSize: config.inbound.max_size }, address, size),
+    accept: receiving.acceptInbound,
+    findListings: receiving.findListings,
+    hasDiskSpace,
+    memory: memory.mx,
+    schedule: (milliseconds, act) => {
+      const timer = setTimeout(act, milliseconds)
+      return () => clearTimeout(timer)
+    },
+    clock,
+    log,
+    settings: buildMxSettings(config, tls),
+  })
+}
+
+function buildMxSettings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSettings {
+  return {
+    ...defaultMxLimits,
+    hostname: service.hostname,
+    listen: inbound.listen,
+    tls: { cert, key },
+    proxies: inbound.proxies,
+    maxConnections: inbound.max_connections,
+    maxConnectionsPerAddress: inbound.max_connections_per_address,
+    maxConnectionsPerNetwork: inbound.max_connections_per_network,
+    dataPace: { bytesPerSecond: inbound.min_data_rate, patience: inbound.min_data_rate_patience },
+    connectionsPerMinute: inbound.connections_per_minute,
+    messagesPerMinute: inbound.messages_per_minute,
+    maxSize: inbound.max_size,
+    maxRecipients: inbound.max_recipients,
+    sessionDeadline: inbound.session_deadline,
+    earlyTalkers: inbound.early_talkers,
+    maxRefusedRecipients: inbound.max_refused_recipients,
+    tarpit: inbound.tarpit,
+    refuseListedFrom: inbound.refuse_listed_from ?? null,
+  }
+}

@@ -1,0 +1,56 @@
+/** Whether a recipient of inbound mail is accepted: its policy, and room in its workspace. */
+import { remainingBytesOf } from '../accounts/limits/inbound-bytes.js'
+import type { Address } from '../mail/address.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
+import type { AcceptInboundDeps } from './accept-inbound.js'
+import { findCopyOwner } from './destinations.js'
+import { isTooLargeFor } from './system-mail.js'
+
+export interface RecipientCheckDeps
+  extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'> {
+  /** Bytes of the largest message that the listener accepts. */
+  readonly maxSize: number
+}
+
+export interface CheckedRecipient {
+  /** Recipients of one workspace share a copy of the message. Null: mail of the service itself. */
+  readonly workspaceId: string | null
+  /** The workspace may lack room for a message of unknown size: its message must not be shared with another workspace. */
+  readonly alone: boolean
+}
+
+export type RecipientFault =
+  | 'unknown-recipient'
+  | 'relay-denied'
+  | 'recipient-blocked'
+  | 'system-mail-size'
+  | 'no-operator'
+  | 'mailbox-full'
+
+const faultOfRefusal = {
+  unknown: 'unknown-recipient',
+  relay: 'relay-denied',
+  blocked: 'recipient-blocked',
+} as const satisfies Readonly<Record<string, RecipientFault>>
+
+/** Bytes that our own header fields add to a message, as an upper estimate. */
+const MAX_TRACE_BYTES = 4096
+
+/** `size`: of the message as its client declares it; 0: not declared. */
+export function checkRecipient(
+  { recipientOf, operatorWorkspace, inboundBytes, maxSize }: RecipientCheckDeps,
+  address: Address,
+  size: number,
+): CheckedRecipient | RecipientFault {
+  const recipient = recipientOf(address)
+  if (recipient.kind === 'refused') return faultOfRefusal[recipient.why]
+  if (isTooLargeFor(recipient, size)) return 'system-mail-size'
+  const owner = findCopyOwner(recipient, operatorWorkspace())
+  if (owner === 'refused') return 'unknown-recipient'
+  if (owner === 'unowned') return 'no-operator'
+  if (owner === null) return { workspaceId: null, alone: false }
+  const workspaceId = owner.kind === 'workspace' ? owner.id : null
+  const room = remainingBytesOf(inboundBytes(workspaceId ?? SERVICE_WORKSPACE))
+  if (room !== null && room < (size === 0 ? 1 : size + MAX_TRACE_BYTES)) return 'mailbox-full'
+  return { workspaceId, alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES }
+}

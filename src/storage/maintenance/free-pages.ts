@@ -1,0 +1,23 @@
+/** Gives pages of the database file that deletions left empty back to the file system. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { countFreePages, type Database } from '../database.js'
+
+const PAGES_PER_STEP = 2_000
+/** Empty pages that stay, for what is stored next. */
+const MAX_FREE_PAGES = 5_000
+/** Milliseconds. */
+const STEP_PAUSE = 50
+
+/** In steps with pauses between them; ends when a step frees nothing. */
+export async function reclaimFreePages(
+  database: Pick<Database, 'read' | 'reclaimPages'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let free = countFreePages(database.read); free > MAX_FREE_PAGES && !signal.aborted; ) {
+    await database.reclaimPages(PAGES_PER_STEP)
+    await sleep(STEP_PAUSE)
+    const left = countFreePages(database.read)
+    if (left >= free) return
+    free = left
+  }
+}

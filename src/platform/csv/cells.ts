@@ -1,12 +1,12 @@
 /**
- * Cells of CSV files that we write and that come back to us.
+ * Cells of the CSV files that we write and read back, safe against formula injection.
  *
- * What begins like a formula is one to spreadsheets, and what is written there comes from
- * strangers. So such a cell gets an apostrophe before it, as one that has such an apostrophe
- * already gets another one; reading takes one away again, and every text survives both.
+ * Spreadsheets evaluate a cell that begins like a formula, and our cells come from untrusted input.
+ * Such a cell is written with an apostrophe before it, and so is one that has such an apostrophe
+ * already. Reading removes one apostrophe again, so every text survives both.
  */
 
-/** The signs themselves, the blanks before them, and their wide forms. */
+/** The signs of formulas, control characters before them, and their full-width forms. */
 const formulaStart = '[=+\\-@\\t\\r\\n\\uff1d\\uff0b\\uff0d\\uff20]'
 const formulaPattern = new RegExp(`^'*${formulaStart}`)
 const escapedFormulaPattern = new RegExp(`^'+${formulaStart}`)
@@ -19,12 +19,12 @@ export function unescapeFormula(cell: string): string {
   return escapedFormulaPattern.test(cell) ? cell.slice(1) : cell
 }
 
-/** With its line end, as RFC 4180 has it. Texts are guarded. */
+/** A line with its line end (RFC 4180). Formulas are escaped. */
 export function formatCsvLine(texts: readonly string[]): string {
   return `${texts.map((text) => quoteCell(escapeFormula(text))).join(',')}\r\n`
 }
 
-/** A blank at either end would be lost without quotes. */
+/** Blanks at either end need quotes to be kept. */
 function quoteCell(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

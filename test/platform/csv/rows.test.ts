@@ -188,7 +188,7 @@ t.test('csv-parse compares lengths of rows by Parser.info.records, which rows.ts
         return null
       },
     })
-    await new Promise((resolve) => parser.end('a\nb,c\nd\n', resolve))
+    await new Promise<void>((resolve) => parser.end('a\nb,c\nd\n', () => resolve()))
     return parser.info.invalid_field_length
   }
   t.equal(await countLengthErrors(false), 1, 'a row of another length than the first costs an error')

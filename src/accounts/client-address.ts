@@ -23,7 +23,7 @@ export function networkKeyOf(remoteAddress: string): string | null {
   return address instanceof ipaddr.IPv4 ? `${address.octets.slice(0, 3).join('.')}.0/24` : prefixOf(address, 48)
 }
 
-/** As whom a connection counts. */
+/** The address and network for which a connection counts. */
 export function originOf(remoteAddress: string): ConnectionOrigin {
   return { address: addressKeyOf(remoteAddress), network: networkKeyOf(remoteAddress) }
 }

@@ -25,9 +25,9 @@ export interface ApiKeyCache {
   readonly authenticate: (secret: string, remoteAddress: string) => Principal
   /** False once the principal's key is revoked or expired. */
   readonly isStillValid: (principal: Principal) => boolean
-  /** Forgets this key: it was revoked. */
+  /** Drops a key that was revoked. */
   readonly forget: (keyId: string) => void
-  /** Forgets what it knows: somebody else changed the database. */
+  /** Drops all keys: another process has changed the database. */
   readonly drop: () => void
 }
 
@@ -56,7 +56,7 @@ export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): Api
   function touch(id: string, now: number): void {
     if (now - (lastTouched.get(id) ?? 0) < TOUCH_INTERVAL) return
     lastTouched.set(id, now)
-    // A lost time of last use harms nobody: the next use writes it again.
+    // A lost time of last use does no harm: the next use writes it again.
     commit([touchKey({ id, at: now })]).catch(() => lastTouched.delete(id))
   }
 

@@ -2,7 +2,7 @@
  * Which plan a workspace has: looked up once, kept in memory until somebody else changes
  * the database.
  *
- * A plan that the configuration does not name any more counts as the default plan: the
+ * A plan that the configuration no longer has counts as the default plan: the
  * operator took it away, and the default is what they give to a workspace of which they
  * know nothing else. The daemon says so at its start (`strayPlans`). Limit: 10,000 in memory.
  */
@@ -30,7 +30,7 @@ const selectPlanName = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('plan').where('id', '=', slot('workspaceId')),
 )
 
-/** Misses when there is no such workspace. The plan must be a known one. */
+/** Misses when there is no such workspace. The plan must be configured. */
 export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
   ({ db, slot }) =>
     db

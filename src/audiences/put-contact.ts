@@ -1,8 +1,6 @@
 /**
- * Contacts come in and change one by one: an address that the audience has, and an audience
- * that is not there, are told apart from each other and from what is our own fault.
- *
- * What is judged is judged inside the commit; afterwards only the words are looked for.
+ * Adding and changing single contacts. The commit checks that the address is new to the audience and
+ * that the audience exists; when it fails, the reason is looked up and thrown as a Refusal.
  */
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -26,7 +24,7 @@ export interface ContactDeps {
   readonly commit: Commit
 }
 
-/** As a client says it; undefined: it says nothing of it. */
+/** The fields of a request; undefined: not given. */
 export interface RequestedContact {
   readonly email?: Address | undefined
   readonly first_name?: string | null | undefined
@@ -40,7 +38,7 @@ export interface RequestedContact {
 export async function addContact(
   { read, commit }: ContactDeps,
   workspaceId: string,
-  wanted: RequestedContact & { readonly email: Address },
+  requested: RequestedContact & { readonly email: Address },
   now: number,
 ): Promise<Contact> {
   const contact: Contact = {
@@ -90,7 +88,7 @@ export async function updateContact(
   return contactById(read, workspaceId, id)
 }
 
-/** Where it goes into an audience, that one is there. */
+/** Asserts that the audience of the contact exists, if it has one. */
 function buildAudienceAssertion({ workspace_id: workspaceId, audience_id: id }: Contact): readonly Write[] {
   return id === null ? [] : [assertAudienceExists({ workspaceId, id })]
 }

@@ -1,10 +1,10 @@
 /**
- * The records of imports that go on behind their request.
+ * The records of imports that go on after their request.
  *
  *   processing -> completed | failed
  *
- * The record of one that is under way is asserted in each commit of its rows (`advance`), so that
- * a row is taken in once, and none after the workspace was closed: that removes the record.
+ * Each commit of an import's rows asserts its record (`advanceImport`), so that a row is imported once,
+ * and none after the workspace was closed, which removes the record.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
@@ -13,14 +13,14 @@ import type { Commit } from '../storage/writer/write.js'
 
 export type ImportRow = Selectable<Tables['imports']>
 
-/** Of a workspace, under way. */
+/** Imports of a workspace that run or wait. */
 export const MAX_PENDING_IMPORTS = 5
-/** A finished import is told about for so long: 30 days. */
+/** 30 days for which a finished import is kept. */
 export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
 
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
-/** Misses where the workspace is gone, or has too many under way. */
+/** Misses when the workspace is deleted, or has too many pending imports. */
 export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, slot }) => {
   const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
   const pending = db
@@ -49,7 +49,7 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
 
 type ImportRef = { id: string; workspaceId: string }
 
-/** Misses where it is over, or not where it is thought to be. */
+/** Misses when the import has ended, or is not at the row `from`. */
 export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: ImportRow['report'] }>(
   ({ db, slot }) =>
     db
@@ -62,7 +62,7 @@ export const advanceImport = prepareWrite<ImportRef & { from: number; done: numb
   1,
 )
 
-/** Misses where it is over. */
+/** Misses when it has ended. */
 export const completeImport = prepareWrite<ImportRef & { at: number }>(
   ({ db, slot }) =>
     db
@@ -74,7 +74,7 @@ export const completeImport = prepareWrite<ImportRef & { at: number }>(
   1,
 )
 
-/** Misses where it is over. What is through by then stays. */
+/** Misses when it has ended. Rows imported before stay. */
 export const failImport = prepareWrite<ImportRef & { at: number; error: ImportRow['error'] }>(
   ({ db, slot }) =>
     db
@@ -90,7 +90,7 @@ export const importById = prepareRead<ImportRef>()(({ db, slot }) =>
   db.selectFrom('imports').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** How many of a workspace are under way. */
+/** The number of pending imports of a workspace. */
 export const countPendingImports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('imports')
@@ -99,7 +99,7 @@ export const countPendingImports = prepareRead<{ workspaceId: string }>()(({ db,
     .where('status', '=', 'processing'),
 )
 
-/** Under way, of all workspaces, in the order in which they were asked for. A literal, so that the partial index serves. */
+/** Pending imports of all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */
 export const listPendingImports = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('imports')
@@ -125,7 +125,7 @@ const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('imports').where('id', '=', slot('id')),
 )
 
-/** Resolves to whether there may be more. */
+/** Removes some imports that ended more than 30 days ago; resolves to whether there may be more. */
 export async function removeExpiredImports(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
   now: number,

@@ -1,6 +1,4 @@
-/**
- * May this key act now, from here? Pure: the row, the address and the time come in.
- */
+/** Whether a key may be used now and from this address. Pure. */
 import { Refusal } from '../../mail/refusal.js'
 import { isInSomeNetwork, parseNetwork } from '../../platform/ip-address.js'
 import type { Role } from '../../storage/tables/account-tables.js'

@@ -182,14 +182,18 @@ function refusalFor(read: Read, workspaceId: string, quota: Quota, batch: boolea
   const resetAt = nextRoomAt(buckets, quotaKind.window, used + count - limit)
   const what = domain === null ? quotaKind.what : `${quotaKind.what} ${domain}`
   const batchSize = batch ? `, and this batch has ${count}` : ''
-  return new Refusal(batch ? 'insufficient-quota' : quotaKind.refusal, `${limit} ${what}: ${remaining} left${batchSize}`, {
-    quota: quotaKind.name,
-    ...(domain === null ? {} : { domain }),
-    limit,
-    remaining,
-    reset_at: resetAt === null ? null : formatTimestamp(resetAt),
-    ...(resetAt === null ? {} : { retry_after: Math.max(1, Math.ceil((resetAt - now) / 1000)) }),
-  })
+  return new Refusal(
+    batch ? 'insufficient-quota' : quotaKind.refusal,
+    `${limit} ${what}: ${remaining} left${batchSize}`,
+    {
+      quota: quotaKind.name,
+      ...(domain === null ? {} : { domain }),
+      limit,
+      remaining,
+      reset_at: resetAt === null ? null : formatTimestamp(resetAt),
+      ...(resetAt === null ? {} : { retry_after: Math.max(1, Math.ceil((resetAt - now) / 1000)) }),
+    },
+  )
 }
 
 /** When `missing` emails will have left the window; null: never. */

@@ -63,11 +63,9 @@ const keyRequest = z
       .optional()
       .meta({ description: 'A workspace that the user of this key belongs to. Default: the workspace of this key.' }),
     scopes: refuseEmptyList(
-      scopeList
-        .default(['full'])
-        .meta({
-          description: '`full`: everything that the role allows; `send`: send, and read own sends; `read`: read.',
-        }),
+      scopeList.default(['full']).meta({
+        description: '`full`: everything that the role allows; `send`: send, and read own sends; `read`: read.',
+      }),
     ),
     expires_at: moment.nullable().optional().meta({ description: 'From then on the key is refused; null: never.' }),
     allowed_networks: listOf(network).meta({ description: 'Networks that may use the key; empty: all.' }),

@@ -51,9 +51,9 @@ export async function addContact(
     metadata: toJson({}),
     created_at: now,
     updated_at: now,
-    ...toContactFields(wanted),
-    email: wanted.email,
-    email_key: wanted.email.toLowerCase(),
+    ...toContactFields(requested),
+    email: requested.email,
+    email_key: requested.email.toLowerCase(),
   }
   try {
     await commit([...buildAudienceAssertion(contact), insertContact(contact)])
@@ -70,11 +70,11 @@ export async function addContact(
 export async function updateContact(
   { read, commit }: ContactDeps,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
-  wanted: RequestedContact,
+  requested: RequestedContact,
   now: number,
 ): Promise<Contact | undefined> {
   const before = contactById(read, workspaceId, id)
-  const change = toContactFields(wanted)
+  const change = toContactFields(requested)
   if (before === undefined || Object.keys(change).length === 0) return before
   const after = { ...before, ...change }
   try {

@@ -51,7 +51,7 @@ export const insertFile = prepareWrite<{
 )
 
 /** Misses where the file is gone, or the workspace has no room for so much more. */
-const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; most: number }>(
+const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; maxBytes: number }>(
   ({ db, slot }) =>
     db
       .updateTable('cached_files')
@@ -65,7 +65,7 @@ const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number;
             .select(({ eb }) => eb('bytes', '+', slot('bytes')).as('after'))
             .where('workspace_id', '=', slot('workspaceId')),
         '<=',
-        slot('most'),
+        slot('maxBytes'),
       ),
   1,
 )
@@ -79,10 +79,10 @@ const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
   }),
 )
 
-/** One commit. `most`: octets of all files of the workspace. */
-export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, most: number): Write[] {
+/** One commit. `maxBytes`: octets of all files of the workspace. */
+export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, maxBytes: number): Write[] {
   return [
-    growFile({ workspaceId, key, bytes: bytes.length, most }),
+    growFile({ workspaceId, key, bytes: bytes.length, maxBytes }),
     insertChunk({ workspace_id: workspaceId, key, place, bytes }),
   ]
 }

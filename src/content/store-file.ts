@@ -29,7 +29,7 @@ export interface StoreFileDeps {
   readonly commit: Commit
   readonly clock: Clock
   /** Octets of all files of a workspace. */
-  readonly most?: number
+  readonly maxBytes?: number
 }
 
 export interface NewFile {
@@ -62,7 +62,7 @@ async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncItera
   let place = 0
   for await (const chunk of toChunks(bytes)) {
     try {
-      await deps.commit(appendChunk(file, place, chunk, deps.most ?? MAX_STORED_BYTES))
+      await deps.commit(appendChunk(file, place, chunk, deps.maxBytes ?? MAX_STORED_BYTES))
     } catch (error) {
       if (error instanceof WriteConflict) requireRoom(deps, file.workspaceId, chunk.length)
       throw error
@@ -89,9 +89,9 @@ async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (end > 0) yield chunk.subarray(0, end)
 }
 
-function requireRoom({ read, most = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
+function requireRoom({ read, maxBytes = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
   const used = selectStoredBytes(read, { workspaceId })[0]?.bytes ?? 0
-  if (used + bytes <= most) return
-  const message = `the files of a workspace may have ${most} bytes in total, and those stored have ${used}`
-  throw new Refusal('insufficient-quota', message, { limit: most, used })
+  if (used + bytes <= maxBytes) return
+  const message = `the files of a workspace may have ${maxBytes} bytes in total, and those stored have ${used}`
+  throw new Refusal('insufficient-quota', message, { limit: maxBytes, used })
 }

@@ -32,7 +32,7 @@ export async function beginImport(deps: BeginDeps, request: RequestedImport, now
   const record = { ...place, workspace_id: workspaceId, kind: options.kind, options: toJson(options) }
   try {
     await storeImportFile(commit, place, file)
-    const begun = commit([insertImport({ ...record, total, created_at: now, most: MAX_PENDING_IMPORTS })])
+    const begun = commit([insertImport({ ...record, total, created_at: now, maxPending: MAX_PENDING_IMPORTS })])
     if (await tryCommit(begun)) return place
   } catch (error) {
     await removeImportFile(deps, place).catch(() => undefined) // else the next start removes it

@@ -21,7 +21,7 @@ export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
 /** Misses when the workspace is deleted, or has too many pending imports. */
-export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, slot }) => {
+export const insertImport = prepareWrite<NewImport & { maxPending: number }>(({ db, slot }) => {
   const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
   const pending = db
     .selectFrom('imports')
@@ -43,7 +43,7 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
           sql.lit(0).as('done'),
           sql<number>`cast(${slot('created_at')} as bigint)`.as('created_at'),
         ])
-        .where(sql<boolean>`exists ${living} and ${pending} < ${slot('most')}`),
+        .where(sql<boolean>`exists ${living} and ${pending} < ${slot('maxPending')}`),
     )
 }, 1)
 

@@ -33,24 +33,24 @@ export interface KeyRequest {
 }
 
 export function generateKey(request: KeyRequest): NewKey {
-  if (wanted.name.trim() === '' || wanted.name.length > 100) {
+  if (request.name.trim() === '' || request.name.length > 100) {
     throw new Refusal('invalid-parameter', 'name: 1 to 100 characters', { field: 'name' })
   }
   const secret = `ph_${randomSecret(32).toString('base64url')}`
   return {
     secret,
     row: {
-      id: uuidv7(wanted.now),
-      workspace_id: wanted.workspaceId,
-      user_id: wanted.userId,
-      name: wanted.name,
+      id: uuidv7(request.now),
+      workspace_id: request.workspaceId,
+      user_id: request.userId,
+      name: request.name,
       key_hash: hashKey(secret),
       key_prefix: secret.slice(0, PREFIX_LENGTH),
-      scopes: toJson(wanted.scopes ?? ['full']),
-      allowed_networks: toJson(wanted.allowedNetworks ?? []),
-      allowed_domains: toJson(wanted.allowedDomains ?? []),
-      created_at: wanted.now,
-      expires_at: wanted.expiresAt ?? null,
+      scopes: toJson(request.scopes ?? ['full']),
+      allowed_networks: toJson(request.allowedNetworks ?? []),
+      allowed_domains: toJson(request.allowedDomains ?? []),
+      created_at: request.now,
+      expires_at: request.expiresAt ?? null,
       last_used_at: null,
       revoked_at: null,
     },

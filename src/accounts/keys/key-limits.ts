@@ -33,33 +33,33 @@ export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_netw
 }
 
 /** The limits of the new key. Throws a Refusal `forbidden` if one is wider than that of `own`. */
-export function narrowLimits(own: KeyLimits, wanted: RequestedLimits): KeyLimits {
+export function narrowLimits(own: KeyLimits, requested: RequestedLimits): KeyLimits {
   return {
-    expiresAt: narrowExpiry(own.expiresAt, wanted.expiresAt),
-    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, isWithinNetwork),
-    allowedDomains: narrowList('allowed_domains', own.allowedDomains, wanted.allowedDomains, (a, b) => a === b),
+    expiresAt: narrowExpiry(own.expiresAt, requested.expiresAt),
+    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, requested.allowedNetworks, isWithinNetwork),
+    allowedDomains: narrowList('allowed_domains', own.allowedDomains, requested.allowedDomains, (a, b) => a === b),
   }
 }
 
-function narrowExpiry(own: number | null, wanted: number | null | undefined): number | null {
-  if (wanted === undefined) return own
-  if (own !== null && (wanted === null || wanted > own))
+function narrowExpiry(own: number | null, requested: number | null | undefined): number | null {
+  if (requested === undefined) return own
+  if (own !== null && (requested === null || requested > own))
     throw buildTooWideRefusal('expires_at', 'it would be valid longer')
-  return wanted
+  return requested
 }
 
 function narrowList(
   field: string,
   own: readonly string[],
-  wanted: readonly string[] | undefined,
+  requested: readonly string[] | undefined,
   holds: (outer: string, inner: string) => boolean,
 ): readonly string[] {
-  if (wanted === undefined) return own
-  if (own.length === 0) return wanted
-  if (wanted.length === 0) throw buildTooWideRefusal(field, 'an empty list allows everything')
-  const beyond = wanted.find((inner) => !own.some((outer) => holds(outer, inner)))
+  if (requested === undefined) return own
+  if (own.length === 0) return requested
+  if (requested.length === 0) throw buildTooWideRefusal(field, 'an empty list allows everything')
+  const beyond = requested.find((inner) => !own.some((outer) => holds(outer, inner)))
   if (beyond !== undefined) throw buildTooWideRefusal(field, `the requesting key does not allow ${beyond}`)
-  return wanted
+  return requested
 }
 
 function buildTooWideRefusal(field: string, why: string): Refusal {

@@ -55,7 +55,7 @@ export function remainingBytesOf({ held, limit }: InboundBytes): number | null {
 }
 
 /** Misses when the workspace has no room for so many bytes, and changes nothing. First in the commit of the message. */
-export const requireRoom: (wanted: { workspaceId: string; bytes: number; limit: number }) => Write = prepareWrite(
+export const requireRoom: (added: { workspaceId: string; bytes: number; limit: number }) => Write = prepareWrite(
   ({ db, slot }) =>
     db
       .insertInto('inbound_totals')

@@ -62,7 +62,7 @@ export interface NewInvitation {
 
 export function buildInvitation(read: Read, request: InvitationRequest): NewInvitation {
   const { workspaceId, role, userId, actor, now } = request
-  const email = toLowerCaseAddress(wanted.email)
+  const email = toLowerCaseAddress(request.email)
   const [inviter] = userById(read, { id: userId })
   const row: InvitationRow = {
     id: uuidv7(now),

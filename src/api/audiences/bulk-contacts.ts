@@ -65,9 +65,9 @@ export function bulkRoute(deps: ContactDeps): Route {
     refusals: ['audience_not_found'],
     run: async ({ principal: { workspaceId }, body, now }) => {
       const { operation, contact_ids: ids } = body
-      const wanted: BulkOperation =
+      const request: BulkOperation =
         operation === 'move' ? { kind: operation, audienceId: body.audience_id ?? '' } : { kind: operation }
-      const done = await applyBulkOperation(deps, workspaceId, wanted, { ids, now })
+      const done = await applyBulkOperation(deps, workspaceId, request, { ids, now })
       return json(200, { operation, ...done, message: formatSummary(operation, done) } satisfies z.output<
         typeof bulkResult
       >)

@@ -132,12 +132,12 @@ function patchRoute(deps: DomainDeps): Route {
 function toDomainChange(
   read: Read,
   row: SendingDomain,
-  { inbound, tracking, blocked_addresses: wanted }: DomainChangeRequest,
+  { inbound, tracking, blocked_addresses: blocked }: DomainChangeRequest,
 ): DomainChange {
   const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
-  if (wanted === undefined) return switches
+  if (blocked === undefined) return switches
   const { domain } = row
-  const block = new Set(wanted.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
+  const block = new Set(blocked.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
   return { ...switches, block: [...block], unblock: listBlockedLocalParts(read, row).filter((key) => !block.has(key)) }
 }
 

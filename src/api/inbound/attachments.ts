@@ -131,13 +131,13 @@ export function downloadRoute(deps: AttachmentDeps): SignedLinkRoute {
 async function downloadAttachment(
   { read, mime, secret }: AttachmentDeps,
   {
-    params: { id = '', place: wanted = '' },
+    params: { id = '', place: rawPlace = '' },
     query: { workspace: workspaceId, expires, signature },
     now,
   }: SignedLinkCall<LinkQuery>,
 ): Promise<Answer> {
   // Our links have no leading zeros.
-  const place = /^(?:0|[1-9]\d{0,5})$/.test(wanted) ? Number(wanted) : -1
+  const place = /^(?:0|[1-9]\d{0,5})$/.test(rawPlace) ? Number(rawPlace) : -1
   verifyAttachmentLink(secret, { workspaceId, inboundId: id, place, expiresAt: expires }, signature, now)
   const inbound = { workspaceId, id }
   const isThere = (): boolean => inboundById(read, inbound).length > 0

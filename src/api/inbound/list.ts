@@ -56,8 +56,8 @@ export function listRoute({ read }: { readonly read: Read }): Route {
     query,
     answers: { 200: { description: 'The emails', schema: z.object({ data: z.array(listItem) }) } },
     refusals: ['invalid_email_address'],
-    run: async ({ principal: { workspaceId }, query: { limit = DEFAULT_LIMIT, offset = 0, ...wanted } }) => {
-      const { status, spam_status, domain, from, since } = wanted
+    run: async ({ principal: { workspaceId }, query: { limit = DEFAULT_LIMIT, offset = 0, ...filters } }) => {
+      const { status, spam_status, domain, from, since } = filters
       const filter = { workspaceId, status, spamStatus: spam_status, domain, from, since }
       const rows = await listInbound(read, filter, { offset, limit })
       return json(200, { data: rows.map(toListItem) })

@@ -41,7 +41,7 @@ async function store(t: Test, most?: number): Promise<Store> {
         commits.push(writes)
         return database.commit(writes)
       }
-      const deps = { read, commit, clock: () => self.now, ...(most === undefined ? {} : { most }) }
+      const deps = { read, commit, clock: () => self.now, ...(most === undefined ? {} : { maxBytes: most }) }
       const source = Symbol.asyncIterator in bytes ? bytes : Readable.from(bytes)
       return storeFile(deps, { workspaceId, name: 'a.bin', contentType: 'text/csv', bytes: source })
     },

@@ -168,7 +168,7 @@ function fieldOf(column: ContactColumn): string {
 
 function parseEmail(text: string): Address {
   const address = tryParseAddress(text.trim())
-  if (address === null) throw new InvalidLineError('email', 'is no mail address, local@domain', text)
+  if (address === null) throw new InvalidLineError('email', 'is not a mail address, local@domain', text)
   return address
 }
 

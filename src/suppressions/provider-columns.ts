@@ -120,7 +120,7 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
   const given = cell('email')
   const email = tryParseAddress(given)
   if (email === null || given.includes(REPLACEMENT_CHARACTER))
-    return refuseLine('email', 'is no mail address, local@domain', given)
+    return refuseLine('email', 'is not a mail address, local@domain', given)
   const word = cell('reason')
   const status = cell('status')
   const text = cell('text')

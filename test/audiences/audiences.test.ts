@@ -95,7 +95,7 @@ t.test('a line that cannot be a contact is refused by its number, its field and 
     [['a@b.test', 'x\u0007'], 'first_name', /control/],
     [['a@b.test', 'x'.repeat(256)], 'first_name', /255/],
     [['a@b.test', 'M\ufffdller'], 'first_name', /UTF-8/],
-    [['a@b.test', '', 'perhaps'], 'subscribed', /neither/],
+    [['a@b.test', '', 'perhaps'], 'subscribed', /must be true or false/],
     [['a@b.test', '', '', '[1]'], 'metadata', /object/],
     [['a@b.test', '', '', '{"__proto__":1}'], 'metadata', /object/],
     [['a@b.test', '', '', '{"a":'], 'metadata', /object/],

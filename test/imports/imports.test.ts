@@ -148,7 +148,7 @@ t.test('of a workspace so many are under way, and one after the other', async (t
   const { database } = await createDatabase(t)
   const places = []
   for (let n = 0; n < MAX_PENDING_IMPORTS; n += 1) places.push(await startImport(database, contacts, 1_001))
-  await t.rejects(startImport(database, contacts, 1_001), { message: /^5 imports of this workspace are under way/ })
+  await t.rejects(startImport(database, contacts, 1_001), { message: /^5 imports of this workspace are pending/ })
   const together = await Promise.allSettled([
     startImport(database, contacts, 1_001),
     startImport(database, contacts, 1_001),

@@ -262,9 +262,8 @@ function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route 
 function refuseOperatorWorkspace(read: Read, id: string): void {
   if (findOperatorWorkspace(read) !== id) return
   const fix = 'the operator of the service may choose another one with "posthorn workspace set-operator"'
-  throw new Refusal('conflict', `the operator's workspace receives mail to postmaster and cannot be deleted: ${fix}`, {
-    id,
-  })
+  const message = `the operator's workspace receives mail to postmaster and cannot be deleted: ${fix}`
+  throw new Refusal('conflict', message, { id })
 }
 
 /** In the log of the service, since the log of the workspace is erased with it, and perhaps the user too. */

@@ -106,7 +106,7 @@ t.test('a workspace may take so much and no more, and what goes makes room', asy
   const files = await store(t, 1_000_000)
   const first = await files.add([Buffer.alloc(600_000)])
   t.equal(files.total(), 604_096)
-  await t.rejects(files.add([Buffer.alloc(600_000)]), /may take 1000000 bytes/)
+  await t.rejects(files.add([Buffer.alloc(600_000)]), /may have 1000000 bytes/)
   t.equal(files.total(), 604_096, 'the one that was refused counts no more')
   await files.add([Buffer.alloc(600_000)], 'ws_2')
   const atOnce = await Promise.allSettled([1, 2, 3].map(() => files.add([Buffer.alloc(150_000)])))

@@ -44,8 +44,7 @@ export interface WorkspaceDeps {
 
 /** Workspaces that one user may own. */
 const MAX_OWNED = 100
-/** Creating or deleting one drops caches of all workspaces. */
-const MAX_PER_HOUR = 30
+const MAX_PER_HOUR = 30 // creating or deleting one drops caches of all workspaces
 const creationLimit = { kind: WORKSPACES, max: MAX_PER_HOUR, actionText: `create ${MAX_PER_HOUR} workspaces` }
 
 const withData = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })

@@ -91,7 +91,7 @@ t.test('a line that cannot be a contact is refused by its number, its field and 
   const names = ['email', 'first_name', 'subscribed', 'metadata', 'note']
   const table: readonly (readonly [readonly string[], string | null, RegExp])[] = [
     [[''], 'email', /required/],
-    [['nobody'], 'email', /no mail address/],
+    [['nobody'], 'email', /not a mail address/],
     [['a@b.test', 'x\u0007'], 'first_name', /control/],
     [['a@b.test', 'x'.repeat(256)], 'first_name', /255/],
     [['a@b.test', 'M\ufffdller'], 'first_name', /UTF-8/],

@@ -1,9 +1,9 @@
 /**
- * The log of administrative acts: who did what to what, written in the commit of the act
- * itself, so that there is never one without the other.
+ * The log of administrative acts. An entry is written in the commit of its act, so neither exists
+ * without the other.
  *
- * Holds no secret and no content of mail. `seq` grows with every act and is never reused,
- * so a reader keeps its place by it. Kept for `retention.audit`.
+ * It has no secrets and no content of mail. `seq` grows with every act and is never reused, so it
+ * serves as a cursor. Entries are kept for `retention.audit`.
  */
 import { uuidv7 } from '../platform/ids.js'
 import type { Store } from '../storage/database.js'
@@ -44,7 +44,7 @@ export type AuditAction =
   | 'queue.retried'
   | 'queue.deleted'
 
-/** Who acts. */
+/** The user or program that acts. */
 export interface Actor {
   /** Id of the user, or `operator`, or `service`. */
   readonly id: string
@@ -52,10 +52,10 @@ export interface Actor {
   readonly keyId: string | null
 }
 
-/** The command line: whoever may run it owns the machine. */
+/** The command line, which only the operator of the machine can run. */
 export const operatorActor: Actor = { id: 'operator', keyId: null }
 
-/** The daemon, of its own accord. */
+/** The daemon itself. */
 export const daemonActor: Actor = { id: 'service', keyId: null }
 
 export function actorOf({ userId, keyId }: Principal): Actor {
@@ -66,7 +66,7 @@ export interface AuditEntry {
   readonly workspaceId: string
   readonly actor: Actor
   readonly action: AuditAction
-  /** Id of what was acted on. */
+  /** Id of the object of the act. */
   readonly target: string
   readonly at: number
   readonly details?: Readonly<Record<string, unknown>>
@@ -97,10 +97,10 @@ export function recordAuditEntry({ workspaceId, actor, action, target, at, detai
   })
 }
 
-/** Greater than every `seq`: the place before the newest act. */
+/** Greater than every `seq`: the cursor before the newest act. */
 export const BEFORE_NEWEST = Number.MAX_SAFE_INTEGER
 
-/** Newest first, those before the place `before`. */
+/** The acts with a smaller `seq` than `before`, newest first. */
 export const auditEntriesOfWorkspace = prepareRead<{ workspaceId: string; before: number; limit: number }>()(
   ({ db, slot }) =>
     db
@@ -122,7 +122,7 @@ const removeEntries = prepareWrite<{ before: number; seq: number }>(({ db, slot 
   db.deleteFrom('audit_log').where('seq', '<=', slot('seq')).where('at', '<', slot('before')),
 )
 
-/** Removes some of the acts from before `before`; resolves to whether there may be more. */
+/** Removes some of the acts older than `before`; resolves to whether there may be more. */
 export async function removeOldAuditEntries({ read, commit }: Store, before: number): Promise<boolean> {
   const [oldest] = oldestEntry(read, {})
   if (oldest === undefined || oldest.at >= before) return false

@@ -1,8 +1,8 @@
 /**
- * The operator's workspace: whose mail to `postmaster` and `abuse` of the service is.
+ * The operator's workspace, which receives mail to `postmaster` and `abuse` of the service.
  *
- * It is stored, so that no other workspace ever takes its place by itself: the first one that the
- * command line makes, until the operator names another. It cannot be closed (`storage/maintenance/erase.ts`).
+ * It is the first workspace that the command line creates, until the operator chooses another. Its id
+ * is stored, so that it never changes by itself. It cannot be closed (`storage/maintenance/erase.ts`).
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
@@ -22,7 +22,7 @@ export function findOperatorWorkspace(read: Read): string | null {
   return storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY })[0]?.id ?? null
 }
 
-/** Of a workspace that the operator makes: it is theirs where none is yet. */
+/** Makes a workspace that the operator creates the operator's, if there is none yet. */
 export function initOperatorWorkspace(id: string): Write {
   return initServiceState({ key: OPERATOR_WORKSPACE_KEY, value: id })
 }
@@ -44,7 +44,7 @@ const upsertOperatorWorkspace = prepareWrite<{ key: string; id: string }>(
   1,
 )
 
-/** Misses when there is no such workspace any more. */
+/** Misses when the workspace does not exist. */
 export function setOperatorWorkspace(id: string): Write {
   return upsertOperatorWorkspace({ key: OPERATOR_WORKSPACE_KEY, id })
 }

@@ -1,8 +1,8 @@
 /**
- * Who may do what: the table of roles and scopes, as data.
+ * The permissions of roles and scopes, as tables.
  *
- * A key can do what the role of its member can, cut down by its scopes; several scopes
- * add up. `own`: only what this very key has sent, named by its id.
+ * A key may do what the role of its member allows and at least one of its scopes allows. `own`: only
+ * emails that this key has sent, by id.
  */
 import { Refusal } from '../mail/refusal.js'
 import type { Role, Scope } from '../storage/tables/account-tables.js'
@@ -14,8 +14,8 @@ import type { Principal } from './principal.js'
  *   write       suppressions, contacts, audiences, templates, exports: write
  *   admin       domains, keys, webhooks, members, the workspace: write
  *   admin-read  the same: read
- *   owner       the workspace's end
- *   named       whatever the key's user may do in the workspace that the request names
+ *   owner       delete the workspace
+ *   named       depends on the role of the key's user in the workspace that the request names
  *   named-read  the same: read
  */
 export const areas = ['send', 'read', 'write', 'admin', 'admin-read', 'owner', 'named', 'named-read'] as const
@@ -52,7 +52,7 @@ export function permissionFor({ role, scopes }: Pick<Principal, 'role' | 'scopes
   return given.includes('own') ? 'own' : 'no'
 }
 
-/** Throws a Refusal `forbidden` that says what is missing. `own`: one's own sends are enough. */
+/** Throws a Refusal `forbidden` that says why. `own`: permission for the key's own sends is enough. */
 export function requirePermission(principal: Principal, area: Area, own = false): 'yes' | 'own' {
   const found = permissionFor(principal, area)
   if (found === 'yes' || (found === 'own' && own)) return found

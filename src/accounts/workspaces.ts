@@ -1,6 +1,6 @@
 /**
- * Workspaces and their beginning. One is born with its owner in one commit (on the command
- * line with a first key too): there is no moment in which nobody may enter.
+ * The records of workspaces. A workspace and its owner are created in one commit, on the command line
+ * with a first key, so a workspace without an owner never exists.
  */
 import { type Address, toLowerCaseAddress } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
@@ -38,7 +38,7 @@ export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
-/** What a user is in a workspace; none where they do not belong to it. */
+/** The role of a user in a workspace; no row if they are not a member. */
 export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
@@ -47,7 +47,7 @@ export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ 
     .where('user_id', '=', slot('userId')),
 )
 
-/** As a member sees it: with what they are in it. */
+/** Workspaces as a member sees them, with the member's role. */
 function selectUserWorkspaces<Values extends { userId: string }>({ db, slot }: StatementBuilder<Values>) {
   return db
     .selectFrom('members')
@@ -59,7 +59,7 @@ function selectUserWorkspaces<Values extends { userId: string }>({ db, slot }: S
     .where('owners.role', '=', 'owner')
 }
 
-/** Some of those that a user belongs to, oldest first. */
+/** A page of the workspaces that a user belongs to, oldest first. */
 export const workspacesOfUser = prepareRead<{ userId: string; limit: number; offset: number }>()((builder) =>
   selectUserWorkspaces(builder)
     .orderBy('workspaces.created_at')
@@ -72,7 +72,7 @@ export const workspaceOfUser = prepareRead<{ userId: string; workspaceId: string
   selectUserWorkspaces(builder).where('workspaces.id', '=', builder.slot('workspaceId')),
 )
 
-/** None where it was deleted. */
+/** No row if it was deleted. */
 export const workspaceById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('id').where('id', '=', slot('id')),
 )
@@ -115,7 +115,7 @@ const setIcon = prepareWrite<{ id: string; iconUrl: string | null }>(
   1,
 )
 
-/** Changes nothing; misses when it is not the user's any more. First in a commit of the owner's. */
+/** Changes nothing; misses when the user is no longer the owner. First in a commit of the owner. */
 export const requireOwner = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
@@ -127,7 +127,7 @@ export const requireOwner = prepareWrite<{ workspaceId: string; userId: string }
   1,
 )
 
-/** What stays undefined stays as it is. Each misses when the workspace is gone. */
+/** Undefined fields stay unchanged. Each write misses when the workspace is deleted. */
 export function changeWorkspace(
   read: Read,
   id: string,
@@ -139,7 +139,7 @@ export function changeWorkspace(
   ]
 }
 
-/** Not taken by another one now; its unique index has the last word. */
+/** A slug that no other workspace has now; the unique index of the table decides. */
 function findFreeSlug(read: Read, name: string, own: string): string {
   return buildUniqueSlug(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
 }
@@ -163,7 +163,7 @@ export function buildUniqueSlug(name: string, taken: (slug: string) => boolean):
 interface WorkspaceRequest {
   readonly name: string
   readonly iconUrl: string | null
-  /** Of the owner, who is there or comes by the same commit. */
+  /** The owner, who exists or is created in the same commit. */
   readonly userId: string
   /** The configured default, `limits.default_plan`. */
   readonly plan: string
@@ -194,7 +194,7 @@ export interface NewWorkspaceWithOwner {
   readonly writes: readonly Write[]
 }
 
-/** A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all. */
+/** A workspace whose owner is `email` (a new user, or an existing one), with a first key that may do everything. */
 export function buildWorkspaceWithOwner(
   read: Read,
   name: string,

@@ -1,11 +1,11 @@
 /**
- * The end of an audience: it is gone at once, and its contacts follow.
+ * The removal of an audience: the audience is deleted at once, its contacts afterwards.
  *
- * One commit takes the audience away and notes that its contacts are to be removed; from then
- * on nothing can be put into it. They go in small commits, so that mail flows on meanwhile,
- * however many they are; a daemon that stops in between goes on with it when it starts.
+ * One commit deletes the audience and records the removal; from then on no contact can be added to it.
+ * The contacts are removed in small commits, so that other commits go on meanwhile. A removal that is
+ * cut off resumes when the daemon starts.
  *
- * Limit: until they are removed they are still met in the list of all contacts.
+ * Limit: until they are removed, the contacts are still in the list of all contacts.
  */
 
 import type { Store } from '../storage/database.js'
@@ -36,7 +36,7 @@ const insertRemoval = prepareWrite<Tables['audience_removals']>(({ db, slot }) =
   }),
 )
 
-/** Misses when the audience is gone already. */
+/** Misses when the audience is deleted already. */
 export function deleteAudience({ workspace_id, id }: Audience, at: number): readonly Write[] {
   return [
     removeAudience({ workspaceId: workspace_id, id }),
@@ -44,7 +44,7 @@ export function deleteAudience({ workspace_id, id }: Audience, at: number): read
   ]
 }
 
-/** Of all workspaces: at a start, those that were cut off. */
+/** Removals of all workspaces that have not finished: at a start, those that were cut off. */
 export const listPendingRemovals = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('audience_removals').select(['workspace_id as workspaceId', 'audience_id as audienceId']),
 )
@@ -90,12 +90,12 @@ const finishRemoval = prepareWrite<DeletedAudience>(({ db, slot }) =>
 /** Rejects with the signal's reason when it is aborted between two commits. */
 export async function removeAudienceContacts(
   { read, commit }: Store,
-  gone: DeletedAudience,
+  audience: DeletedAudience,
   signal: AbortSignal,
 ): Promise<void> {
-  while (findAnyContact(read, gone).length > 0) {
+  while (findAnyContact(read, audience).length > 0) {
     signal.throwIfAborted()
-    await commit([removeContactBatch(gone)])
+    await commit([removeContactBatch(audience)])
   }
-  await commit([removeCount(gone), finishRemoval(gone)])
+  await commit([removeCount(audience), finishRemoval(audience)])
 }

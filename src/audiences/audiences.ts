@@ -1,9 +1,8 @@
 /**
  * The record of an audience: a named list of contacts.
  *
- * Whoever puts a contact into an audience joins `audienceStays` to the commit. So nothing
- * comes into an audience once it is deleted, and its contacts can be removed afterwards
- * (`audience-removal.ts`).
+ * A commit that adds a contact to an audience has `assertAudienceExists`. So no contact is added to a
+ * deleted audience, and its contacts can be removed afterwards (`audience-removal.ts`).
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'

@@ -1,20 +1,17 @@
 /**
- * One operation on many contacts, in one commit: all that it can be done to, or, when the world
- * moves on meanwhile, looked at again from the beginning.
+ * One operation on many contacts, in one commit.
  *
- * Skipped are ids of nobody, contacts that are as they are to be already, and in a move those
- * whose address the audience has. An id that is named twice counts once. What was found out
- * before the commit is asserted in it, so the counts are those of what was done.
+ * Unknown ids are skipped, and so are contacts that need no change, and in a move contacts whose
+ * address the audience has. A repeated id counts once. The state that the operation was planned on is
+ * asserted in the commit, so the counts are exact; after a conflict it is planned again.
  */
-
 import type { Store } from '../storage/database.js'
-import type { Read } from '../storage/prepared.js'
-import { prepareWrite } from '../storage/prepared.js'
+import { prepareWrite, type Read } from '../storage/prepared.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'
 
-/** Some tens of milliseconds of the writer. */
+/** In one commit: some tens of milliseconds of the writer. */
 export const MAX_BULK_CONTACTS = 1_000
 
 export type BulkOperation =
@@ -75,7 +72,7 @@ function planWrites(
   }
 }
 
-/** Of two with one address the first. */
+/** Of several contacts with one address, only the first can be moved. */
 function filterMovable(
   read: Read,
   workspaceId: string,

@@ -1,11 +1,10 @@
 /**
- * What the columns of a file of contacts mean, and what a line of it says. Pure.
+ * The columns of a CSV file of contacts, and the parsing of its lines. Pure.
  *
- * Known by their names, whatever their case and whichever blanks, dots, hyphens or underscores
- * are in them: the address, the names, whether somebody is subscribed. `metadata` is an object
- * in JSON; any other column is one key of the metadata, under its own name (without
- * `metadata.` before it). What an export of ours holds beyond that (`id`, the moments) is
- * passed over, and so are columns without a name. An empty cell says nothing.
+ * The columns for the address, the names and the subscription are recognized by name, without regard
+ * to case, blanks, dots, hyphens and underscores. `metadata` is a JSON object; any other column is one
+ * key of the metadata, under its own name without a `metadata.` prefix. The other columns of our
+ * exports (`id`, times) and columns without a name are ignored. An empty cell means no value.
  */
 import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -19,7 +18,7 @@ export type ContactColumn =
   | { readonly kind: 'email' | 'first_name' | 'last_name' | 'subscribed' | 'unsubscribed' | 'metadata' | 'none' }
   | { readonly kind: 'key'; readonly key: string }
 
-/** What a line says of a contact; undefined: nothing. */
+/** The values of a line; undefined: none. */
 export interface ContactLine {
   readonly email: Address
   readonly first_name?: string
@@ -42,7 +41,7 @@ const kindByName = new Map(
   keysOf(columnNames).flatMap((kind) => columnNames[kind].map((name) => [name, kind] as const)),
 )
 
-/** Throws a Refusal `invalid-parameter` for a first line that cannot be the names of columns. */
+/** Throws a Refusal `invalid-parameter` for a first line that cannot be the column names. */
 export function parseContactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
   if (!cells.some((cell) => columnKindOf(cell) === 'email')) {
     throw buildHeaderRefusal(
@@ -83,7 +82,7 @@ function parseColumn(name: string, line: number): ContactColumn {
 }
 
 function buildHeaderRefusal(line: number, what: string): Refusal {
-  return new Refusal('invalid-parameter', `file: line ${line}, the names of the columns, ${what}`, {
+  return new Refusal('invalid-parameter', `file: line ${line}, the column names, ${what}`, {
     field: 'file',
     line,
   })
@@ -100,7 +99,7 @@ class InvalidLineError extends Error {
   }
 }
 
-/** What is wrong with a line is a value: files are full of it. */
+/** Returns a fault as a value: files may have many. */
 export function parseContactLine(columns: readonly ContactColumn[], row: CsvRow): ContactLine | RefusedLine {
   try {
     return parseCells(columns, row)
@@ -127,7 +126,7 @@ function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): Conta
     const cell = cells[at] ?? ''
     if (cell === '' || column.kind === 'none') continue
     if (cell.includes(REPLACEMENT_CHARACTER))
-      throw new InvalidLineError(fieldOf(column), 'is not in UTF-8: save the file as CSV UTF-8', cell)
+      throw new InvalidLineError(fieldOf(column), 'is not valid UTF-8: save the file as CSV UTF-8', cell)
     setField(parsedLine, metadata, column, unescapeFormula(cell))
   }
   const { email } = parsedLine
@@ -137,20 +136,20 @@ function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): Conta
   return { ...parsedLine, email, metadata }
 }
 
-function setField(said: Partial<Draft>, metadata: Record<string, unknown>, column: ContactColumn, text: string): void {
+function setField(line: Partial<Draft>, metadata: Record<string, unknown>, column: ContactColumn, text: string): void {
   switch (column.kind) {
     case 'email':
-      said.email = parseEmail(text)
+      line.email = parseEmail(text)
       return
     case 'first_name':
     case 'last_name':
-      said[column.kind] = parseName(column.kind, text)
+      line[column.kind] = parseName(column.kind, text)
       return
     case 'subscribed':
-      said.subscribed = parseBoolean(column.kind, text)
+      line.subscribed = parseBoolean(column.kind, text)
       return
     case 'unsubscribed':
-      said.subscribed = !parseBoolean(column.kind, text)
+      line.subscribed = !parseBoolean(column.kind, text)
       return
     case 'metadata':
       Object.assign(metadata, parseMetadata(text))
@@ -169,7 +168,7 @@ function fieldOf(column: ContactColumn): string {
 
 function parseEmail(text: string): Address {
   const address = tryParseAddress(text.trim())
-  if (address === null) throw new InvalidLineError('email', 'is no mail address, local@domain', text)
+  if (address === null) throw new InvalidLineError('email', 'is not a mail address, local@domain', text)
   return address
 }
 
@@ -196,10 +195,10 @@ const booleanWords: Readonly<Record<string, boolean>> = {
 
 function parseBoolean(field: 'subscribed' | 'unsubscribed', text: string): boolean {
   const word = text.trim().toLowerCase()
-  // Whoever is `unsubscribed` in the column of that name is so.
+  // `unsubscribed` in the column `unsubscribed` means true.
   if (field === 'unsubscribed' && /^(?:un)?subscribed$/.test(word)) return word === 'unsubscribed'
   const truth = Object.hasOwn(booleanWords, word) ? booleanWords[word] : undefined
-  if (truth === undefined) throw new InvalidLineError(field, 'is neither true nor false, yes nor no, 1 nor 0', text)
+  if (truth === undefined) throw new InvalidLineError(field, 'must be true or false, yes or no, 1 or 0', text)
   return truth
 }
 

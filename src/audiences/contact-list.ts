@@ -1,10 +1,10 @@
 /**
- * Contacts of a workspace or of one audience, newest first, in pages.
+ * The contacts of a workspace or of one audience, newest first, in pages.
  *
- * Each read walks one index backwards (`contacts_of_workspace`, or `contacts_of_audience`) and
- * sorts nothing: ids begin with their moment. Totals are kept counts. What comes before an
- * offset is walked over along the index alone, in steps (`storage/stepped-walk.ts`), so that a
- * place a million contacts deep holds nobody up.
+ * Each read walks one index backwards (`contacts_of_workspace` or `contacts_of_audience`) without
+ * sorting, since ids begin with their time. Totals come from stored counts. The rows before an offset
+ * are skipped along the index, in steps (`storage/stepped-walk.ts`), so that an offset of a million
+ * does not block the event loop.
  */
 import type { Address } from '../mail/address.js'
 import type { Slice } from '../storage/paging.js'
@@ -15,7 +15,7 @@ import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {
   readonly workspaceId: string
-  /** Null: any, or none. */
+  /** Null: all contacts of the workspace. */
   readonly audienceId: string | null
 }
 
@@ -33,7 +33,7 @@ export async function listContacts(
   return place === null ? [] : listContactsBefore(read, filter, place, limit)
 }
 
-/** The ids of those with one address, newest first: there is at most one in each audience. */
+/** The ids of contacts with one address, newest first: at most one in each audience. */
 export function findContactIds(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
@@ -46,7 +46,7 @@ export function findContactIds(
     .reverse()
 }
 
-/** The whole list in pages of `limit`; what comes meanwhile is not met. */
+/** The complete list in pages of `limit`, without contacts that are added meanwhile. */
 export async function* readContactPages(
   read: Read,
   filter: ContactFilter,

@@ -1,8 +1,7 @@
 /**
- * What some lines of a file come to, on top of what the audience holds now: contacts to be
- * added, and changes that hold only while the contact is as it was seen.
+ * The plan for some lines of a file, from the present contacts of the audience: contacts to insert, and
+ * changes that are conditional on the contact being unchanged.
  */
-
 import type { RefusedLine, RefusedSummary } from '../platform/csv/refused-lines.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareWrite, type Read } from '../storage/prepared.js'
@@ -13,7 +12,7 @@ import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './cont
 import { type Contact, type ContactFields, findContactInAudience, insertContact, type Metadata } from './contacts.js'
 
 export interface PlannedLine {
-  /** In the file. */
+  /** Its number in the file. */
   readonly lineNumber: number
   readonly line: ContactLine
 }
@@ -30,9 +29,9 @@ interface PlanContext {
 
 type ContactValues = Pick<Contact, 'first_name' | 'last_name' | 'subscribed' | 'metadata'>
 
-/** A contact as it was seen, and as it is to be. */
+/** A contact as it was read, and as it will be. */
 interface PlannedContact {
-  /** Null: the audience does not have it. */
+  /** Null: new to the audience. */
   readonly before: Contact | null
   after: Contact
 }
@@ -152,7 +151,7 @@ interface ConditionalChange extends ContactValues {
   audience_id: string | null
 }
 
-/** Misses where it is not any more as it was seen. */
+/** Misses when the contact has changed since it was read. */
 const updateIfUnchanged = prepareWrite<ConditionalChange>(
   ({ db, slot }) =>
     db

@@ -1,8 +1,8 @@
 /**
- * The record of a contact: an address in an audience of a workspace, or in none.
+ * The record of a contact: an address in an audience of a workspace, or in no audience.
  *
- * An address is in an audience once, compared in lower case as a whole; the schema holds it,
- * so that of two at once exactly one comes in. Names and metadata are the customer's own.
+ * An address is in an audience once, compared in lower case. A unique index enforces it, so that of
+ * two concurrent inserts exactly one succeeds. Names and metadata are the customer's own.
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
@@ -15,12 +15,12 @@ export type Metadata = JsonObject
 
 /** Bytes of a contact's metadata as JSON. */
 export const MAX_METADATA = 16_384
-/** Levels of objects and lists in it: what a request can bring. */
+/** Levels of objects and lists in it, the same as in a request. */
 export const MAX_METADATA_DEPTH = 31
 /** Characters of a first or last name. */
 export const MAX_NAME = 255
 
-/** Throws, at the commit, `ConstraintViolated` where the address is there. */
+/** The commit rejects with `ConstraintViolated` if the audience has the address. */
 export const insertContact = prepareWrite<Contact>(({ db, slot }) =>
   db.insertInto('contacts').values({
     id: slot('id'),
@@ -42,7 +42,7 @@ export type ContactFields = Pick<
   'email' | 'email_key' | 'first_name' | 'last_name' | 'audience_id' | 'subscribed' | 'metadata'
 >
 
-/** What is not named stays as it is. Misses when there is no such contact in the workspace. */
+/** Other fields stay unchanged. Misses when there is no such contact in the workspace. */
 export function changeContact(
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   change: Partial<ContactFields> & Pick<Contact, 'updated_at'>,
@@ -66,7 +66,7 @@ export function contactById(read: Read, workspaceId: string, id: string): Contac
   return byId(read, { workspaceId, id })[0]
 }
 
-/** In every audience that it is in. In no order: asked for one, SQLite walks through the whole workspace. */
+/** In all audiences. Unordered: with an order SQLite would walk all contacts of the workspace. */
 export const contactIdsByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
@@ -81,11 +81,11 @@ const byAddress = prepareRead<{ workspaceId: string; key: string; audience: stri
     .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
     .where('email_key', '=', slot('key'))
-    // As the index has it: others with this address, in however many audiences, are not looked at.
+    // The same expression as in the index, so that contacts of other audiences are not read.
     .where((eb) => eb.fn.coalesce('audience_id', sql.lit('')), '=', slot('audience')),
 )
 
-/** The one with that address in that audience; null: among those that are in none. */
+/** The contact with that address in that audience; `audienceId` null: in no audience. */
 export function findContactInAudience(
   read: Read,
   workspaceId: string,

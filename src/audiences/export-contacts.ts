@@ -1,4 +1,4 @@
-/** The contacts of an audience as a CSV file, in pieces: the columns that an import knows, and two moments. */
+/** The contacts of an audience as a CSV file, in pieces: the columns that an import reads, the id and two times. */
 import { formatTimestamp } from '../platform/clock.js'
 import { formatCsvLine } from '../platform/csv/cells.js'
 import type { Read } from '../storage/prepared.js'
@@ -6,10 +6,10 @@ import { type ContactFilter, readContactPages } from './contact-list.js'
 import type { Contact } from './contacts.js'
 
 const columns = ['id', 'email', 'first_name', 'last_name', 'subscribed', 'metadata', 'created_at', 'updated_at']
-/** Contacts that are read at once: some milliseconds. */
+/** Contacts of one read: some milliseconds. */
 const PAGE_SIZE = 250
 
-/** Newest first. Whoever is added meanwhile is not in it. */
+/** Newest first, without contacts that are added meanwhile. */
 export async function* exportContacts(read: Read, filter: ContactFilter): AsyncGenerator<string> {
   yield formatCsvLine(columns)
   for await (const page of readContactPages(read, filter, PAGE_SIZE)) yield page.map(formatLine).join('')

@@ -1,8 +1,6 @@
 /**
- * Contacts come in and change one by one: an address that the audience has, and an audience
- * that is not there, are told apart from each other and from what is our own fault.
- *
- * What is judged is judged inside the commit; afterwards only the words are looked for.
+ * Adding and changing single contacts. The commit checks that the address is new to the audience and
+ * that the audience exists; when it fails, the reason is looked up and thrown as a Refusal.
  */
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -22,7 +20,7 @@ import {
   insertContact,
 } from './contacts.js'
 
-/** As a client says it; undefined: it says nothing of it. */
+/** The fields of a request; undefined: not given. */
 export interface RequestedContact {
   readonly email?: Address | undefined
   readonly first_name?: string | null | undefined
@@ -36,7 +34,7 @@ export interface RequestedContact {
 export async function addContact(
   { read, commit }: Store,
   workspaceId: string,
-  wanted: RequestedContact & { readonly email: Address },
+  requested: RequestedContact & { readonly email: Address },
   now: number,
 ): Promise<Contact> {
   const contact: Contact = {
@@ -49,9 +47,9 @@ export async function addContact(
     metadata: toJson({}),
     created_at: now,
     updated_at: now,
-    ...toContactFields(wanted),
-    email: wanted.email,
-    email_key: wanted.email.toLowerCase(),
+    ...toContactFields(requested),
+    email: requested.email,
+    email_key: requested.email.toLowerCase(),
   }
   try {
     await commit([...buildAudienceAssertion(contact), insertContact(contact)])
@@ -68,11 +66,11 @@ export async function addContact(
 export async function updateContact(
   { read, commit }: Store,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
-  wanted: RequestedContact,
+  requested: RequestedContact,
   now: number,
 ): Promise<Contact | undefined> {
   const before = contactById(read, workspaceId, id)
-  const change = toContactFields(wanted)
+  const change = toContactFields(requested)
   if (before === undefined || Object.keys(change).length === 0) return before
   const after = { ...before, ...change }
   try {
@@ -86,7 +84,7 @@ export async function updateContact(
   return contactById(read, workspaceId, id)
 }
 
-/** Where it goes into an audience, that one is there. */
+/** Asserts that the audience of the contact exists, if it has one. */
 function buildAudienceAssertion({ workspace_id: workspaceId, audience_id: id }: Contact): readonly Write[] {
   return id === null ? [] : [assertAudienceExists({ workspaceId, id })]
 }

@@ -1,11 +1,11 @@
 /**
- * Files that are uploaded once and sent often: their rows, in chunks.
+ * The records of files that are uploaded once and sent many times, stored in chunks.
  *
- *   incomplete   coming in, or cut off: found by nobody, swept an hour after its begin
+ *   incomplete   being uploaded, or cut off: never found, removed an hour after it began
  *   complete     found by its key within its workspace, until `retention.files` after its last use
  *
- * A key is 256 random bits. What the files of a workspace take together is counted by
- * triggers, and asked about in the very statement that makes a file grow.
+ * A key is 256 random bits. Triggers count the bytes of all files of a workspace; the statement that
+ * grows a file checks their limit.
  */
 import { randomSecret } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
@@ -23,14 +23,14 @@ export interface FileRef {
 export const MAX_FILE_BYTES = 10 * 1_048_576
 /** 1 GB: the files of one workspace, each with 4 KB beside its own size. */
 export const MAX_STORED_BYTES = 1_024 * 1_048_576
-/** A use is written down once in an hour: so much later than asked a file leaves. */
+/** A use is recorded once an hour, so a file may be kept that much longer. */
 export const USE_INTERVAL = 3_600_000
 
 export function generateFileKey(): string {
   return `file_${randomSecret(32).toString('base64url')}`
 }
 
-/** Misses where the workspace has no room. */
+/** Inserts an empty, incomplete file. */
 export const insertFile = prepareWrite<{
   workspaceId: string
   key: string
@@ -51,7 +51,7 @@ export const insertFile = prepareWrite<{
 )
 
 /** Misses where the file is gone, or the workspace has no room for so much more. */
-const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; most: number }>(
+const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; maxBytes: number }>(
   ({ db, slot }) =>
     db
       .updateTable('cached_files')
@@ -65,7 +65,7 @@ const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number;
             .select(({ eb }) => eb('bytes', '+', slot('bytes')).as('after'))
             .where('workspace_id', '=', slot('workspaceId')),
         '<=',
-        slot('most'),
+        slot('maxBytes'),
       ),
   1,
 )
@@ -79,10 +79,10 @@ const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
   }),
 )
 
-/** One commit. `most`: octets of all files of the workspace. */
-export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, most: number): Write[] {
+/** One commit. `maxBytes`: octets of all files of the workspace. */
+export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, maxBytes: number): Write[] {
   return [
-    growFile({ workspaceId, key, bytes: bytes.length, most }),
+    growFile({ workspaceId, key, bytes: bytes.length, maxBytes }),
     insertChunk({ workspace_id: workspaceId, key, place, bytes }),
   ]
 }
@@ -120,7 +120,7 @@ const removeChunks = prepareWrite<FileRef>(({ db, slot }) =>
   db.deleteFrom('cached_file_chunks').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
 )
 
-/** One commit, so that whoever finds the row finds its bytes. */
+/** In one commit, so that a row is never found without its bytes. */
 export function removeFile({ workspaceId, key }: FileRef): Write[] {
   return [removeRow({ workspaceId, key }), removeChunks({ workspaceId, key })]
 }
@@ -150,7 +150,7 @@ const removeOrphanChunks = prepareWrite<FileRef>(({ db, slot }) =>
     ),
 )
 
-/** One commit. It stays where it was used, or became complete, since `usedAt` was read. */
+/** In one commit. The file stays if it was used or completed since `usedAt` was read. */
 export function removeUnusedFile({ usedAt, ...place }: FileRef & { readonly usedAt: number }): Write[] {
   return [removeUnusedRow({ ...place, usedAt }), removeOrphanChunks(place)]
 }
@@ -164,7 +164,7 @@ const completeByKey = prepareRead<FileRef>()(({ db, slot }) =>
     .where('complete', '=', 1),
 )
 
-/** Complete ones of that workspace alone. */
+/** A complete file of that workspace. */
 export function findFile(read: Read, place: FileRef): CachedFile | undefined {
   return completeByKey(read, place)[0]
 }
@@ -182,14 +182,14 @@ const selectChunk = prepareRead<FileRef & { place: number }>()(({ db, slot }) =>
     .where('place', '=', slot('place')),
 )
 
-/** Null: it was removed since its row was read. */
+/** Null: the file was removed since its row was read. */
 export function readFileBytes(read: Read, { workspace_id: workspaceId, key, size }: CachedFile): Buffer | null {
-  const whole = Buffer.allocUnsafe(size)
+  const file = Buffer.allocUnsafe(size)
   let end = 0
   for (let place = 0; end < size; place += 1) {
     const [chunk] = selectChunk(read, { workspaceId, key, place })
     if (chunk === undefined) return null
-    end += chunk.bytes.copy(whole, end)
+    end += chunk.bytes.copy(file, end)
   }
-  return whole
+  return file
 }

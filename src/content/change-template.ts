@@ -1,11 +1,10 @@
 /**
- * Templates made and changed: what may be in one, and which variables it names.
+ * Creating and changing templates: their limits, and the list of their variables.
  *
- * `variables` are those that the client lists, in its order, and behind them those that the
- * texts use and the list lacks: a list is never wrong by leaving one out, and nobody who
- * reads it misses a value. Ours (`unsubscribe_url`) stands in none.
+ * `variables` has those that the client lists, in its order, then those that the texts use and the
+ * list lacks. Our own variable (`unsubscribe_url`) is never listed.
  *
- * Limit: two requests at once may take a workspace one template over the most that it may have.
+ * Limit: concurrent requests may exceed the maximum number of templates by their number less one.
  */
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
@@ -27,35 +26,38 @@ export interface TemplateRequest {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
-  /** Null: those that are found. */
+  /** Null: those that the texts use. */
   readonly variables: readonly string[] | null
 }
 
 /** 1 MB: both bodies together. */
 export const MAX_TEMPLATE_BYTES = 1_048_576
-/** That are different. */
+/** Different variables of a template. */
 export const MAX_VARIABLES = 1_000
-/** All of their names as JSON: lists of templates hold these whole. */
+/** All their names as JSON, which lists of templates show completely. */
 const MAX_VARIABLE_BYTES = 65_536
 
 /** Throws a Refusal: `invalid-parameter`, `conflict`. */
 export async function createTemplate(
   { read, commit }: Store,
   workspaceId: string,
-  wish: TemplateRequest,
+  request: TemplateRequest,
   now: number,
 ): Promise<Template> {
-  const content = buildContent(wish)
+  const content = buildContent(request)
   const count = countTemplates(read, { workspaceId })[0]?.count ?? 0
   if (count >= MAX_TEMPLATES) {
-    throw new Refusal('conflict', `a workspace may have ${MAX_TEMPLATES} templates`, { limit: MAX_TEMPLATES, count })
+    throw new Refusal('conflict', `a workspace may have at most ${MAX_TEMPLATES} templates`, {
+      limit: MAX_TEMPLATES,
+      count,
+    })
   }
   const row = { ...content, id: uuidv7(now), workspace_id: workspaceId, version: 1, created_at: now, updated_at: now }
   await commit([insertTemplate(row)])
   return row
 }
 
-/** What is undefined stays. Null: there is no such template. */
+/** Undefined fields stay unchanged. Null: there is no such template. */
 export async function changeTemplate(
   { read, commit }: Store,
   place: { readonly workspaceId: string; readonly id: string },
@@ -73,7 +75,7 @@ export async function changeTemplate(
       updated_at: now,
     }
     if (await tryCommit(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
-    // Somebody was faster: what they changed stays, beside this.
+    // Another change came first: this one is applied on top of it.
   }
 }
 
@@ -98,13 +100,13 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
   const used = listVariableNames([subject, html ?? '', text ?? ''].map(parseTemplateText))
   const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)
   if (variables.length > MAX_VARIABLES) {
-    const message = `names ${variables.length} variables, allowed: ${MAX_VARIABLES}`
+    const message = `has ${variables.length} variables, allowed: ${MAX_VARIABLES}`
     throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: variables.length })
   }
   const json = toJson(variables)
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_VARIABLE_BYTES) {
-    const message = `have names of ${bytes} bytes together, allowed: ${MAX_VARIABLE_BYTES}`
+    const message = `the names have ${bytes} bytes together, allowed: ${MAX_VARIABLE_BYTES}`
     throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: bytes })
   }
   return {

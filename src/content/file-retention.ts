@@ -1,14 +1,11 @@
-/**
- * Forgetting cached files, in small steps: those that nobody has used for long, and those
- * that never became complete.
- */
+/** The removal of expired files, in small steps: those unused for too long, and those that stayed incomplete. */
 import { sql } from 'kysely'
 import type { Store } from '../storage/database.js'
 import { prepareRead } from '../storage/prepared.js'
 import { removeUnusedFile } from './cached-files.js'
 
 const BATCH_SIZE = 50
-/** Octets that one step removes: at least one file. */
+/** Bytes that one step removes, unless its only file is larger. */
 const BATCH_BYTES = 8 * 1_048_576
 /** Longer than any upload takes. */
 const INCOMPLETE_LIFETIME = 3_600_000
@@ -26,14 +23,14 @@ const selectIncomplete = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')
     .select(['workspace_id as workspaceId', 'key', 'used_at as usedAt', 'size'])
-    // Spelled out, so that the index of these alone serves it.
+    // A literal, so that SQLite uses the partial index.
     .where('complete', '=', sql.lit(0 as const))
     .where('created_at', '<', slot('before'))
     .orderBy('created_at')
     .limit(BATCH_SIZE),
 )
 
-/** Removes some of the files; resolves to whether there may be more. `usedBefore`: their last use. */
+/** Removes some of the files last used before `usedBefore`; resolves to whether there may be more. */
 export async function removeExpiredFiles(
   { read, commit }: Store,
   { usedBefore, now }: { readonly usedBefore: number; readonly now: number },

@@ -1,18 +1,18 @@
 /**
- * What kind of file it is: by its client's word, else by its name. Pure.
+ * The media type of a file: the declared one, else by its name. Pure.
  *
- * A part of a form that says nothing counts as `text/plain` (RFC 7578 section 4.4), and what
- * says that is not told from it: there the name decides, where it knows better.
+ * A form part without a type counts as `text/plain` (RFC 7578 section 4.4), so for `text/plain` the
+ * name decides if its extension is known.
  */
 import { detectMimeType } from 'nodemailer/lib/mime-funcs'
 
-/** What clients say of a file of which they know nothing. */
+/** What clients declare for a file of unknown type. */
 const UNKNOWN_TYPE = 'application/octet-stream'
 const DEFAULT_PART_TYPE = 'text/plain'
 
-/** `said`: a media type, or null. */
-export function detectFileType(said: string | null, name: string): string {
-  if (said !== null && said !== UNKNOWN_TYPE && said !== DEFAULT_PART_TYPE) return said
+/** `declared`: a media type; null: none. */
+export function detectFileType(declared: string | null, name: string): string {
+  if (declared !== null && declared !== UNKNOWN_TYPE && declared !== DEFAULT_PART_TYPE) return declared
   const byName = detectMimeType(name)
-  return byName === UNKNOWN_TYPE && said !== null ? said : byName
+  return byName === UNKNOWN_TYPE && declared !== null ? declared : byName
 }

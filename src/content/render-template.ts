@@ -1,14 +1,13 @@
 /**
- * From a template and values to a subject and bodies. Pure.
+ * Renders a template with values: subject and bodies. Pure.
  *
- * Values are text, numbers, true and false; whatever else is there for a variable counts as
- * if nothing were. They are put in once: what looks like a variable in a value stays what it
- * is. In HTML they are escaped, in a subject they lose their line ends. Only what the data
- * itself has is looked at, never what JavaScript adds to every object.
+ * Values are text, numbers and booleans; any other value counts as missing. They are substituted
+ * once: a variable within a value stays text. In HTML they are escaped, in a subject their line ends
+ * are removed. Only own properties of the data are read, never inherited ones.
  *
- * The size is known before anything is put together, so that a short template with a long
- * value a million times costs nothing. Values that are escaped have a limit of their own, since
- * escaping is the most work: 256 K characters of nothing but quotes take some milliseconds.
+ * The size is computed before anything is rendered, so that a short template that repeats a long value
+ * costs nothing. Escaped values have a limit of their own, since escaping is the most expensive step:
+ * 256 K quotes take some milliseconds.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { isOneLine } from '../mail/named-address.js'
@@ -32,16 +31,16 @@ export interface RenderedTemplate {
   readonly text: string | null
 }
 
-/** 15 MB: subject and bodies together, as much as a message may have. */
+/** 15 MB: subject and bodies together, the limit of a message. */
 const MAX_RENDERED = 15 * 1_048_576
-/** In characters, of all values together that are escaped; a value counts once. */
+/** Characters of all escaped values; a value counts once. */
 const MAX_ESCAPED = 262_144
-/** In characters. */
+/** Characters. */
 export const MAX_SUBJECT = 998
-/** Of what is told about variables one by one. */
+/** Variables that a refusal reports one by one. */
 const MAX_ERRORS = 100
 
-/** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for what cannot be a subject. */
+/** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for an invalid subject. */
 export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedTemplate {
   const { subject, html, text } = template
   const values = collectValues(template, data)
@@ -119,9 +118,9 @@ function toText(value: unknown): string | null {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 }
 
-/** How values stand in one part of the message. */
+/** How values are written in one part of the message. */
 interface PartFormat {
-  /** In octets; at least as many as it will have. */
+  /** An upper bound of the bytes of the written value. */
   readonly size: (value: string, variable: Variable) => number
   readonly write: (value: string, variable: Variable) => string
 }
@@ -148,7 +147,7 @@ function renderPart({ pieces, uses }: TemplateText, values: Values, { write }: P
   return pieces.map((piece) => (typeof piece === 'string' ? piece : written.get(piece))).join('')
 }
 
-/** By the character that they stand for; all of these are below 64. */
+/** Entities by the code of their character; all are below 64. */
 const entities: readonly (Buffer | undefined)[] = Array.from({ length: 64 }, (_, code) => {
   const entity = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }[String.fromCharCode(code)]
   return entity === undefined ? undefined : Buffer.from(entity)
@@ -162,7 +161,7 @@ function escapingOverheadOf(value: string): number {
   return added
 }
 
-/** In one pass over its octets: a replacement a match takes ten times as long. */
+/** One pass over the bytes: `replace` with a callback takes ten times as long. */
 function escapeHtml(value: string): string {
   if (!specialCharacters.test(value)) return value
   const octets = Buffer.from(value)

@@ -1,8 +1,8 @@
 /**
- * A file on its way into storage, as it comes: each chunk is on disk before the next is
- * taken, and the file is there for others only after its last.
+ * Stores an uploaded file as it arrives: each chunk is on disk before the next is read, and the file
+ * can be found only after its last chunk.
  *
- * What does not end well is removed at once; what a crash leaves is swept later.
+ * A failed upload is removed at once; what a crash leaves is removed by `file-retention.ts`.
  */
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
@@ -21,13 +21,13 @@ import {
   selectStoredBytes,
 } from './cached-files.js'
 
-/** Octets of a chunk, but of the last. */
+/** Bytes of a chunk; the last may be shorter. */
 const CHUNK_BYTES = 262_144
 
 export interface StoreFileDeps extends Store {
   readonly clock: Clock
   /** Octets of all files of a workspace. */
-  readonly most?: number
+  readonly maxBytes?: number
 }
 
 export interface NewFile {
@@ -37,7 +37,7 @@ export interface NewFile {
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/** Rejects with a Refusal `insufficient-quota`, or with what ends the bytes. */
+/** Rejects with a Refusal `insufficient-quota`, or with the error of `bytes`. */
 export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<CachedFile> {
   const { read, commit, clock } = deps
   const { workspaceId, name, contentType } = file
@@ -52,7 +52,7 @@ export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<Cac
     throw error
   }
   const stored = findFile(read, place)
-  if (stored === undefined) throw new Error('a file is gone as soon as it is stored')
+  if (stored === undefined) throw new Error('a file was removed as soon as it was stored')
   return stored
 }
 
@@ -60,7 +60,7 @@ async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncItera
   let place = 0
   for await (const chunk of toChunks(bytes)) {
     try {
-      await deps.commit(appendChunk(file, place, chunk, deps.most ?? MAX_STORED_BYTES))
+      await deps.commit(appendChunk(file, place, chunk, deps.maxBytes ?? MAX_STORED_BYTES))
     } catch (error) {
       if (error instanceof WriteConflict) requireRoom(deps, file.workspaceId, chunk.length)
       throw error
@@ -69,7 +69,7 @@ async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncItera
   }
 }
 
-/** The same bytes in pieces of one size; each of them is its own memory. */
+/** The same bytes in chunks of one size, each in memory of its own. */
 async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   let end = 0
@@ -87,9 +87,9 @@ async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (end > 0) yield chunk.subarray(0, end)
 }
 
-function requireRoom({ read, most = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
+function requireRoom({ read, maxBytes = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
   const used = selectStoredBytes(read, { workspaceId })[0]?.bytes ?? 0
-  if (used + bytes <= most) return
-  const message = `the files of a workspace may take ${most} bytes, and those that are stored take ${used}`
-  throw new Refusal('insufficient-quota', message, { limit: most, used })
+  if (used + bytes <= maxBytes) return
+  const message = `the files of a workspace may have ${maxBytes} bytes in total, and those stored have ${used}`
+  throw new Refusal('insufficient-quota', message, { limit: maxBytes, used })
 }

@@ -1,11 +1,8 @@
 /**
- * Templates taken apart, from memory: most sends use the same few.
+ * Parsed templates, cached in memory, since most sends use the same few.
  *
- * Holds what was read until it is told to forget it: one template that we change ourselves,
- * or all of them, when somebody else may have changed any. The ones that were not used for
- * longest leave first.
- *
- * Limit: templates of 16 MB together, by what their pieces take in memory.
+ * A template that we change is dropped; all are dropped when another process may have changed any.
+ * Limit: 16 MB, by the memory of their pieces; the least recently used are dropped first.
  */
 import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'

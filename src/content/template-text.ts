@@ -1,13 +1,12 @@
 /**
- * The text of a template, taken apart: what stands as it is, and the variables in it. Pure.
+ * Parses the text of a template into literal text and variables. Pure.
  *
- * `{{name}}` and `{{{name}}}`, with blanks inside the braces or without; a name is letters,
- * digits, `_` and `-`, in words with dots between them. Whatever else looks like a template
- * language is no variable and stays in the text as it was written. One pass, linear in the
- * length of the text.
+ * `{{name}}` and `{{{name}}}`, with or without blanks inside the braces; a name consists of words of
+ * letters, digits, `_` and `-`, joined by dots. Any other template syntax stays literal text. One pass,
+ * linear in the length of the text.
  */
 
-/** Between its braces; equal ones of a text are one object. */
+/** A variable; equal variables of a text are one object. */
 export interface Variable {
   readonly name: string
   /** The words of its name. */
@@ -18,13 +17,13 @@ export interface Variable {
 
 export interface TemplateText {
   readonly pieces: readonly (string | Variable)[]
-  /** Octets of what stands as it is. */
+  /** Bytes of the literal text. */
   readonly literalBytes: number
-  /** How often each variable is there. */
+  /** How often each variable occurs. */
   readonly uses: ReadonlyMap<Variable, number>
 }
 
-/** The link by which whoever reads a message ends them: its value is ours. */
+/** The variable for the link by which a recipient unsubscribes. We set its value. */
 export const UNSUBSCRIBE_URL = 'unsubscribe_url'
 
 const NAME_PATTERN = String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}(?:\.[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}){0,9}`
@@ -48,12 +47,12 @@ export function parseTemplateText(text: string): TemplateText {
   }
 
   for (const match of text.matchAll(variablePattern)) {
-    const [whole, raw, escaped] = match
-    const found = internVariable(known, raw ?? escaped ?? '', raw !== undefined)
+    const [matched, raw, escaped] = match
+    const variable = internVariable(known, raw ?? escaped ?? '', raw !== undefined)
     pushLiteral(match.index)
-    pieces.push(found)
-    uses.set(found, (uses.get(found) ?? 0) + 1)
-    end = match.index + whole.length
+    pieces.push(variable)
+    uses.set(variable, (uses.get(variable) ?? 0) + 1)
+    end = match.index + matched.length
   }
   pushLiteral(text.length)
   return { pieces, literalBytes, uses }
@@ -66,7 +65,7 @@ function internVariable(known: Map<string, Variable>, name: string, raw: boolean
   return found
 }
 
-/** Of several texts, in the order in which they come, each once; ours is none of them. */
+/** The names in several texts, in order, each once, without `unsubscribe_url`. */
 export function listVariableNames(texts: readonly TemplateText[]): readonly string[] {
   const names = new Set(texts.flatMap(({ uses }) => [...uses.keys()]).map(({ name }) => name))
   names.delete(UNSUBSCRIBE_URL)

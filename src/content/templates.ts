@@ -1,10 +1,10 @@
-/** The templates of a workspace: their rows. What may be in one is in `change-template.ts`. */
+/** The records of templates; `change-template.ts` has their limits. */
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 
 export type Template = Tables['templates']
 
-/** Of one workspace. */
+/** Templates of a workspace. */
 export const MAX_TEMPLATES = 10_000
 
 export const insertTemplate = prepareWrite<Template>(({ db, slot }) =>
@@ -24,7 +24,7 @@ export const insertTemplate = prepareWrite<Template>(({ db, slot }) =>
   }),
 )
 
-/** Misses where it is gone, or was changed since `before` was read. */
+/** Misses when it was deleted, or changed since `before` was read. */
 export const updateTemplate = prepareWrite<Omit<Template, 'created_at'> & { before: number }>(
   ({ db, slot }) =>
     db
@@ -57,7 +57,7 @@ export const templateById = prepareRead<{ workspaceId: string; id: string }>()((
   db.selectFrom('templates').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-/** Their sizes, newest first: bodies are read one by one, as far as an answer holds them. */
+/** Newest first, with sizes instead of bodies, which are read one by one up to the size of an answer. */
 export const selectTemplatePage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(
   ({ db, slot }) =>
     db

@@ -1,4 +1,4 @@
-/** An import becomes ours: its file, then its record, on disk before the request is answered. */
+/** Accepts an import: its file, then its record, are on disk before the request is answered. */
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Store } from '../storage/database.js'
@@ -12,24 +12,24 @@ export interface RequestedImport {
   readonly workspaceId: string
   readonly options: ImportOptions
   readonly file: Buffer
-  /** Rows of the file. */
+  /** Data rows of the file. */
   readonly total: number
 }
 
-/** Rejects with a Refusal: rate-limited, bad-credentials. */
-export async function beginImport(deps: Store, wanted: RequestedImport, now: number): Promise<ImportRef> {
+/** Rejects with a Refusal: `rate-limited`, `bad-credentials`. */
+export async function beginImport(deps: Store, request: RequestedImport, now: number): Promise<ImportRef> {
   const { read, commit } = deps
-  const { workspaceId, options, file, total } = wanted
+  const { workspaceId, options, file, total } = request
   const countPending = (): number => countPendingImports(read, { workspaceId })[0]?.count ?? 0
   if (countPending() >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
   const place = { id: uuidv7(now), workspaceId }
   const record = { ...place, workspace_id: workspaceId, kind: options.kind, options: toJson(options) }
   try {
     await storeImportFile(commit, place, file)
-    const begun = commit([insertImport({ ...record, total, created_at: now, most: MAX_PENDING_IMPORTS })])
+    const begun = commit([insertImport({ ...record, total, created_at: now, maxPending: MAX_PENDING_IMPORTS })])
     if (await tryCommit(begun)) return place
   } catch (error) {
-    await removeImportFile(deps, place).catch(() => undefined) // else the next start does it
+    await removeImportFile(deps, place).catch(() => undefined) // else the next start removes it
     throw error
   }
   await removeImportFile(deps, place)
@@ -38,6 +38,6 @@ export async function beginImport(deps: Store, wanted: RequestedImport, now: num
 }
 
 function buildLimitRefusal(): Refusal {
-  const message = `${MAX_PENDING_IMPORTS} imports of this workspace are under way: wait for one to end`
+  const message = `${MAX_PENDING_IMPORTS} imports of this workspace are pending: wait for one to end`
   return new Refusal('rate-limited', message, { limit: MAX_PENDING_IMPORTS, retry_after: 30 })
 }

@@ -1,6 +1,6 @@
 /**
- * The file of an import, in pieces in the database: there before the request is answered, gone
- * when the import is over. What a request that was cut off has left, the next start removes.
+ * The file of an import, stored in pieces in the database before the request is answered, and removed
+ * when the import ends. What a request that was cut off has left is removed at the next start.
  */
 
 import type { Store } from '../storage/database.js'
@@ -12,7 +12,7 @@ export interface ImportRef {
   readonly workspaceId: string
 }
 
-/** Bytes of a piece, and pieces of one commit. */
+/** Bytes of a piece. */
 const PIECE_BYTES = 262_144
 const PIECES_PER_COMMIT = 4
 
@@ -48,7 +48,7 @@ const removePiece = prepareWrite<{ seq: number }>(({ db, slot }) =>
   db.deleteFrom('import_chunks').where('seq', '=', slot('seq')),
 )
 
-/** The next import of which there are pieces. */
+/** The next import with stored pieces. */
 const findNextWithPieces = prepareRead<ImportRef>()(({ db, slot }) =>
   db
     .selectFrom('import_chunks')
@@ -59,7 +59,7 @@ const findNextWithPieces = prepareRead<ImportRef>()(({ db, slot }) =>
     .limit(1),
 )
 
-/** Resolves when all of it is on disk. */
+/** Resolves when the complete file is on disk. */
 export async function storeImportFile(commit: Commit, place: ImportRef, file: Buffer): Promise<void> {
   for (let at = 0; at < file.length; at += PIECE_BYTES * PIECES_PER_COMMIT) {
     const part = file.subarray(at, at + PIECE_BYTES * PIECES_PER_COMMIT)
@@ -74,7 +74,7 @@ export async function storeImportFile(commit: Commit, place: ImportRef, file: Bu
   }
 }
 
-/** Ends early where the pieces are gone. */
+/** Ends early if the pieces have been removed. */
 export async function* readImportFile(read: Read, place: ImportRef): AsyncGenerator<Buffer> {
   for (let n = 0; ; n += 1) {
     const [piece] = selectPiece(read, { ...place, place: n })
@@ -91,7 +91,7 @@ export async function removeImportFile({ read, commit }: Store, place: ImportRef
   }
 }
 
-/** Files of imports that are not under way. At a start, when no request is bringing one. */
+/** Removes the files of imports that are not pending. Only at a start, while no request stores one. */
 export async function removeOrphanFiles(
   records: Store,
   isUnderWay: (place: ImportRef) => boolean,

@@ -1,10 +1,10 @@
 /**
- * The records of imports that go on behind their request.
+ * The records of imports that go on after their request.
  *
  *   processing -> completed | failed
  *
- * The record of one that is under way is asserted in each commit of its rows (`advance`), so that
- * a row is taken in once, and none after the workspace was closed: that removes the record.
+ * Each commit of an import's rows asserts its record (`advanceImport`), so that a row is imported once,
+ * and none after the workspace was closed, which removes the record.
  */
 
 import { type Selectable, sql } from 'kysely'
@@ -14,15 +14,15 @@ import type { Tables } from '../storage/tables/tables.js'
 
 export type ImportRow = Selectable<Tables['imports']>
 
-/** Of a workspace, under way. */
+/** Imports of a workspace that run or wait. */
 export const MAX_PENDING_IMPORTS = 5
-/** A finished import is told about for so long: 30 days. */
+/** 30 days for which a finished import is kept. */
 export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
 
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
-/** Misses where the workspace is gone, or has too many under way. */
-export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, slot }) => {
+/** Misses when the workspace is deleted, or has too many pending imports. */
+export const insertImport = prepareWrite<NewImport & { maxPending: number }>(({ db, slot }) => {
   const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
   const pending = db
     .selectFrom('imports')
@@ -44,13 +44,13 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
           sql.lit(0).as('done'),
           sql<number>`cast(${slot('created_at')} as bigint)`.as('created_at'),
         ])
-        .where(sql<boolean>`exists ${living} and ${pending} < ${slot('most')}`),
+        .where(sql<boolean>`exists ${living} and ${pending} < ${slot('maxPending')}`),
     )
 }, 1)
 
 type ImportRef = { id: string; workspaceId: string }
 
-/** Misses where it is over, or not where it is thought to be. */
+/** Misses when the import has ended, or is not at the row `from`. */
 export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: ImportRow['report'] }>(
   ({ db, slot }) =>
     db
@@ -63,7 +63,7 @@ export const advanceImport = prepareWrite<ImportRef & { from: number; done: numb
   1,
 )
 
-/** Misses where it is over. */
+/** Misses when it has ended. */
 export const completeImport = prepareWrite<ImportRef & { at: number }>(
   ({ db, slot }) =>
     db
@@ -75,7 +75,7 @@ export const completeImport = prepareWrite<ImportRef & { at: number }>(
   1,
 )
 
-/** Misses where it is over. What is through by then stays. */
+/** Misses when it has ended. Rows imported before stay. */
 export const failImport = prepareWrite<ImportRef & { at: number; error: ImportRow['error'] }>(
   ({ db, slot }) =>
     db
@@ -91,7 +91,7 @@ export const importById = prepareRead<ImportRef>()(({ db, slot }) =>
   db.selectFrom('imports').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** How many of a workspace are under way. */
+/** The number of pending imports of a workspace. */
 export const countPendingImports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('imports')
@@ -100,7 +100,7 @@ export const countPendingImports = prepareRead<{ workspaceId: string }>()(({ db,
     .where('status', '=', 'processing'),
 )
 
-/** Under way, of all workspaces, in the order in which they were asked for. A literal, so that the partial index serves. */
+/** Pending imports of all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */
 export const listPendingImports = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('imports')
@@ -126,7 +126,7 @@ const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('imports').where('id', '=', slot('id')),
 )
 
-/** Resolves to whether there may be more. */
+/** Removes some imports that ended more than 30 days ago; resolves to whether there may be more. */
 export async function removeExpiredImports({ read, commit }: Store, now: number): Promise<boolean> {
   const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
   if (old.length > 0) await commit(old.map(removeImport))

@@ -1,10 +1,10 @@
 /**
- * Imports that go on behind their request: a few at once, one of each workspace, in the order in
- * which they were asked for.
+ * Runs imports after their requests: a few at once, one of each workspace, in the order of the
+ * requests.
  *
- * What the stop or a crash cuts off goes on at the next start, behind the last portion on disk. A
- * disk that takes no writes is waited for. Any other fault of ours is tried again twice, then the
- * import has failed.
+ * An import that a stop or a crash cuts off resumes at the next start, after the last batch on disk.
+ * While the database takes no writes, the import is tried again. After any other fault of ours it is
+ * tried again twice, then it fails.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../mail/refusal.js'
@@ -18,16 +18,16 @@ import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
 
 export interface RunnerDeps extends ImportDeps {
   readonly log: Pick<Log, 'error' | 'info'>
-  /** Milliseconds after a fault. */
+  /** Milliseconds to wait after a fault. */
   readonly retryDelay?: number
 }
 
 export interface ImportRunner {
-  /** Takes up what was cut off. No request may be bringing a file before it resolves. */
+  /** Resumes imports that were cut off. No request may store a file before it resolves. */
   readonly start: () => Promise<void>
-  /** It is on disk. */
+  /** Runs an import that is on disk. */
   readonly begin: (place: ImportRef) => void
-  /** Each ends after its commit. */
+  /** Stops each import after its present commit. */
   readonly stop: () => Promise<void>
 }
 
@@ -39,7 +39,7 @@ const PAGE_SIZE = 500
 export function createImportRunner(deps: RunnerDeps): ImportRunner {
   const { read, log } = deps
   const stopController = new AbortController()
-  /** By workspace, in the order of their turns; the first of a list is the one that runs. */
+  /** By workspace, in the order of their turns; the imports of a list wait in order. */
   const waiting = new Map<string, ImportRef[]>()
   const running = new Map<string, Promise<void>>()
 
@@ -113,7 +113,7 @@ function toImportError(err: unknown): ImportError {
   return { kind: 'internal', message: 'internal error' }
 }
 
-/** Resolves to whether that is on disk. */
+/** Resolves to whether the state is on disk. */
 async function markFailed({ commit, clock, log }: RunnerDeps, place: ImportRef, why: ImportError): Promise<boolean> {
   try {
     await tryCommit(commit([failImport({ ...place, at: clock(), error: toJson(why) })]))

@@ -1,4 +1,4 @@
-/** One import, from where it is to its end: the rows of its file go to the room that they belong to. */
+/** Runs one import from its present row to its end; audiences and suppressions import the rows. */
 import { recordAuditEntry } from '../accounts/audit-log.js'
 import { importContacts } from '../audiences/import-contacts.js'
 import type { Clock } from '../platform/clock.js'
@@ -13,17 +13,17 @@ import { advanceImport, completeImport, type ImportRow, importById } from './imp
 
 export interface ImportDeps {
   readonly read: Read
-  /** Rooms that remember lists hear of it. */
+  /** Caches of suppressions watch it. */
   readonly commit: Commit
   readonly clock: Clock
 }
 
-/** It is over, because its workspace is gone, or it is stopped for now. */
+/** The import must not go on: its workspace is deleted, or the daemon is stopping. */
 export class ImportEnded extends Error {
   override name = 'ImportEnded'
 }
 
-/** Resolves when it is completed. Rejects with ImportEnded, a Refusal that says why it fails, or a fault of ours. */
+/** Resolves when it is completed. Rejects with ImportEnded, with a Refusal that explains the failure, or with a fault of ours. */
 export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortSignal): Promise<void> {
   const { read, commit, clock } = deps
   const { id, workspace_id: workspaceId } = row

@@ -105,7 +105,7 @@ function toSuppression(
   return { workspaceId, email: line.email, reason: why, sourceEmailId: null, metadata, at: now }
 }
 
-/** Seconds since 1970, or whatever dates are written like; what is neither stays as it is. */
+/** Parses seconds since 1970 or a date; any other text stays unchanged. */
 function formatMoment(text: string): string {
   const at = /^\d{9,10}(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text)
   return Number.isFinite(at) && Math.abs(at) < 8.64e15 ? formatTimestamp(Math.floor(at)) : formatForDisplay(text)

@@ -1,16 +1,14 @@
 /**
- * The files in which other providers hand out whom they do not send to, and what a line of one
- * says. Pure.
+ * The suppression files of other providers: their columns, and the parsing of their lines. Pure.
  *
- * A provider is known by the names of its columns: Postmark (EmailAddress, SuppressionReason,
- * Origin, CreatedAt), SendGrid (email, created, and for bounces status and reason), Mailgun
- * (address with code and error, or with tags, created_at), Amazon SES (EmailAddress, Reason,
- * LastUpdateTime, or no names at all: address, BOUNCE or COMPLAINT). Anything else is a list
- * with a column for the address and perhaps one for the reason, as our own is.
+ * A provider is recognized by its column names: Postmark (EmailAddress, SuppressionReason, Origin,
+ * CreatedAt), SendGrid (email, created, and for bounces status and reason), Mailgun (address with code
+ * and error, or with tags, created_at), Amazon SES (EmailAddress, Reason, LastUpdateTime, or no names:
+ * address, BOUNCE or COMPLAINT). Any other file is a list with a column for the address and optionally
+ * one for the reason, like our own.
  *
- * What a line does not say, whoever imports the file says for all of it: the files of SendGrid
- * and Mailgun do not tell which of their lists they are. A failure that was only temporary is
- * no reason, whoever says so.
+ * The request has the reason for lines without one, since files of SendGrid and Mailgun do not name
+ * their list. A temporary failure is never a reason.
  */
 import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
@@ -20,9 +18,9 @@ import type { SuppressionProvider, SuppressionReason } from '../storage/tables/c
 
 export interface ProviderColumns {
   readonly provider: SuppressionProvider
-  /** False: the first line is one of the list already. */
+  /** False: the first line is data already. */
   readonly hasHeader: boolean
-  /** Place of each column that is known. */
+  /** The index of each known column. */
   readonly indexes: Readonly<Partial<Record<Field, number>>>
 }
 
@@ -30,11 +28,11 @@ type Field = 'email' | 'reason' | 'origin' | 'status' | 'text' | 'tags' | 'momen
 
 export interface ProviderLine {
   readonly email: Address
-  /** Null: it does not say. */
+  /** Null: the line has none. */
   readonly reason: SuppressionReason | null
-  /** What a server has said. */
+  /** The reply of a server. */
   readonly diagnostic: string | null
-  /** As it is there. */
+  /** As in the file. */
   readonly moment: string | null
 }
 
@@ -122,7 +120,7 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
   const given = cell('email')
   const email = tryParseAddress(given)
   if (email === null || given.includes(REPLACEMENT_CHARACTER))
-    return refuseLine('email', 'is no mail address, local@domain', given)
+    return refuseLine('email', 'is not a mail address, local@domain', given)
   const word = cell('reason')
   const status = cell('status')
   const text = cell('text')
@@ -131,9 +129,9 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
       ? meaningOfFailure(status, text, cell('tags'))
       : meaningOfWord(columns.provider, word, cell('origin'))
   if (meaning === 'temporary')
-    return refuseLine('reason', 'was a temporary failure, which is no reason', word || status)
-  if (meaning === 'another') return refuseLine('status', 'blames something else than the address', status)
-  if (meaning === 'unknown') return refuseLine('reason', 'is no reason that is known', word)
+    return refuseLine('reason', 'was a temporary failure, which does not suppress an address', word || status)
+  if (meaning === 'another') return refuseLine('status', 'does not refer to the address', status)
+  if (meaning === 'unknown') return refuseLine('reason', 'is not a known reason', word)
   return { email, reason: meaning, diagnostic: formatDiagnostic(status, text), moment: cell('moment') || null }
 }
 
@@ -147,26 +145,26 @@ function meaningOfWord(provider: SuppressionProvider, word: string, origin: stri
   if (word === '') return null
   const key = word.toLowerCase().replace(/[^a-z]/g, '')
   if (temporaryWords.has(key)) return 'temporary'
-  // What the recipient has asked for is manual to Postmark too.
+  // Postmark also has requests of recipients as manual suppressions.
   if (provider === 'postmark' && key === 'manualsuppression' && origin.toLowerCase() === 'recipient')
     return 'unsubscribe'
   return Object.hasOwn(reasonWords, key) ? (reasonWords[key] ?? 'unknown') : 'unknown'
 }
 
-/** A full mailbox, the system, the network, the content, policy (RFC 3463): none of them is for good. */
+/** A full mailbox, the system, the network, the content, policy (RFC 3463): none is permanent for the address. */
 const unrelatedStatus = /^5\.(?:2\.2|2\.3|[34567]\.)/
-/** An enhanced code within what a server has said, and no part of an address. */
+/** An enhanced status code within a reply, not part of an IP address. */
 const enhancedCode = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?!\.?\d)/
 
 function meaningOfFailure(status: string, text: string, tags: string): Meaning {
   if (/^4/.test(status)) return 'temporary'
-  // Mailgun gives the code of three digits beside a text that tells more.
+  // Mailgun has the reply code beside a text with the enhanced code.
   if (unrelatedStatus.test(status.includes('.') ? status : (enhancedCode.exec(text)?.[0] ?? ''))) return 'another'
   if (status !== '') return 'hard_bounce'
   if (tags !== '') return 'unsubscribe'
   if (text === '') return null
-  const meant = meaningOfWord('list', text, '')
-  return meant === 'unknown' ? 'hard_bounce' : meant
+  const meaning = meaningOfWord('list', text, '')
+  return meaning === 'unknown' ? 'hard_bounce' : meaning
 }
 
 const MAX_TEXT_LENGTH = 500

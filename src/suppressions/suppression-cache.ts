@@ -1,13 +1,13 @@
 /**
- * "Does this workspace not send to this address?", answered from memory where it can be.
+ * A cache of suppression lists: whether an address is suppressed.
  *
- * A question to the database takes longer than all else that is asked about a recipient,
- * and nearly all answers are no. So the list of a workspace is kept in memory while it is
- * of a usual length: who is not on it is not asked about. Whoever is on it is looked up,
- * so a suppression that was removed meanwhile does no harm. What is added here comes in by
- * the commit that adds it (`watch`); after another process's commit all is forgotten.
+ * A query takes longer than all other checks of a recipient, and almost always finds nothing. So the
+ * lists of workspaces are cached, unless they are long, and an address that is not on the list needs no
+ * query. An address on the list is looked up, so that a removal takes effect at once. Additions enter
+ * the cache by the commit that makes them (`watch`); after a commit of another process the cache is
+ * dropped.
  *
- * Limits: lists of up to 10,000 addresses, 100,000 in all; longer ones are always asked.
+ * Limits: lists of up to 10,000 addresses, 100,000 addresses in total; longer lists are not cached.
  */
 
 import type { Address } from '../mail/address.js'
@@ -18,7 +18,7 @@ import { findAddedSuppression, isSuppressed, type Suppression } from './suppress
 
 export interface SuppressionCache {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
-  /** The same commit, whose additions the book hears of. */
+  /** The same commit, whose additions enter the cache. */
   readonly watch: (commit: Commit) => Commit
   readonly drop: () => void
 }
@@ -73,7 +73,7 @@ export function createSuppressionCache(
     },
     watch: (commit) => (writes) => {
       if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes)
-      // Also where nobody can tell whether they are on disk.
+      // Also after an error, when it is unknown whether they are on disk.
       return commit(writes).finally(() => {
         for (const write of writes) {
           const added = findAddedSuppression(write)

@@ -1,10 +1,9 @@
 /**
  * The suppression list, newest first, in pages.
  *
- * The order is that of the ids, which begin with the moment: it is total, and a row never
- * changes its place, so whoever pages through meets each row that is there all the while
- * exactly once, whatever others add or remove meanwhile. Of what is added meanwhile they
- * may meet what was added in the millisecond of their place.
+ * It is ordered by id, which begins with the time. The order is total and a row never moves, so a
+ * reader of all pages gets each row that stays exactly once, whatever is added or removed meanwhile. Of
+ * the rows added meanwhile, only those in the millisecond of the reader's position may appear.
  */
 
 import { MAX_ID } from '../storage/paging.js'
@@ -16,7 +15,7 @@ export interface SuppressionPage {
   readonly workspaceId: string
   /** Undefined: any. */
   readonly reason: SuppressionReason | undefined
-  /** Rows that come after this id in the order; undefined: from the newest on. */
+  /** Rows after this id in the order; undefined: from the newest. */
   readonly after: string | undefined
   readonly limit: number
 }

@@ -1,9 +1,9 @@
 /**
- * The addresses that a workspace does not send to: lists of them are in `suppression-list.ts`.
+ * The records of suppressions: addresses that a workspace does not send to. `suppression-list.ts` lists
+ * them.
  *
- * Adding an address twice is no error and keeps the first reason: the list answers
- * "may I send?", not "how often was I told not to?". Compared in lower case as a
- * whole: no real mail system keeps apart mailboxes that differ in case alone.
+ * Adding an address twice is not an error and keeps the first reason. Addresses are compared in lower
+ * case: real mail systems do not distinguish mailboxes by case.
  */
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
@@ -48,10 +48,10 @@ const insertIfAbsent = ({ db, slot }: Builder) =>
     .onConflict((conflict) => conflict.columns(['workspace_id', 'email']).doNothing())
 
 const insert = prepareWrite<Suppression>(insertIfAbsent)
-/** Misses where the address is on the list. */
+/** Misses when the address is on the list. */
 const insertNew = prepareWrite<Suppression>(insertIfAbsent, 1)
 
-/** A write that puts an address on a list, which whoever remembers lists has to hear of. */
+/** A write that adds an address to a list, for caches that watch commits. */
 interface SuppressionWrite extends Write {
   readonly suppression: Suppression
 }
@@ -60,7 +60,7 @@ function isSuppressionWrite(write: Write): write is SuppressionWrite {
   return 'suppression' in write
 }
 
-/** What a write puts on a list; null: nothing. */
+/** The suppression that a write adds; null: none. */
 export function findAddedSuppression(write: Write): Suppression | null {
   return isSuppressionWrite(write) ? write.suppression : null
 }
@@ -70,7 +70,7 @@ export function addSuppression(suppression: NewSuppression): Write {
   return withSuppression(insert(row), row)
 }
 
-/** Misses where the address is on the list. */
+/** Misses when the address is on the list. */
 export function addNewSuppression(suppression: NewSuppression): Write {
   const row = toRow(suppression)
   return withSuppression(insertNew(row), row)
@@ -93,14 +93,14 @@ function toRow({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewS
 }
 
 export interface SuppressResult {
-  /** The one that is on the list now. */
+  /** The record that is on the list now. */
   readonly record: Suppression
   readonly isNew: boolean
 }
 
-/** Adds an address and tells what is on the list then: exactly one of many callers at once hears that it is new. */
-export async function suppress({ read, commit }: Store, wanted: NewSuppression): Promise<SuppressResult> {
-  const row = toRow(wanted)
+/** Adds an address and resolves to its record. Of several concurrent callers exactly one gets `isNew`. */
+export async function suppress({ read, commit }: Store, suppression: NewSuppression): Promise<SuppressResult> {
+  const row = toRow(suppression)
   for (;;) {
     try {
       await commit([withSuppression(insertNew(row), row)])
@@ -110,7 +110,7 @@ export async function suppress({ read, commit }: Store, wanted: NewSuppression):
     }
     const [record] = suppressionByEmail(read, row)
     if (record !== undefined) return { record, isNew: false }
-    // Removed between the two: it can be added again.
+    // Removed between the commit and the read: it can be added again.
   }
 }
 
@@ -129,7 +129,7 @@ export const suppressionById = prepareRead<{ workspaceId: string; id: string }>(
     .where('id', '=', slot('id')),
 )
 
-/** `email` in lower case, as it is kept. */
+/** `email`: in lower case, as stored. */
 const suppressionByEmail = prepareRead<{ workspace_id: string; email: string }>()(({ db, slot }) =>
   db
     .selectFrom('suppressions')

@@ -91,11 +91,11 @@ t.test('an invalid contact is refused by its line number, its field and the rule
   const names = ['email', 'first_name', 'subscribed', 'metadata', 'note']
   const table: readonly (readonly [readonly string[], string | null, RegExp])[] = [
     [[''], 'email', /required/],
-    [['nobody'], 'email', /no mail address/],
+    [['nobody'], 'email', /not a mail address/],
     [['a@b.test', 'x\u0007'], 'first_name', /control/],
     [['a@b.test', 'x'.repeat(256)], 'first_name', /255/],
     [['a@b.test', 'M\ufffdller'], 'first_name', /UTF-8/],
-    [['a@b.test', '', 'perhaps'], 'subscribed', /neither/],
+    [['a@b.test', '', 'perhaps'], 'subscribed', /must be true or false/],
     [['a@b.test', '', '', '[1]'], 'metadata', /object/],
     [['a@b.test', '', '', '{"__proto__":1}'], 'metadata', /object/],
     [['a@b.test', '', '', '{"a":'], 'metadata', /object/],

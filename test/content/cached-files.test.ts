@@ -41,7 +41,7 @@ async function store(t: Test, most?: number): Promise<Store> {
         commits.push(writes)
         return database.commit(writes)
       }
-      const deps = { read, commit, clock: () => self.now, ...(most === undefined ? {} : { most }) }
+      const deps = { read, commit, clock: () => self.now, ...(most === undefined ? {} : { maxBytes: most }) }
       const source = Symbol.asyncIterator in bytes ? bytes : Readable.from(bytes)
       return storeFile(deps, { workspaceId, name: 'a.bin', contentType: 'text/csv', bytes: source })
     },
@@ -106,7 +106,7 @@ t.test('a workspace has a storage quota, and removed files free it', async (t) =
   const files = await store(t, 1_000_000)
   const first = await files.add([Buffer.alloc(600_000)])
   t.equal(files.total(), 604_096)
-  await t.rejects(files.add([Buffer.alloc(600_000)]), /may take 1000000 bytes/)
+  await t.rejects(files.add([Buffer.alloc(600_000)]), /may have 1000000 bytes/)
   t.equal(files.total(), 604_096, 'the one that was refused counts no more')
   await files.add([Buffer.alloc(600_000)], 'ws_2')
   const atOnce = await Promise.allSettled([1, 2, 3].map(() => files.add([Buffer.alloc(150_000)])))

@@ -40,7 +40,11 @@ t.test('the meaning of a line', async (t) => {
     ['x@b.test,BOUNCE', 'a@b.test,COMPLAINT', { reason: 'spam_complaint' }],
     ['address,code,error', 'a@b.test,550,no such user', { reason: 'hard_bounce', diagnostic: '550 no such user' }],
     ['address,code,error', 'a@b.test,,no such user', { reason: 'hard_bounce' }],
-    ['address,code,error', 'a@b.test,552,552 5.2.2 mailbox full', { field: 'status', reason: /something else/ }],
+    [
+      'address,code,error',
+      'a@b.test,552,552 5.2.2 mailbox full',
+      { field: 'status', reason: /does not refer to the address/ },
+    ],
     ['address,code,error', 'a@b.test,550,550-5.7.1 blocked by policy', { field: 'status' }],
     ['address,code,error', 'a@b.test,550,550 5.1.1 unknown to 5.3.2.1', { reason: 'hard_bounce' }],
     ['address,code,error', 'a@b.test,421,later', { field: 'reason', reason: /temporary/ }],
@@ -52,7 +56,7 @@ t.test('the meaning of a line', async (t) => {
     [
       'status,reason,email,created',
       '5.7.1,blocked by policy,a@b.test,1',
-      { field: 'status', reason: /something else/ },
+      { field: 'status', reason: /does not refer to the address/ },
     ],
     ['status,reason,email,created', '5.2.2,full,a@b.test,1', { field: 'status' }],
     ['email,created', 'a@b.test,1', { reason: null }],

@@ -1,12 +1,12 @@
 /**
- * Keys as the doors use them: looked up once, kept in memory, checked on every use.
+ * API keys as the listeners use them: looked up once, cached in memory, checked on every use.
  *
- * The cache holds rows, not verdicts: expiry and networks are judged each time. It is
- * dropped whenever somebody else may have changed keys or members; of a key that we revoke
- * ourselves only that one is forgotten. So a revocation counts at once. `last_used_at` is
- * written at most once a minute for each key.
- * Limit: 10,000 keys in memory, and the times of last use of as many; unknown keys are
- * never cached, so guesses fill nothing.
+ * The cache has rows, not results: expiry and networks are checked each time. It is dropped when
+ * another process may have changed keys or members; a key that we revoke is dropped alone. So a
+ * revocation takes effect at once. `last_used_at` is written at most once a minute for each key.
+ *
+ * Limit: 10,000 keys, and their times of last use. Unknown keys are not cached, so guesses do not
+ * fill it.
  */
 
 import type { Clock } from '../../platform/clock.js'
@@ -20,13 +20,13 @@ const MAX_KEYS = 10_000
 const TOUCH_INTERVAL = 60_000
 
 export interface ApiKeyCache {
-  /** Who acts with this key; throws a Refusal `bad-credentials`, `key-expired` or `forbidden` (not from there). */
+  /** The principal of this key. Throws a Refusal `bad-credentials`, `key-expired` or `forbidden` (for the address). */
   readonly authenticate: (secret: string, remoteAddress: string) => Principal
   /** False once the principal's key is revoked or expired. */
   readonly isStillValid: (principal: Principal) => boolean
-  /** Forgets this key: it was revoked. */
+  /** Drops a key that was revoked. */
   readonly forget: (keyId: string) => void
-  /** Forgets what it knows: somebody else changed the database. */
+  /** Drops all keys: another process has changed the database. */
   readonly drop: () => void
 }
 
@@ -53,7 +53,7 @@ export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): Api
   function touch(id: string, now: number): void {
     if (now - (lastTouched.get(id) ?? 0) < TOUCH_INTERVAL) return
     lastTouched.set(id, now)
-    // A lost time of last use harms nobody: the next use writes it again.
+    // A lost time of last use does no harm: the next use writes it again.
     commit([touchKey({ id, at: now })]).catch(() => lastTouched.delete(id))
   }
 

@@ -1,8 +1,8 @@
 /**
- * API keys: 256 random bits behind the prefix `ph_`, stored as SHA-256 alone.
+ * The records of API keys: 256 random bits after the prefix `ph_`, stored only as their SHA-256.
  *
- * A key is looked up by its hash, so no comparison of secrets takes place whose time
- * could tell anything. Keys need no slow hash: nobody can guess 256 bits.
+ * A key is looked up by its hash, so no secrets are compared and timing reveals nothing. A slow hash
+ * is not needed, since 256 bits cannot be guessed.
  */
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
@@ -16,7 +16,7 @@ import type { Tables } from '../../storage/tables/tables.js'
 export type ApiKeyRow = Tables['api_keys']
 
 export interface NewKey {
-  /** The whole key: shown once, stored nowhere. */
+  /** The complete key: shown once, stored nowhere. */
   readonly secret: string
   readonly row: ApiKeyRow
 }
@@ -32,35 +32,35 @@ export interface KeyRequest {
   readonly allowedDomains?: readonly string[]
 }
 
-export function generateKey(wanted: KeyRequest): NewKey {
-  if (wanted.name.trim() === '' || wanted.name.length > 100) {
+export function generateKey(request: KeyRequest): NewKey {
+  if (request.name.trim() === '' || request.name.length > 100) {
     throw new Refusal('invalid-parameter', 'name: 1 to 100 characters', { field: 'name' })
   }
   const secret = `ph_${randomSecret(32).toString('base64url')}`
   return {
     secret,
     row: {
-      id: uuidv7(wanted.now),
-      workspace_id: wanted.workspaceId,
-      user_id: wanted.userId,
-      name: wanted.name,
+      id: uuidv7(request.now),
+      workspace_id: request.workspaceId,
+      user_id: request.userId,
+      name: request.name,
       key_hash: hashKey(secret),
       key_prefix: secret.slice(0, PREFIX_LENGTH),
-      scopes: toJson(wanted.scopes ?? ['full']),
-      allowed_networks: toJson(wanted.allowedNetworks ?? []),
-      allowed_domains: toJson(wanted.allowedDomains ?? []),
-      created_at: wanted.now,
-      expires_at: wanted.expiresAt ?? null,
+      scopes: toJson(request.scopes ?? ['full']),
+      allowed_networks: toJson(request.allowedNetworks ?? []),
+      allowed_domains: toJson(request.allowedDomains ?? []),
+      created_at: request.now,
+      expires_at: request.expiresAt ?? null,
       last_used_at: null,
       revoked_at: null,
     },
   }
 }
 
-/** Characters of a key that are no secret: lists and logs show them. */
+/** Characters of a key that are not secret: lists and logs show them. */
 const PREFIX_LENGTH = 11
 
-/** What may be shown of a text that a client gave as its key; null: it has not the form of one, and may be anything. */
+/** The part of a client's key that may be shown; null: the text does not have the form of a key. */
 export function keyPrefixOf(given: string): string | null {
   return given.length > 2 * PREFIX_LENGTH && /^ph_[\w-]+$/.test(given) ? given.slice(0, PREFIX_LENGTH) : null
 }
@@ -106,19 +106,19 @@ export const touchKey = prepareWrite<{ id: string; at: number }>(({ db, slot }) 
     .where('id', '=', slot('id')),
 )
 
-/** Unrevoked ones, of a workspace. The command line is not held to it. */
+/** Keys of a workspace that are not revoked. The command line is not limited. */
 export const MAX_LIVE_KEYS = 1_000
 
 /**
- * The use that a key is put to when it makes another one. Misses when it may not any more,
- * or when the workspace of the new key is full: whatever was true when that was looked up,
- * the commit in which this comes first is made only where it still is.
+ * Records the use of a key that creates another key, first in the commit. Misses when it is revoked
+ * or expired, when its user may no longer make keys for that workspace, or when the workspace has
+ * `MAX_LIVE_KEYS`. So the conditions checked before the commit still hold in it.
  */
 export const touchCreatorKey = prepareWrite<{
   workspaceId: string
   id: string
   at: number
-  /** Of the key that is made. */
+  /** The workspace of the new key. */
   forWorkspace: string
   userId: string
 }>(
@@ -159,7 +159,7 @@ export const countLiveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot 
     .where('revoked_at', 'is', null),
 )
 
-/** A key with the present role of its member: null once that member is gone. */
+/** A key with the present role of its member; null when the user is no longer a member. */
 function selectKeysWithRole<Values>({ db }: StatementBuilder<Values>) {
   return db
     .selectFrom('api_keys')
@@ -198,5 +198,5 @@ const keysAfter = prepareRead<CreationPage>()((builder) =>
   selectKeys(builder).where(isAfterPlace(builder)).limit(builder.slot('limit')),
 )
 
-/** In the same order. Revoked ones stay, so there may be any number of them. */
+/** A page of the keys, in the same order. Revoked keys stay in the list, so it may be long. */
 export const listKeys = slicesByCreation('api_keys', keysAfter)

@@ -1,4 +1,4 @@
-/** Making and revoking a key, each with its word in the audit log: writes of one commit. */
+/** Creating and revoking a key, each with its entry in the audit log, as writes of one commit. */
 import type { Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
 import { insertKey, type NewKey, revokeKey, touchCreatorKey } from './api-keys.js'
@@ -14,7 +14,7 @@ export function createKeyAudited(key: NewKey, actor: Actor): Write[] {
   ]
 }
 
-/** The same by a key: misses where that one may not make it any more, or the workspace holds its most. */
+/** The same, requested with a key: misses when that key may no longer create it, or the workspace has `MAX_LIVE_KEYS`. */
 export function createKeyByKey(maker: { workspaceId: string; id: string }, key: NewKey, actor: Actor): Write[] {
   const { workspace_id: forWorkspace, user_id: userId, created_at: at } = key.row
   return [touchCreatorKey({ ...maker, at, forWorkspace, userId }), ...createKeyAudited(key, actor)]

@@ -1,6 +1,4 @@
-/**
- * May this key act now, from here? Pure: the row, the address and the time come in.
- */
+/** Whether a key may be used now and from this address. Pure. */
 import { Refusal } from '../../mail/refusal.js'
 import { isInSomeNetwork, parseNetwork } from '../../platform/ip-address.js'
 import type { Role } from '../../storage/tables/account-tables.js'
@@ -8,10 +6,10 @@ import { parseJson } from '../../storage/tables/columns.js'
 import type { Principal } from '../principal.js'
 import type { ApiKeyRow } from './api-keys.js'
 
-/** A key with the present role of its member; null: no member any more. */
+/** A key with the present role of its member; null: no longer a member. */
 export type KeyWithRole = ApiKeyRow & { readonly role: Role | null }
 
-/** Who acts with this key, or a refusal that says why it may not. */
+/** The principal of this key. Throws a Refusal: `bad-credentials`, `key-expired`, or `forbidden` for the address. */
 export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: string, now: number): Principal {
   if (row === undefined || row.revoked_at !== null || row.role === null) {
     throw new Refusal('bad-credentials', 'the key is wrong or revoked')

@@ -21,7 +21,7 @@ export interface KeyLimits {
   readonly allowedDomains: readonly string[]
 }
 
-/** Undefined: not asked for. */
+/** Undefined: not requested. */
 export type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
 
 export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
@@ -32,38 +32,38 @@ export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_netw
   }
 }
 
-/** The limits of the new key; throws a Refusal `forbidden` where it would be wider than `own`. */
-export function narrowLimits(own: KeyLimits, wanted: RequestedLimits): KeyLimits {
+/** The limits of the new key. Throws a Refusal `forbidden` if one is wider than that of `own`. */
+export function narrowLimits(own: KeyLimits, requested: RequestedLimits): KeyLimits {
   return {
-    expiresAt: narrowExpiry(own.expiresAt, wanted.expiresAt),
-    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, isWithinNetwork),
-    allowedDomains: narrowList('allowed_domains', own.allowedDomains, wanted.allowedDomains, (a, b) => a === b),
+    expiresAt: narrowExpiry(own.expiresAt, requested.expiresAt),
+    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, requested.allowedNetworks, isWithinNetwork),
+    allowedDomains: narrowList('allowed_domains', own.allowedDomains, requested.allowedDomains, (a, b) => a === b),
   }
 }
 
-function narrowExpiry(own: number | null, wanted: number | null | undefined): number | null {
-  if (wanted === undefined) return own
-  if (own !== null && (wanted === null || wanted > own))
-    throw buildTooWideRefusal('expires_at', 'it would outlast the key')
-  return wanted
+function narrowExpiry(own: number | null, requested: number | null | undefined): number | null {
+  if (requested === undefined) return own
+  if (own !== null && (requested === null || requested > own))
+    throw buildTooWideRefusal('expires_at', 'it would be valid longer')
+  return requested
 }
 
 function narrowList(
   field: string,
   own: readonly string[],
-  wanted: readonly string[] | undefined,
+  requested: readonly string[] | undefined,
   holds: (outer: string, inner: string) => boolean,
 ): readonly string[] {
-  if (wanted === undefined) return own
-  if (own.length === 0) return wanted
-  if (wanted.length === 0) throw buildTooWideRefusal(field, 'an empty list allows all')
-  const beyond = wanted.find((inner) => !own.some((outer) => holds(outer, inner)))
-  if (beyond !== undefined) throw buildTooWideRefusal(field, `${beyond} is not allowed to the key`)
-  return wanted
+  if (requested === undefined) return own
+  if (own.length === 0) return requested
+  if (requested.length === 0) throw buildTooWideRefusal(field, 'an empty list allows everything')
+  const beyond = requested.find((inner) => !own.some((outer) => holds(outer, inner)))
+  if (beyond !== undefined) throw buildTooWideRefusal(field, `the requesting key does not allow ${beyond}`)
+  return requested
 }
 
 function buildTooWideRefusal(field: string, why: string): Refusal {
-  return new Refusal('forbidden', `${field}: a key may not make one that may do more than itself; ${why}`, { field })
+  return new Refusal('forbidden', `${field}: a key may not create a key with wider limits: ${why}`, { field })
 }
 
 function isWithinNetwork(outer: string, inner: string): boolean {
@@ -71,7 +71,7 @@ function isWithinNetwork(outer: string, inner: string): boolean {
   return outerNetwork !== null && innerNetwork !== null && containsNetwork(outerNetwork, innerNetwork)
 }
 
-/** As the fields of the key are called. */
+/** The limits, named as the fields of the key. */
 export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
 
 function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
@@ -86,13 +86,13 @@ function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
   return found.filter(([, isBound]) => isBound).map(([bound]) => bound)
 }
 
-/** Throws a Refusal `forbidden` that names the bounds. `act`: what it is wanted for, as `invite`. */
+/** Throws a Refusal `forbidden` that names the limits of a limited key. `act`: what it may not do, such as `invite`. */
 export function requireUnbound(read: Read, { workspaceId, keyId }: Principal, act: string): void {
   if (keyId === null) return
   const [row] = keyById(read, { workspaceId, id: keyId })
   if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   const bounds = findBounds(row)
   if (bounds.length === 0) return
-  const message = `not permitted: a key with bounds may not ${act}, and this one has ${bounds.join(', ')}`
+  const message = `not permitted: only an unlimited key may ${act}, and this key has ${bounds.join(', ')}`
   throw new Refusal('forbidden', message, { bounds })
 }

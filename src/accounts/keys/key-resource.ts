@@ -1,4 +1,4 @@
-/** An API key as answers show it: the interface's form, for the command line and the API. */
+/** An API key as the API and the command line show it. */
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Scope } from '../../storage/tables/account-tables.js'
 import { parseJson } from '../../storage/tables/columns.js'
@@ -22,7 +22,7 @@ export interface KeyResource extends KeyFields {
 }
 
 export interface CreatedKeyResource extends KeyFields {
-  /** The whole key: in this answer and never again. */
+  /** The complete key, which only this answer has. */
   readonly key: string
 }
 

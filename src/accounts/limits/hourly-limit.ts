@@ -1,9 +1,9 @@
 /**
- * How often a workspace may do something in an hour, in any sixty minutes.
+ * Limits of acts of a workspace in any sixty minutes.
  *
- * A bucket of `usage` for each moment at which it did. A place is taken before the work
- * begins, by one statement that counts and adds, so that requests at the same moment
- * cannot pass the limit together; undoing the act gives no place back.
+ * The table `usage` has a bucket for each moment of such an act. An act is counted before it begins,
+ * by one statement that checks and adds, so that concurrent requests cannot pass the limit together.
+ * Undoing an act does not reduce the count.
  */
 
 import { Refusal } from '../../mail/refusal.js'
@@ -15,14 +15,14 @@ import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 const HOUR = 3_600_000
 
 export interface HourlyLimit {
-  /** Of `usage`. */
+  /** Of the rows in `usage`. */
   readonly kind: string
   readonly max: number
-  /** As `register 10 domains`. */
+  /** Such as `register 10 domains`. */
   readonly actionText: string
 }
 
-/** Throws a Refusal `rate-limited` when the hour is full. */
+/** Rejects with a Refusal `rate-limited` when the limit is reached. */
 export async function countWithinHour(
   { read, commit }: Store,
   limit: HourlyLimit,
@@ -37,14 +37,14 @@ export async function countWithinHour(
   } catch (error) {
     if (!(error instanceof WriteConflict)) throw error
     const [oldest] = bucketsSince(read, { workspaceId, ...place })
-    // No later than in an hour, though the clock may have been set back meanwhile.
+    // At most an hour from now, even if the clock was set back meanwhile.
     throw buildRateRefusal(limit, Math.min((oldest?.bucket ?? now) + HOUR, now + HOUR), now)
   }
 }
 
 function buildRateRefusal({ max, actionText }: HourlyLimit, free: number, now: number): Refusal {
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
-  return new Refusal('rate-limited', `a workspace may ${actionText} in an hour: try again in ${seconds} s`, {
+  return new Refusal('rate-limited', `a workspace may ${actionText} an hour: try again in ${seconds} s`, {
     retry_after: seconds,
     limit: max,
     remaining: 0,
@@ -60,7 +60,7 @@ const domainLimit = {
   actionText: `register ${MAX_DOMAINS_PER_HOUR} domains`,
 }
 
-/** Throws a Refusal `rate-limited` when the hour is full. */
+/** Counts the registration of a sending domain. Rejects with a Refusal `rate-limited` when the limit is reached. */
 export function countDomainCreation(deps: Store, workspaceId: string, now: number): Promise<void> {
   return countWithinHour(deps, domainLimit, workspaceId, now)
 }

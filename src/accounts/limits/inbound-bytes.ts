@@ -1,12 +1,12 @@
 /**
- * How much mail from outside a workspace may hold: the plan's `inbound_bytes`.
+ * The limit of stored inbound mail of a workspace: `inbound_bytes` of its plan.
  *
- * What is there is counted by triggers, in the table `inbound_totals`: bytes as stored, from the
- * commit that files a message to the one that removes its bytes. A commit that files one begins with
- * `requireRoom`, which judges the count of that moment, so that no number of sessions passes the limit.
+ * Triggers count the stored bytes in the table `inbound_totals`, from the commit that stores a message
+ * to the one that removes its bytes. A commit that stores a message begins with `requireRoom`, which
+ * checks the count in that commit, so that concurrent sessions cannot pass the limit.
  *
- * The operator's workspace takes mail to postmaster, and the service itself what comes to return
- * paths: anybody may write to both, so both have a limit where no plan names one.
+ * The operator's workspace receives mail to postmaster, and the service mail to return paths. Any
+ * external sender may write to both, so they have a limit even without one in a plan.
  */
 import { sql } from 'kysely'
 import type { LimitsConfig } from '../../config/complete.js'
@@ -49,13 +49,13 @@ export function readHeldBytes(read: Read, workspaceId: string): number {
   return inboundTotal(read, { workspaceId })[0]?.bytes ?? 0
 }
 
-/** What more there is room for; null: for anything. */
+/** Bytes that may be added; null: unlimited. */
 export function remainingBytesOf({ held, limit }: InboundBytes): number | null {
   return limit === null ? null : Math.max(0, limit - held)
 }
 
-/** Misses when the workspace has no room for so many bytes. Changes no count. Before the message, in its commit. */
-export const requireRoom: (wanted: { workspaceId: string; bytes: number; limit: number }) => Write = prepareWrite(
+/** Misses when the workspace has no room for so many bytes, and changes nothing. First in the commit of the message. */
+export const requireRoom: (added: { workspaceId: string; bytes: number; limit: number }) => Write = prepareWrite(
   ({ db, slot }) =>
     db
       .insertInto('inbound_totals')

@@ -1,8 +1,6 @@
 /**
- * Forgets the buckets of `usage` that no window reaches any more.
- *
- * No index knows their age, so the whole table is walked in the order of its key, a small
- * page at a time.
+ * Removes the buckets of `usage` that are older than every window. No index has their age, so the
+ * complete table is walked in the order of its key, in small pages.
  */
 
 import type { Database } from '../../storage/database.js'
@@ -43,7 +41,7 @@ const removeBucket = prepareWrite<BucketKey>(({ db, slot }) =>
     .where('bucket', '=', slot('bucket')),
 )
 
-/** A walk: each call is one step, and resolves to whether there is more to do. */
+/** Each call of the result is one step of the walk, and resolves to whether there are more. */
 export function createUsageCleanup(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   now: number,

@@ -1,10 +1,8 @@
 /**
- * Which plan a workspace has: looked up once, kept in memory until somebody else changes
- * the database.
+ * The plan of each workspace, cached until another process changes the database. Limit: 10,000.
  *
- * A plan that the configuration does not name any more counts as the default plan: the
- * operator took it away, and the default is what they give to a workspace of which they
- * know nothing else. The daemon says so at its start (`strayPlans`). Limit: 10,000 in memory.
+ * A plan that the configuration no longer has counts as the default plan. The daemon logs such
+ * workspaces at its start (`findUnknownPlans`).
  */
 
 import type { LimitsConfig } from '../../config/complete.js'
@@ -22,7 +20,7 @@ export interface Plan {
 
 export interface PlanCache {
   readonly find: (workspaceId: string) => Plan
-  /** Forgets what it knows: somebody else changed the database. */
+  /** Drops everything: another process has changed the database. */
   readonly drop: () => void
 }
 
@@ -30,7 +28,7 @@ const selectPlanName = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('plan').where('id', '=', slot('workspaceId')),
 )
 
-/** Misses when there is no such workspace. The plan must be a known one. */
+/** Misses when there is no such workspace. The plan must be configured. */
 export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
   ({ db, slot }) =>
     db
@@ -42,7 +40,7 @@ export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
 
 type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 
-/** `config`: checked when it was read, so the default plan is a known one. */
+/** `limits`: validated, so the default plan is configured. */
 export function createPlanCache({ read, limits: config }: { read: Read; limits: PlansConfig }): PlanCache {
   const cache = createLruCache<Plan>({ max: MAX_WORKSPACES })
   const defaultPlan = { name: config.default_plan, limits: limitsOfPlan(config.plans, config.default_plan) ?? {} }

@@ -1,14 +1,14 @@
 /**
- * Quotas of emails: credits, the month and the day of a workspace, the day of a sender
- * domain. What a charge writes goes into the commit that takes the emails.
+ * Quotas of emails: credits, month and day of a workspace, day of a sender domain. The writes of a
+ * charge belong to the commit that accepts the emails.
  *
- * It never oversells, at whatever door and beside whatever process: the bounds are judged
- * inside the commit, by the statement that counts (`addWithin`). Nothing is estimated in
- * memory. A miss is explained afterwards by reading what was used.
+ * A quota is never exceeded, whatever listener or process accepts: the bounds are checked in the
+ * commit, by the statement that counts (`addWithinBounds`), and nothing is estimated in memory. A
+ * miss is explained afterwards by reading what was used.
  *
- * Cost of a message of a plan without limits: two statements, the month's bucket and that
- * of the sender domain. Measured: 6 µs of the writer and 4 to carry them there, of about
- * 110 that taking a message costs; on a machine that is busy with other things twice that.
+ * Cost for a plan without limits: two statements, for the month and the sender domain. Measured: 6 µs
+ * of the writer and 4 µs to pass them to it, of about 110 µs for accepting a message; twice that on a
+ * busy machine.
  */
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -38,13 +38,13 @@ export interface Chargeable {
 }
 
 export interface Charge {
-  /** First in the commit of the emails; they miss when a quota is used up, and then have changed nothing. */
+  /** First in the commit of the emails. They miss when a quota is used up, and change nothing then. */
   readonly writes: readonly Write[]
-  /** Why they missed; null: they had no reason to. */
+  /** Why they missed; null: no quota is used up. */
   readonly findRefusal: (batch: boolean) => Refusal | null
 }
 
-/** `emails`: of one workspace. */
+/** `emails`: all of one workspace. */
 export type EmailCharger = (emails: readonly Chargeable[], now: number) => Charge
 
 export interface QuotaDeps {
@@ -54,7 +54,7 @@ export interface QuotaDeps {
 }
 
 interface QuotaKind {
-  /** As the configuration calls the limit. */
+  /** The name of the limit in the configuration. */
   readonly name: 'credits' | 'emails_per_month' | 'emails_per_day' | 'domain_emails_per_day'
   readonly what: string
   readonly window: UsageWindow
@@ -90,7 +90,7 @@ interface Quota {
   readonly quotaKind: QuotaKind
   /** Of the rows in the table `usage`. */
   readonly kind: string
-  /** What `of` counts for. */
+  /** The sender domain; null: a quota of the workspace. */
   readonly domain: string | null
   readonly count: number
   /** Undefined: counted, never refused. */
@@ -125,7 +125,7 @@ export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDe
   }
 }
 
-/** Why a batch of so many would not fit what the plan has left now; null: it would. The commit judges. */
+/** Why a batch of this size exceeds what the plan has left now; null: it does not. The commit checks again. */
 export type BatchQuotaCheck = (workspaceId: string, count: number, now: number) => Refusal | null
 
 export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchQuotaCheck {
@@ -138,7 +138,7 @@ export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' |
   }
 }
 
-/** In the order in which a miss is explained. What only a limit needs is not counted without it. */
+/** In the order in which a miss is explained. Counts that only a limit needs are omitted without it. */
 function quotasOfPlan({ limits }: Plan, count: number): Quota[] {
   const quotas: Quota[] = []
   if (limits.credits !== undefined) {
@@ -159,7 +159,7 @@ function countByDomain(emails: readonly Chargeable[]): Iterable<readonly [string
   return counts
 }
 
-/** The first write judges all bounds; those after it cannot miss. */
+/** The first write checks all bounds; the others cannot miss. */
 function buildWrites(workspaceId: string, quotas: readonly Quota[], now: number): Write[] {
   const bounds: Bound[] = []
   for (const { quotaKind, kind, count, limit } of quotas) {
@@ -181,18 +181,22 @@ function refusalFor(read: Read, workspaceId: string, quota: Quota, batch: boolea
   const remaining = Math.max(0, limit - used)
   const resetAt = nextRoomAt(buckets, quotaKind.window, used + count - limit)
   const what = domain === null ? quotaKind.what : `${quotaKind.what} ${domain}`
-  const wanted = batch ? `, and this batch has ${count}` : ''
-  return new Refusal(batch ? 'insufficient-quota' : quotaKind.refusal, `${limit} ${what}: ${remaining} left${wanted}`, {
-    quota: quotaKind.name,
-    ...(domain === null ? {} : { domain }),
-    limit,
-    remaining,
-    reset_at: resetAt === null ? null : formatTimestamp(resetAt),
-    ...(resetAt === null ? {} : { retry_after: Math.max(1, Math.ceil((resetAt - now) / 1000)) }),
-  })
+  const batchSize = batch ? `, and this batch has ${count}` : ''
+  return new Refusal(
+    batch ? 'insufficient-quota' : quotaKind.refusal,
+    `${limit} ${what}: ${remaining} left${batchSize}`,
+    {
+      quota: quotaKind.name,
+      ...(domain === null ? {} : { domain }),
+      limit,
+      remaining,
+      reset_at: resetAt === null ? null : formatTimestamp(resetAt),
+      ...(resetAt === null ? {} : { retry_after: Math.max(1, Math.ceil((resetAt - now) / 1000)) }),
+    },
+  )
 }
 
-/** When `missing` emails will have left the window; null: never, or not by waiting. */
+/** When `missing` emails will have left the window; null: never. */
 function nextRoomAt(
   buckets: readonly { readonly bucket: number; readonly count: number }[],
   { width, buckets: length }: UsageWindow,

@@ -1,11 +1,9 @@
 /**
- * The requests of a day, kept in the table `usage`, so that a restart does not give a
- * workspace its day anew.
+ * The requests of a day, stored in the table `usage` so that the daily limit survives a restart.
  *
- * Counts are gathered here and added to the table by `save`, once a minute and at the
- * stop. A crash forgets what was not saved: up to a minute of requests, which the
- * workspace may then make again. Until a save is acknowledged its counts are held here
- * too; a workspace that is looked up in that very moment may count them twice.
+ * Counts are collected in memory and added to the table by `save`, once a minute and at the stop. A
+ * crash loses up to a minute of counts. Until a save is acknowledged its counts are in memory too, so
+ * a read at that moment may count them twice.
  */
 import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
@@ -16,7 +14,7 @@ import { addToExisting, bucketsSince, REQUESTS } from './usage.js'
 const ROWS_PER_COMMIT = 500
 
 export interface DailyRequests {
-  /** What the workspace has asked in the day that ends now, oldest first. */
+  /** The requests of the workspace in the day that ends now, oldest first. */
   readonly readSlices: (workspaceId: string, now: number) => readonly Slice[]
   readonly count: (workspaceId: string, now: number) => void
   readonly save: () => Promise<void>

@@ -1,13 +1,12 @@
 /**
- * How many requests fell into the last second, minute or day: a sliding window.
+ * A sliding window: the number of requests in the last second, minute or day.
  *
- * Requests are counted in slices of time. A slice counts until the last moment of it has
- * left the window, so that no span of the window's length ever holds more than the limit;
- * the price is that a request may count for one slice too long. The second has slices of
- * one millisecond, which is exact, because nothing here knows a shorter time.
+ * Requests are counted in slices of time. A slice counts until its last moment has left the window, so
+ * no span of the window's length exceeds the limit, and a request may count one slice too long. A
+ * second has slices of one millisecond, the resolution of the clock, and is exact.
  *
- * Memory: one entry for each slice in which something happened. A clock that is set back
- * counts into the newest slice that is there, and makes room later, never sooner.
+ * Memory: one entry for each slice with requests. If the clock is set back, requests count into the
+ * newest slice, so room returns later, never sooner.
  */
 export interface WindowShape {
   /** Milliseconds. */
@@ -25,7 +24,7 @@ export interface Slice {
   readonly count: number
 }
 
-/** Start of the oldest slice of which some moment is still in the window. */
+/** Start of the oldest slice that overlaps the window. */
 export function oldestSliceStart({ length, slice }: WindowShape, now: number): number {
   const firstMoment = now - length + 1
   return firstMoment - (firstMoment % slice)
@@ -35,7 +34,7 @@ export class SlidingCount {
   private readonly slices: { readonly start: number; count: number }[] = []
   private total = 0
 
-  /** `past`: what was counted before, oldest first. */
+  /** `past`: slices counted before, oldest first. */
   constructor(
     readonly shape: WindowShape,
     past: readonly Slice[] = [],
@@ -63,7 +62,7 @@ export class SlidingCount {
     return this.total
   }
 
-  /** The moment at which fewer than `limit` are left; where they are so already, at which the oldest leave. */
+  /** When fewer than `limit` requests remain in the window; if that is so already, when the oldest slice leaves. */
   nextRoomAt(limit: number, now: number): number {
     let left = this.count(now)
     for (const { start, count } of this.slices) {

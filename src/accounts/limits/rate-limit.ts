@@ -1,20 +1,18 @@
 /**
- * How many requests a workspace, or a client address, may make: by the second, the minute
- * and the day, all of which must have room.
+ * The rate limits of a workspace or client address: a second, a minute and a day, all of which must
+ * have room.
  *
- * - `requests_per_second` alone: a sliding second, exact; no second ever holds more.
- * - with `burst`: a token bucket that holds `burst` and gains `requests_per_second`. It
- *   lets a burst through at once and holds the pace afterwards; a sliding second of
- *   `burst` beside it keeps what the bucket gains meanwhile from being put on top.
+ * - `requests_per_second` without `burst`: a sliding second, exact.
+ * - with `burst`: a token bucket of `burst` tokens that gains `requests_per_second`. A sliding second
+ *   of `burst` beside it prevents tokens gained during a burst from extending it.
  * - minute and day: sliding, in slices of 100 ms and of ten minutes.
  *
- * A refused request does not count. What is told is the state of the window that will
- * refuse first; on a refusal, of the one that refuses longest. Where a plan limits no
- * requests nothing is refused, and the numbers told are those of 1,000 in a second.
+ * A refused request does not count. The reported state is that of the window nearest to its limit; on
+ * a refusal, of the window that refuses longest. A plan without limits of requests refuses nothing and
+ * reports 1,000 a second.
  *
- * Pure but for its own memory: the time comes in with each call. Limits: 10,000 keys are
- * remembered, the one unused for longest is forgotten first; only the day survives a
- * restart (`rate-limit-days.ts`), and only for workspaces.
+ * Pure except for its memory: the time is a parameter. Limits: 10,000 keys, least recently used
+ * dropped first; only the day survives a restart (`rate-limit-days.ts`), and only for workspaces.
  */
 
 import type { PlanLimits } from '../../config/plans.js'
@@ -23,15 +21,15 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import { DAY, MINUTE, SECOND, type Slice, SlidingCount } from './rate-limit-window.js'
 
-/** What the headers of a plan without limits count against. */
+/** The limit that is reported for a plan without limits. */
 export const UNLIMITED_PER_SECOND = 1_000
 
 export interface RateState {
   readonly allowed: boolean
-  /** Of one window: how many it may hold, and how many more it would take now. */
+  /** Of one window: how many it allows, and how many more it allows now. */
   readonly limit: number
   readonly remaining: number
-  /** Epoch seconds: when that window has room again, or more room than now. */
+  /** Seconds since 1970: when that window has room again, or more room than now. */
   readonly resetAt: number
   /** Whole seconds until then, at least 1. */
   readonly retryAfter: number
@@ -40,13 +38,13 @@ export interface RateState {
 export interface RateLimit {
   /** Counts a request, unless it is refused. */
   readonly take: (key: string, now: number) => RateState
-  /** The state as it is; counts nothing. */
+  /** The present state; counts nothing. */
   readonly peek: (key: string, now: number) => RateState
 }
 
 export interface RateLimitDeps {
   readonly limitsOf: (key: string) => PlanLimits
-  /** Where the counts of a day are kept beyond this process. */
+  /** Stores the counts of a day beyond this process. */
   readonly days?: {
     readonly readSlices: (key: string, now: number) => readonly Slice[]
     readonly count: (key: string, now: number) => void
@@ -79,7 +77,6 @@ export function createRateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitD
   }
 }
 
-/** The refusal of a request for which there was no room. */
 export function buildRateRefusal({ limit, remaining, resetAt, retryAfter }: RateState): Refusal {
   return new Refusal('rate-limited', `too many requests: try again in ${retryAfter} s`, {
     retry_after: retryAfter,
@@ -130,7 +127,7 @@ class Meter {
     if (requests_per_day !== undefined) this.loadDay(now).add(now)
   }
 
-  /** Of a plan without limits. However many there were, room comes when the oldest leave. */
+  /** For a plan without limits. */
   private unlimitedGauge(now: number): Gauge {
     const remaining = UNLIMITED_PER_SECOND - this.second.count(now)
     return { limit: UNLIMITED_PER_SECOND, remaining, nextRoomAt: this.second.nextRoomAt(Number.POSITIVE_INFINITY, now) }
@@ -163,7 +160,7 @@ function readGauge(window: SlidingCount, limit: number, now: number): Gauge {
   return { limit, remaining: limit - window.count(now), nextRoomAt: window.nextRoomAt(limit, now) }
 }
 
-/** Holds thousandths of tokens, so that a millisecond gains a whole number of them and nothing is ever rounded. */
+/** Counts thousandths of tokens, so that each millisecond gains an integer and nothing is rounded. */
 class TokenBucket {
   private level: number | undefined
   private updatedAt = 0
@@ -180,7 +177,7 @@ class TokenBucket {
     this.updatedAt = Math.max(this.updatedAt, now)
   }
 
-  /** The plan may have changed since: a level above the new burst is cut. */
+  /** At most `burst`, which may have changed with the plan. */
   private levelAt(burst: number, perSecond: number, now: number): number {
     const full = burst * 1000
     if (this.level === undefined) return full

@@ -1,10 +1,10 @@
 /**
- * What a workspace has used, in buckets of time: the table `usage`.
+ * What a workspace has used, in buckets of time (UTC): the table `usage`.
  *
  *   kind             bucket       counts                              written
  *   emails           a day        emails, whatever their recipients   always
  *   emails-hourly    an hour      the same                            while the plan limits the day
- *   credits          for ever     the same                            while the plan has credits
+ *   credits          one bucket   the same                            while the plan has credits
  *   domain:NAME      an hour      emails of one sender domain         always
  *   requests         ten minutes  requests                            while the plan limits the day
  *   domain-creations a moment     sending domains registered          always
@@ -12,11 +12,10 @@
  *                    a moment     people invited, of the service      always
  *   workspaces       a moment     workspaces made by its keys         always
  *
- * A window is the bucket of now and those before it: of its first bucket it may have lost
- * a part, so "a day" is 23 to 24 hours, and "a month" 29 to 30 days. Buckets are those of
- * UTC. What only a limit needs counts from the moment on at which the workspace got it.
+ * A window consists of the present bucket and those before it, so "a day" is 23 to 24 hours, and "a
+ * month" 29 to 30 days. Counts that only a limit needs begin when the workspace gets that limit.
  *
- * An email counts when it is accepted; one that is cancelled or bounces is not given back.
+ * An email counts when it is accepted, also if it is cancelled or bounces later.
  */
 import { type Compilable, type OnConflictBuilder, type RawBuilder, sql } from 'kysely'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -31,7 +30,7 @@ export const EMAILS_HOURLY = 'emails-hourly'
 export const CREDITS = 'credits'
 export const REQUESTS = 'requests'
 export const DOMAIN_CREATIONS = 'domain-creations'
-/** With the two below, rows of the service. */
+/** This kind and the two below are rows of the service. */
 export const SERVICE_INVITATIONS = 'invitations'
 export const inviterUsageKind = (userId: string): string => `invitations-by:${userId}`
 export const inviteeUsageKind = (person: string): string => `invitations-to:${person}`
@@ -40,7 +39,7 @@ export const domainUsageKind = (domain: string): string => `domain:${domain}`
 
 const HOUR = 3_600_000
 
-/** `width` null: one bucket for ever. */
+/** `width`: milliseconds of a bucket; null: there is only one. */
 export interface UsageWindow {
   readonly width: number | null
   readonly buckets: number
@@ -66,7 +65,7 @@ const addOnConflict = (conflict: OnConflictBuilder<Tables, 'usage'>) =>
     .columns(['workspace_id', 'kind', 'bucket'])
     .doUpdateSet({ count: sql<number>`${sql.ref('usage.count')} + ${sql.ref('excluded.count')}` })
 
-/** Adds to a bucket, without a question. */
+/** Adds to a bucket unconditionally. */
 export const addUsage = prepareWrite<UsageRow>(({ db, slot }) =>
   db
     .insertInto('usage')
@@ -79,7 +78,7 @@ export const addUsage = prepareWrite<UsageRow>(({ db, slot }) =>
     .onConflict(addOnConflict),
 )
 
-/** Adds to a bucket if the condition holds. A second database needs to be told the types of such a row. */
+/** Adds to a bucket if the condition holds. The casts are for databases that need types in a `select`. */
 function addIf<Values extends UsageRow>(
   { db, slot }: StatementBuilder<Values>,
   condition: RawBuilder<boolean>,
@@ -100,29 +99,28 @@ function addIf<Values extends UsageRow>(
     .onConflict(addOnConflict)
 }
 
-/** Adds nothing to a workspace that is gone: counts held in memory outlive it by a minute. */
+/** Adds nothing if the workspace is deleted: counts in memory outlive it by a minute. */
 export const addToExisting = prepareWrite<UsageRow>((builder) => {
   const living = builder.db.selectFrom('workspaces').select('id').where('id', '=', builder.slot('workspace_id'))
   return addIf(builder, sql<boolean>`exists ${living}`)
 })
 
-/** What one kind may hold from `since` on for the row to be added. */
+/** The most that a kind may have counted since `since` for the row to be added. */
 export interface Bound {
   readonly kind: string
   readonly since: number
   readonly atMost: number
 }
 
-/** The row, and the bounds by their places. */
+/** The row, and the bounds by their indexes. */
 type BoundedRow = UsageRow & { [key: `kind${number}`]: string; [key: `since${number}` | `atMost${number}`]: number }
 
-/** By the number of bounds. */
+/** Prepared statements, by the number of bounds. */
 const boundedWrites: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
 
 /**
- * Adds to a bucket if every bound holds, and misses otherwise. All of them are judged by
- * this one statement before anything is changed, so a miss leaves nothing that the writer
- * would have to undo; that no other commit comes in between makes it exact.
+ * Adds to a bucket if every bound holds, and misses otherwise. This one statement checks all bounds
+ * before anything is changed, so a miss leaves nothing to undo; no other commit comes in between.
  */
 export function addWithinBounds(row: UsageRow, bounds: readonly Bound[]): Write {
   const write = boundedWrites[bounds.length] ?? prepareBoundedWrite(bounds.length)
@@ -190,7 +188,7 @@ export type Usage =
       readonly credits_expire_at: null
     }
 
-/** What GET /v1/usage tells: the month that ends now, or the credits where the plan has them. */
+/** The answer of GET /v1/usage: the month that ends now, or the credits if the plan has them. */
 export function readUsage(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Usage {
   const sumUsed = (kind: string, window: UsageWindow): number =>
     bucketsSince(read, { workspaceId, kind, since: windowStart(window, now) }).reduce(

@@ -1,14 +1,13 @@
 /**
- * Accepting an invitation: who holds the link becomes a member, with a key of their own.
+ * Accepting an invitation: the holder of the link becomes a member, with a key.
  *
- * Works once: the commit that makes the member ends the invitation, and misses where another
- * one, a cancellation or the time was faster, and where the inviter may not invite any more.
- * Somebody new chooses a password. Somebody who has an account shows that it is theirs: their
- * password is verified and never set, or a link that fell into other hands would be worth the
- * whole account. An account without a password (the operator made it) cannot be shown to be
- * anybody's: the operator sets one.
+ * It works once: the commit that inserts the member ends the invitation, and misses when the invitation
+ * was accepted, cancelled or has expired, or when the inviter may no longer invite. A new user chooses
+ * a password. If the address has an account, its password is verified and never changed, so that a
+ * stolen link does not give access to the account. For an account without a password (created by the
+ * operator) the operator must set one first.
  *
- * Guesses are limited by invitation and by client address, before anything is worked out.
+ * Attempts are limited by invitation and by client address, before any work is done.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Address } from '../../mail/address.js'
@@ -27,15 +26,15 @@ import type { PasswordHasher } from './passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from './users.js'
 
 export interface AcceptDeps extends Store {
-  /** Of the tokens. */
+  /** The key that signs tokens. */
   readonly secret: KeyObject
   readonly passwords: PasswordHasher
   readonly attempts: AttemptLimits
 }
 
-/** Kept apart: no crowd of addresses makes us forget how often an invitation was tried. */
+/** Two limits, so that many client addresses cannot evict the counts of invitations. */
 export interface AttemptLimits {
-  /** By client address: see `limitKey`. */
+  /** By client address, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
   /** By the id of the invitation. */
   readonly invitations: RateLimit
@@ -50,7 +49,7 @@ export function createAttemptLimits(): AttemptLimits {
 
 type TokenInvitation = ReturnType<typeof invitationOfToken>[number]
 
-/** The invitation that a token stands for. Throws a Refusal: `not-found`, or `conflict` where it is over. */
+/** The invitation of a token. Throws a Refusal: `not-found`, or `conflict` if it is no longer pending. */
 export function findOpenInvitation(
   { read, secret }: Pick<AcceptDeps, 'read' | 'secret'>,
   token: string,
@@ -58,7 +57,7 @@ export function findOpenInvitation(
 ): TokenInvitation & { readonly hasAccount: boolean } {
   const id = parseInvitationToken(secret, token)
   const [row] = id === null ? [] : invitationOfToken(read, { id })
-  if (row === undefined) throw new Refusal('not-found', 'no such invitation: the link is not whole, or too old')
+  if (row === undefined) throw new Refusal('not-found', 'no such invitation: the link is incomplete or too old')
   const over = statusAt(row, now)
   if (over !== 'pending') throw new Refusal('conflict', endedMessages[over], { id: row.id, status: over })
   return { ...row, hasAccount: userByEmail(read, { email: row.email }).length > 0 }
@@ -96,7 +95,7 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
   const key = generateKey({ workspaceId, userId: user.id, name: 'first key', now })
   const actor: Actor = { id: user.id, keyId: null }
   const writes = [
-    // Who administrates may give both roles that there are to give.
+    // An administrator may assign both assignable roles.
     requireAdministrator({ workspaceId, userId: inviter }),
     endInvitation({ workspaceId, id, status: 'accepted', now }),
     ...user.writes,
@@ -106,10 +105,10 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
   ]
   if (!(await hasCommitted(commit(writes)))) {
     findOpenInvitation(deps, token, now)
-    throw new Refusal('conflict', 'the account or its memberships changed at this moment: try again')
+    throw new Refusal('conflict', 'the account or its memberships have just changed: try again')
   }
   const [member] = memberById(read, { workspaceId, id: memberId })
-  if (member === undefined) throw new Refusal('conflict', 'the membership was ended again at this moment')
+  if (member === undefined) throw new Refusal('conflict', 'the membership has just been removed again')
   return { workspaceId, member, key }
 }
 
@@ -129,7 +128,7 @@ interface JoiningUser {
   readonly writes: readonly Write[]
 }
 
-/** Who joins: somebody new, or the owner of the account, as far as the password shows. */
+/** The joining user: a new one, or the existing one if the password is right. Rejects with a Refusal otherwise. */
 async function resolveUser(
   { read, passwords }: AcceptDeps,
   email: Address,
@@ -142,14 +141,14 @@ async function resolveUser(
     return { id, writes: [insertUser({ id, email, full_name: fullName, password_hash: hash, created_at: now })] }
   }
   if (!(await passwords.matches(password, known.password_hash))) {
-    if (known.password_hash !== null) throw new Refusal('forbidden', 'the password is not that of this account')
+    if (known.password_hash !== null) throw new Refusal('forbidden', 'the password of this account is another one')
     const fix = `the operator of the service sets one with "posthorn user set-password"`
     throw new Refusal('conflict', `the account of this address has no password yet: ${fix}`)
   }
   return { id: known.id, writes: [requireUser({ id: known.id }), setMissingName({ id: known.id, name: fullName })] }
 }
 
-/** False where the world had moved on, or somebody made the same account at this moment. */
+/** False if a condition of the commit no longer held, or another request created the same account. */
 async function hasCommitted(commit: Promise<void>): Promise<boolean> {
   try {
     return await tryCommit(commit)

@@ -1,12 +1,12 @@
 /**
- * How many invitations may be sent: by one person, to one address, and by the service as a whole.
+ * Limits of invitations: by one user, to one address, and by the service in total.
  *
- * Each is a mail of the service to an address that somebody names, so none of the counts depends
- * on a workspace: a person may own many, and a cancelled invitation has been mailed all the same.
- * All are judged and counted by the commit that makes the invitation; nothing gives a place back.
+ * Each invitation is a mail of the service to any address that a user names. The counts do not depend
+ * on a workspace, since a user may own many, and a cancellation does not reduce them. The commit that
+ * creates the invitation checks and counts.
  *
- * The counts of an address and of the service are of what others did too: the time at which there
- * is room again is told to the hour only.
+ * The counts of an address and of the service reveal acts of others, so the time of their reset is
+ * rounded up to the hour.
  */
 import type { Address } from '../../mail/address.js'
 import { personKey } from '../../mail/mailbox-key.js'
@@ -28,14 +28,14 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 const MAX_PER_PERSON_HOUR = 50
-/** A fifth of what the service sends by default: no one person takes all of that from the others. */
+/** A fifth of the default limit of the service, so that one user cannot use all of it. */
 const MAX_PER_PERSON_DAY = 200
 const MAX_PER_ADDRESS_DAY = 3
 
 export interface InvitationCount {
-  /** Who invites. */
+  /** The inviter. */
   readonly userId: string
-  /** Who is invited; however it is written, and whatever stands behind a `+`, it counts as one. */
+  /** The invitee; spellings of one address, and subaddresses after a `+`, count as one. */
   readonly email: Address
   readonly now: number
 }
@@ -46,7 +46,7 @@ interface InvitationLimit {
   readonly max: number
   /** Milliseconds. */
   readonly window: number
-  /** Moments are told in steps of so many milliseconds. */
+  /** The time of the reset is rounded up to a multiple of so many milliseconds. */
   readonly rounding: number
   readonly message: string
 }
@@ -58,43 +58,43 @@ function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly 
       max: MAX_PER_PERSON_HOUR,
       window: HOUR,
       rounding: 1,
-      message: `one person may invite ${MAX_PER_PERSON_HOUR} people in an hour`,
+      message: `a user may invite ${MAX_PER_PERSON_HOUR} people an hour`,
     },
     {
       kind: inviterUsageKind(userId),
       max: MAX_PER_PERSON_DAY,
       window: DAY,
       rounding: 1,
-      message: `one person may invite ${MAX_PER_PERSON_DAY} people in a day`,
+      message: `a user may invite ${MAX_PER_PERSON_DAY} people a day`,
     },
     {
       kind: inviteeUsageKind(personKey(email)),
       max: MAX_PER_ADDRESS_DAY,
       window: DAY,
       rounding: HOUR,
-      message: `one address may be invited ${MAX_PER_ADDRESS_DAY} times in a day`,
+      message: `an address may be invited ${MAX_PER_ADDRESS_DAY} times a day`,
     },
     {
       kind: SERVICE_INVITATIONS,
       max: perDay,
       window: DAY,
       rounding: HOUR,
-      message: 'the service sent its invitations of a day',
+      message: 'the service has sent its invitations of the day',
     },
   ]
 }
 
 export interface InvitationCharge {
-  /** In the commit of the invitation, before it: they miss when a limit is reached, and then have changed nothing. */
+  /** First in the commit of the invitation. They miss when a limit is reached, and change nothing then. */
   readonly writes: readonly Write[]
-  /** Why they missed; null: they had no reason to. */
+  /** Why they missed; null: no limit is reached. */
   readonly findRefusal: () => Refusal | null
 }
 
-/** `perDay`: of the service as a whole, `limits.invitations_per_day`. */
-export function chargeInvitation(read: Read, wanted: InvitationCount, perDay: number): InvitationCharge {
-  const { now } = wanted
-  const limits = limitsOf(wanted, perDay)
+/** `perDay`: the limit of the service, `limits.invitations_per_day`. */
+export function chargeInvitation(read: Read, invitation: InvitationCount, perDay: number): InvitationCharge {
+  const { now } = invitation
+  const limits = limitsOf(invitation, perDay)
   const bounds = limits.map(({ kind, max, window }) => ({ kind, since: now - window + 1, atMost: max - 1 }))
   return {
     writes: [...new Set(limits.map(({ kind }) => kind))].map((kind, place) => {
@@ -111,7 +111,7 @@ function refusalFor(read: Read, limit: InvitationLimit, now: number): Refusal | 
   const buckets = bucketsSince(read, { workspaceId: SERVICE_WORKSPACE, kind, since: now - window + 1 })
   const used = buckets.reduce((sum, { count }) => sum + count, 0)
   if (used < max) return null
-  // No later than a window from now, though the clock may have been set back meanwhile.
+  // At most a window from now, even if the clock was set back meanwhile.
   const free = Math.min((buckets[0]?.bucket ?? now) + window, now + window)
   return buildRateRefusal(limit, Math.ceil(free / rounding) * rounding, now)
 }

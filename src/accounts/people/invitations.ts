@@ -1,12 +1,14 @@
 /**
- * Invitations: somebody may join a workspace, for seven days.
+ * The records of invitations to a workspace, which are valid for seven days, and the tokens of their links.
  *
- *   pending -> accepted | cancelled,  pending -> expired (when time passed, and another was made)
+ *   pending -> accepted | cancelled,  pending -> expired (after seven days, when another is created)
  *
- * None comes back from where it ended. One whose inviter may no longer invite is cancelled in the
- * commit that takes the right away (triggers of `members`). One whose time has passed counts as no
- * invitation, whatever its row says. The link is not kept: it is made anew from the id
- * (`invitation-token.ts`).
+ * These states are final. When an inviter may no longer invite, their invitations are cancelled in the
+ * commit that removes the right (triggers of `members`). An invitation past its time is invalid
+ * whatever its row says.
+ *
+ * A token is the id with an HMAC-SHA256. No secret is stored: the writer of the mail makes the token
+ * from the record. Its validity is the state of the invitation, so each works once.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Address } from '../../mail/address.js'
@@ -15,7 +17,7 @@ import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/
 import type { Tables } from '../../storage/tables/tables.js'
 
 export const INVITATION_LIFETIME = 7 * 24 * 3_600_000
-/** What is over stays for a month, so that whoever comes late is told why the link does not work. */
+/** Ended invitations are kept for 30 days, so that a late visitor learns why the link does not work. */
 const RETENTION = 30 * 24 * 3_600_000
 
 export type InvitationRow = Tables['invitations']
@@ -35,7 +37,7 @@ export const insertInvitation = prepareWrite<InvitationRow>(({ db, slot }) =>
   }),
 )
 
-/** Makes room for another one. */
+/** Marks an invitation past its time as expired, so that another can be inserted. */
 export const expireInvitation = prepareWrite<{ workspaceId: string; email: Address; now: number }>(({ db, slot }) =>
   db
     .updateTable('invitations')
@@ -46,7 +48,7 @@ export const expireInvitation = prepareWrite<{ workspaceId: string; email: Addre
     .where('expires_at', '<=', slot('now')),
 )
 
-/** Misses when it is not pending any more: accepted, cancelled, or its time has passed. */
+/** Misses when it is no longer pending: accepted, cancelled, or past its time. */
 export const endInvitation = prepareWrite<{
   workspaceId: string
   id: string
@@ -79,7 +81,7 @@ interface PendingPage {
   offset: number
 }
 
-/** Some of those that wait, oldest first. */
+/** A page of the pending invitations, oldest first. */
 export const pendingPage = prepareRead<PendingPage>()((builder) =>
   selectPending(builder)
     .selectAll()
@@ -93,7 +95,7 @@ export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; em
   selectPending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
 )
 
-/** Those that end with the right of this user to invite. */
+/** Those that are cancelled when this user may no longer invite. */
 export const pendingOfInviter = prepareRead<{ workspaceId: string; now: number; userId: string }>()((builder) =>
   selectPending(builder).select('id').where('invited_by', '=', builder.slot('userId')),
 )
@@ -117,7 +119,7 @@ export function statusAt(
   return status === 'pending' && expires_at <= now ? 'expired' : status
 }
 
-/** Of whichever workspace: whoever asks holds a token that only we can make for this id. */
+/** Of any workspace: the caller has a token for this id, which only we can make. */
 export const invitationOfToken = prepareRead<{ id: string }>()(({ db, slot }) =>
   db
     .selectFrom('invitations')
@@ -135,7 +137,7 @@ const removeInvitation = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('invitations').where('id', '=', slot('id')),
 )
 
-/** Removes some of those that are long over; resolves to whether there may be more. */
+/** Removes some of those that ended more than 30 days ago; resolves to whether there may be more. */
 export async function removeOldInvitations({ read, commit }: Store, now: number): Promise<boolean> {
   const old = oldInvitations(read, { before: now - RETENTION })
   if (old.length === 0) return false
@@ -147,15 +149,15 @@ export function buildInvitationToken(secret: KeyObject, id: string): string {
   return `${id}.${signatureOf(secret, id)}`
 }
 
-/** The id of the invitation, or null: this is no token of ours. */
+/** The id of the invitation; null: the token is not ours. */
 export function parseInvitationToken(secret: KeyObject, token: string): string | null {
   const [, id, signature] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{43})$/.exec(token) ?? []
   if (id === undefined || signature === undefined) return null
-  // As text: base64 has many ways to write the same bytes, and one of them is ours.
+  // Compared as text, since several base64 texts decode to the same bytes.
   return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(secret, id))) ? id : null
 }
 
-/** As JSON with its purpose, so that no other link of ours has the same text. */
+/** Signs a JSON text with its purpose, so that no other signed link has the same text. */
 function signatureOf(secret: KeyObject, id: string): string {
   return createHmac('sha256', secret)
     .update(JSON.stringify(['invitation', id]))

@@ -1,9 +1,8 @@
 /**
- * Inviting somebody to a workspace, as writes of one commit.
+ * Inviting a person to a workspace, as writes of one commit.
  *
- * Whoever belongs to it already, or has an invitation that waits, is not invited once more: a
- * second mail would be a surprise, and the first link would have to die. Cancel it first. The
- * index `invitations_pending` decides between two at the same moment.
+ * A member, or an address with a pending invitation, cannot be invited again; the pending invitation
+ * must be cancelled first. Between two concurrent invitations the index `invitations_pending` decides.
  */
 import { type Address, toLowerCaseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -27,7 +26,7 @@ export interface InvitationRequest {
   readonly workspaceId: string
   readonly email: Address
   readonly role: AssignableRole
-  /** Who invites. */
+  /** The inviter. */
   readonly userId: string
   readonly actor: Actor
   readonly now: number
@@ -43,13 +42,13 @@ export function requireInvitable(read: Read, { workspaceId, email: given, now }:
   const [waiting] = pendingByEmail(read, { workspaceId, email, now })
   if (waiting !== undefined) {
     const until = formatTimestamp(waiting.expires_at)
-    const message = `${email} has an invitation that waits until ${until}: cancel it to send another`
+    const message = `${email} has a pending invitation until ${until}: cancel it to send another`
     throw new Refusal('conflict', message, { email, invitation_id: waiting.id, expires_at: until })
   }
   const count =
     (countMembers(read, { workspaceId })[0]?.count ?? 0) + (countPending(read, { workspaceId, now })[0]?.count ?? 0)
   if (count < MAX_MEMBERS) return
-  throw new Refusal('conflict', `a workspace may have ${MAX_MEMBERS} people, with those who are invited`, {
+  throw new Refusal('conflict', `a workspace may have at most ${MAX_MEMBERS} members and pending invitations`, {
     limit: MAX_MEMBERS,
     count,
   })
@@ -57,13 +56,13 @@ export function requireInvitable(read: Read, { workspaceId, email: given, now }:
 
 export interface NewInvitation {
   readonly row: InvitationRow
-  /** They miss when whoever invites may not do so any more. */
+  /** They miss when the inviter may no longer invite. */
   readonly writes: readonly Write[]
 }
 
-export function buildInvitation(read: Read, wanted: InvitationRequest): NewInvitation {
-  const { workspaceId, role, userId, actor, now } = wanted
-  const email = toLowerCaseAddress(wanted.email)
+export function buildInvitation(read: Read, request: InvitationRequest): NewInvitation {
+  const { workspaceId, role, userId, actor, now } = request
+  const email = toLowerCaseAddress(request.email)
   const [inviter] = userById(read, { id: userId })
   const row: InvitationRow = {
     id: uuidv7(now),

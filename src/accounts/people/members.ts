@@ -1,12 +1,11 @@
 /**
- * Who belongs to a workspace, and as what.
+ * The members of a workspace and their roles.
  *
- * A workspace has exactly one owner, always: the index `members_one_owner` allows no second
- * one, and no statement here touches the owner but the transfer, which puts another in its
- * place by the same commit.
+ * A workspace always has exactly one owner: the index `members_one_owner` forbids a second one, and
+ * only the transfer, which replaces the owner in one commit, changes the owner.
  *
- * What a member who may invite has invited ends with that right: triggers on the table cancel it,
- * whichever statement removes or demotes them.
+ * When a member loses the right to invite, triggers on the table cancel their pending invitations,
+ * whichever statement removes or demotes the member.
  */
 
 import type { Address } from '../../mail/address.js'
@@ -14,11 +13,11 @@ import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/
 import type { Role } from '../../storage/tables/account-tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
-/** What may be given; who owns is changed by a transfer alone. */
+/** The owner is changed only by a transfer. */
 export const assignableRoles = ['admin', 'member'] as const
 export type AssignableRole = (typeof assignableRoles)[number]
 
-/** With those who are invited. */
+/** Members and pending invitations of a workspace. */
 export const MAX_MEMBERS = 1_000
 
 export const insertMember = prepareWrite<{
@@ -46,7 +45,7 @@ function selectMembers<Values extends { workspaceId: string }>({ db, slot }: Sta
     .where('members.workspace_id', '=', slot('workspaceId'))
 }
 
-/** Some of them, in the order in which they came. */
+/** A page of the members, in the order in which they joined. */
 export const membersPage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()((builder) =>
   selectMembers(builder)
     .orderBy('members.joined_at')
@@ -63,7 +62,7 @@ export const memberByEmail = prepareRead<{ workspaceId: string; email: Address }
   selectMembers(builder).where('users.email', '=', builder.slot('email')),
 )
 
-/** Owner and admins: those who hear what the workspace must know. */
+/** Owner and admins, who get the notices to the workspace. */
 export const administratorsOf = prepareRead<{ workspaceId: string }>()((builder) =>
   selectMembers(builder).where('members.role', 'in', ['owner', 'admin']),
 )
@@ -75,7 +74,7 @@ export const countMembers = prepareRead<{ workspaceId: string }>()(({ db, slot }
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Changes nothing; misses when the user may not administrate the workspace any more. First in a commit of theirs. */
+/** Changes nothing; misses when the user is no longer owner or admin. First in a commit of that user. */
 export const requireAdministrator = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
@@ -87,7 +86,7 @@ export const requireAdministrator = prepareWrite<{ workspaceId: string; userId: 
   1,
 )
 
-/** Changes nothing; misses when the user does not belong to the workspace any more. First in a commit of theirs. */
+/** Changes nothing; misses when the user is no longer a member. First in a commit of that user. */
 export const requireMember = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
@@ -130,12 +129,12 @@ const revokeKeysOf = prepareWrite<{ workspaceId: string; userId: string; at: num
     .where('revoked_at', 'is', null),
 )
 
-/** With their keys, for good: whoever is invited again makes new ones. Misses as `setRole` does. */
+/** Removes a member and revokes their keys permanently. Misses as `setRole` does. */
 export function removeMember(member: { workspaceId: string; id: string; userId: string }, at: number): Write[] {
   return [deleteMember(member), revokeKeysOf({ ...member, at })]
 }
 
-/** Misses when the owner is not who it was. */
+/** Misses when `ownerId` is no longer the owner. */
 const demoteOwner = prepareWrite<{ workspaceId: string; ownerId: string }>(
   ({ db, slot }) =>
     db
@@ -147,7 +146,7 @@ const demoteOwner = prepareWrite<{ workspaceId: string; ownerId: string }>(
   1,
 )
 
-/** Misses when the user is no member any more. */
+/** Misses when the user is no longer a member. */
 const promoteToOwner = prepareWrite<{ workspaceId: string; newOwnerId: string }>(
   ({ db, slot }) =>
     db
@@ -158,7 +157,7 @@ const promoteToOwner = prepareWrite<{ workspaceId: string; newOwnerId: string }>
   1,
 )
 
-/** Who owned it stays, as an admin. */
+/** The former owner becomes an admin. */
 export function transferOwnership(of: { workspaceId: string; ownerId: string; newOwnerId: string }): Write[] {
   return [demoteOwner(of), promoteToOwner(of)]
 }

@@ -1,14 +1,13 @@
 /**
- * Passwords of people: stored as scrypt (RFC 7914) with N = 2^15, r = 8, p = 1 and a salt of
- * their own; compared in constant time.
+ * Passwords of users: hashed by scrypt (RFC 7914) with N = 2^15, r = 8, p = 1 and a random salt;
+ * compared in constant time.
  *
- * One costs about a tenth of a second and 32 MB, on the thread pool. So only two are worked
- * on at once and only some wait; whoever comes then is asked to come again. Nobody's guesses
- * can starve the daemon. Where there is no password to compare with, the work is done all
- * the same, so that time tells nobody who has one.
+ * A hash takes about a tenth of a second and 32 MB on the thread pool. At most two run and twenty wait;
+ * further requests are refused, so that guesses cannot starve the daemon. If there is no stored
+ * password, the same work is done, so that timing does not reveal it.
  *
- * Text is normalised (NFKC) first: the same keys on another keyboard give the same password
- * (NIST SP 800-63B section 5.1.1.2).
+ * A password is normalised (NFKC) first, so that all keyboards give the same text (NIST SP 800-63B
+ * section 5.1.1.2).
  */
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
@@ -25,15 +24,15 @@ const MAX_CONCURRENT = 2
 const MAX_WAITING = 20
 const WAIT_TIMEOUT = 5_000
 
-/** In characters (NIST SP 800-63B section 5.1.1.2); tries are counted, so that nobody guesses many. */
+/** In characters (NIST SP 800-63B section 5.1.1.2). Attempts are limited, so guessing is slow. */
 export const MIN_PASSWORD_LENGTH = 8
 /** In bytes. */
 export const MAX_PASSWORD_BYTES = 1_024
 
 export interface PasswordHasher {
-  /** Rejects with a Refusal `invalid-parameter` for one that is too short, or `unavailable`. */
+  /** Rejects with a Refusal: `invalid-parameter` for a short password, or `unavailable`. */
   readonly hash: (password: string) => Promise<string>
-  /** `stored` null: there is none, and nothing matches. Rejects with a Refusal `unavailable`. */
+  /** `stored` null: no password, which never matches. Rejects with a Refusal `unavailable`. */
   readonly matches: (password: string, stored: string | null) => Promise<boolean>
 }
 
@@ -68,7 +67,7 @@ export function createPasswordHasher(): PasswordHasher {
 
 function requireMinLength(password: string): void {
   if ([...password.normalize('NFKC')].length >= MIN_PASSWORD_LENGTH) return
-  const message = `password: at least ${MIN_PASSWORD_LENGTH} characters`
+  const message = `password: must have at least ${MIN_PASSWORD_LENGTH} characters`
   throw new Refusal('invalid-parameter', message, { field: 'password' })
 }
 
@@ -79,7 +78,7 @@ interface StoredHash {
 
 const dummyHash: StoredHash = { salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) }
 
-/** Others than ours of today are a bug: there is no older form yet. */
+/** Throws for any other form, which is a bug: there is only one form so far. */
 function parseStoredHash(stored: string): StoredHash {
   const [, salt, key] = /^scrypt\$15\$8\$1\$([\w-]{22})\$([\w-]{43})$/.exec(stored) ?? []
   if (salt === undefined || key === undefined) throw new Error('a stored password of an unknown form')

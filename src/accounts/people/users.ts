@@ -1,9 +1,9 @@
 /**
- * The people of the service, by their mail address. One may belong to many workspaces, and
- * stays known when removed from all of them: who is invited again shows that they are the same.
- * Only the end of the one workspace that they belong to forgets them (`storage/maintenance/erase.ts`).
+ * The users of the service, by their mail address, which is stored in lower case.
  *
- * An address is kept in lower case: nobody has two accounts by a capital letter.
+ * A user may belong to many workspaces and is kept when removed from all of them, so that an account
+ * can join again with its password. Users are erased only with the last workspace that they belong to
+ * (`storage/maintenance/erase.ts`).
  */
 
 import type { Address } from '../../mail/address.js'
@@ -37,12 +37,12 @@ export const userById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('users').select(userColumns).where('id', '=', slot('id')),
 )
 
-/** For the command line: in the order of their addresses. */
+/** For the command line, in the order of their addresses. */
 export const allUsers = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('users').select(userColumns).orderBy('email'),
 )
 
-/** Misses when there is no such user any more. */
+/** Misses when the user does not exist. */
 export const setPassword = prepareWrite<{ id: string; hash: string }>(
   ({ db, slot }) =>
     db
@@ -52,7 +52,7 @@ export const setPassword = prepareWrite<{ id: string; hash: string }>(
   1,
 )
 
-/** Changes nothing; misses when the user is forgotten: they may be the last of a workspace that ends at this moment. */
+/** Changes nothing; misses when the user was erased with a workspace meanwhile. */
 export const requireUser = prepareWrite<{ id: string }>(
   ({ db, slot }) =>
     db
@@ -62,7 +62,7 @@ export const requireUser = prepareWrite<{ id: string }>(
   1,
 )
 
-/** A name for one who has none yet: the command line makes users by their address alone. */
+/** Sets the name of a user without one: the command line creates users with an address only. */
 export const setMissingName = prepareWrite<{ id: string; name: string }>(({ db, slot }) =>
   db
     .updateTable('users')

@@ -17,7 +17,7 @@ const booleanText = z
 
 const importQuery = z.strictObject({
   resubscribe: booleanText.meta({
-    description: 'Whether a `true` in the file subscribes those again who have unsubscribed. Default false.',
+    description: 'Whether `true` in the file subscribes contacts again that have unsubscribed. Default false.',
   }),
 })
 
@@ -63,7 +63,7 @@ function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
     area: 'read',
     tag,
     summary: 'Export the contacts of an audience as a CSV file',
-    description: 'An import takes it back. Cells that spreadsheets would take for formulas begin with an apostrophe.',
+    description: 'An import accepts the file. Cells that a spreadsheet would evaluate begin with an apostrophe.',
     answers: {
       200: {
         description: 'The contacts, newest first.',

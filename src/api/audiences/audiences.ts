@@ -1,4 +1,4 @@
-/** Audiences: made, listed, shown, changed, deleted with all their contacts. Deletions are in the audit log. */
+/** The routes of audiences: create, list, show, change, and delete with all contacts. Deletions are in the audit log. */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import { type DeletedAudience, deleteAudience } from '../../audiences/audience-removal.js'
@@ -21,7 +21,7 @@ import { name, timestamp, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
 
 export interface AudienceDeps extends Store {
-  /** Its contacts are to be removed. Resolves when they are, or when it takes long: then it goes on by itself. */
+  /** Removes the contacts. Resolves when they are removed, or after a while; then the removal goes on by itself. */
   readonly onAudienceDeleted: (audience: DeletedAudience) => Promise<void>
 }
 
@@ -62,7 +62,7 @@ function createRoute({ commit }: AudienceDeps): Route {
     path: '/audiences',
     area: 'write',
     tag,
-    summary: 'Make an audience',
+    summary: 'Create an audience',
     body: audienceRequest,
     answers: { 201: { description: 'The audience.', schema: createdAudience } },
     refusals: [],
@@ -111,15 +111,15 @@ function patchRoute({ read, commit }: AudienceDeps): Route {
     area: 'write',
     tag,
     summary: 'Change an audience',
-    description: 'What is not given stays as it is.',
+    description: 'Fields that are not given stay unchanged.',
     body: audienceChange,
     answers: { 200: { description: 'The audience.', schema: audience } },
     refusals: ['audience_not_found'],
     run: async (call) => {
       const { workspace_id: workspaceId, id } = audienceOfCall(read, call)
-      const wished = toAudienceChange(call.body)
-      if (Object.keys(wished).length > 0) {
-        const write = changeAudience({ workspaceId, id }, { ...wished, updated_at: call.now })
+      const change = toAudienceChange(call.body)
+      if (Object.keys(change).length > 0) {
+        const write = changeAudience({ workspaceId, id }, { ...change, updated_at: call.now })
         if (!(await tryCommit(commit([write])))) throw buildNotFoundRefusal(id)
       }
       return json(200, toAudienceResource(audienceOfCall(read, call)))
@@ -137,7 +137,7 @@ function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
     path: '/audiences/:id',
     area: 'write',
     tag,
-    summary: 'Delete an audience and all its contacts, for good',
+    summary: 'Delete an audience and all its contacts permanently',
     answers: {
       200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
     },

@@ -23,16 +23,16 @@ const bulkRequest = z
       z.array(z.string('allowed: the id of a contact'), 'allowed: a list of ids').min(1, 'allowed: 1 or more ids'),
     ),
     operation,
-    audience_id: audienceId.nullable().optional().meta({ description: 'Of `move` alone: where to.' }),
+    audience_id: audienceId.nullable().optional().meta({ description: 'For `move` only: the target audience.' }),
   })
   .superRefine(({ operation, audience_id }, context) => {
-    const to = audience_id ?? null
-    if (operation === 'move' && to === null) {
+    const target = audience_id ?? null
+    if (operation === 'move' && target === null) {
       context.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required to move', params: missingIssue })
     }
-    if (operation !== 'move' && to !== null) {
-      // It would seem to narrow down what is deleted.
-      context.addIssue({ code: 'custom', path: ['audience_id'], message: `cannot stand beside ${operation}` })
+    if (operation !== 'move' && target !== null) {
+      // It would look as if the operation were limited to that audience.
+      context.addIssue({ code: 'custom', path: ['audience_id'], message: `cannot be combined with ${operation}` })
     }
   })
   .meta({
@@ -44,7 +44,7 @@ const bulkResult = z
   .strictObject({
     operation,
     affected: z.int(),
-    skipped: z.int().meta({ description: 'Not there, as wished already, or in a move with an address that is there.' }),
+    skipped: z.int().meta({ description: 'Unknown, unchanged, or in a move with an address that the audience has.' }),
     message: z.string(),
   })
   .meta({
@@ -59,15 +59,15 @@ export function bulkRoute(deps: Store): Route {
     area: 'write',
     tag: 'Contacts',
     summary: 'Delete, subscribe, unsubscribe or move contacts',
-    description: `Up to ${MAX_BULK_CONTACTS} at once, in one commit. An id that is named twice counts once.`,
+    description: `Up to ${MAX_BULK_CONTACTS} contacts in one commit. A repeated id counts once.`,
     body: bulkRequest,
-    answers: { 200: { description: 'What was done.', schema: bulkResult } },
+    answers: { 200: { description: 'The result.', schema: bulkResult } },
     refusals: ['audience_not_found'],
     run: async ({ principal: { workspaceId }, body, now }) => {
       const { operation, contact_ids: ids } = body
-      const wanted: BulkOperation =
+      const request: BulkOperation =
         operation === 'move' ? { kind: operation, audienceId: body.audience_id ?? '' } : { kind: operation }
-      const done = await applyBulkOperation(deps, workspaceId, wanted, { ids, now })
+      const done = await applyBulkOperation(deps, workspaceId, request, { ids, now })
       return json(200, { operation, ...done, message: formatSummary(operation, done) } satisfies z.output<
         typeof bulkResult
       >)

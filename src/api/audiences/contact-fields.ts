@@ -1,4 +1,4 @@
-/** What requests and answers about contacts share: the fields, their limits, and how a contact is shown. */
+/** The fields of contacts in requests and answers, with their limits. */
 import { z } from 'zod'
 import { type Contact, MAX_METADATA, MAX_NAME } from '../../audiences/contacts.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
@@ -19,16 +19,16 @@ const metadata = rejectProto(
       (given) => Buffer.byteLength(JSON.stringify(given)) <= MAX_METADATA,
       `allowed: up to ${MAX_METADATA} bytes of JSON`,
     ),
-).meta({ description: `Yours: any object of up to ${MAX_METADATA} bytes as JSON. It is set as a whole.` })
+).meta({ description: `Any object of up to ${MAX_METADATA} bytes as JSON. A change replaces it completely.` })
 
-/** Not a UUID at all is nobody's id, as an unknown one. */
+/** Any text: one that is not a UUID is answered like an unknown id. */
 export const audienceId = z.string('allowed: the id of an audience, or null').max(100, 'allowed: the id of an audience')
 const subscribed = z.boolean('allowed: true or false')
 
 const optionalFields = {
   first_name: personName.optional(),
   last_name: personName.optional(),
-  audience_id: audienceId.nullable().optional().meta({ description: 'Null: in none.' }),
+  audience_id: audienceId.nullable().optional().meta({ description: 'Null: in no audience.' }),
   metadata: metadata.optional(),
 }
 

@@ -1,9 +1,9 @@
 /**
- * Contacts: added, listed, shown, changed, deleted one by one. Many at once are in
- * `contacts-bulk.ts`, files of them in `audience-files.ts`.
+ * The routes of single contacts: add, list, show, change, delete. Operations on many are in
+ * `bulk-contacts.ts`, files in `audience-files.ts`.
  *
- * With `page` or `per_page` the list tells totals; otherwise it takes `limit` and `offset`. A
- * page behind the last is empty, not an error.
+ * With `page` or `per_page` the list has totals, otherwise `limit` and `offset`. A page after the
+ * last is empty, not an error.
  */
 import { z } from 'zod'
 import { requireAudience } from '../../audiences/audiences.js'
@@ -32,8 +32,8 @@ const DEFAULT_LIMIT = 50
 const listQuery = z
   .strictObject({
     ...listQueryFields(DEFAULT_LIMIT),
-    audience_id: audienceId.optional().meta({ description: 'Of contacts of this audience alone.' }),
-    email: addressInQuery.optional().meta({ description: 'Of contacts with this address alone.' }),
+    audience_id: audienceId.optional().meta({ description: 'Only contacts of this audience.' }),
+    email: addressInQuery.optional().meta({ description: 'Only contacts with this address.' }),
   })
   .superRefine(checkListForm)
 
@@ -50,7 +50,8 @@ function addRoute(deps: Store): Route {
     area: 'write',
     tag,
     summary: 'Add a contact',
-    description: 'An address is in an audience once, and once among the contacts without one. Case does not count.',
+    description:
+      'An address is once in an audience, and once among the contacts without an audience, compared without case.',
     body: contactRequest,
     answers: { 201: { description: 'The contact.', schema: createdContact } },
     refusals: ['invalid_email_address', 'audience_not_found', 'conflict'],
@@ -111,7 +112,7 @@ function patchRoute(deps: Store): Route {
     area: 'write',
     tag,
     summary: 'Change a contact',
-    description: 'What is not given stays as it is. Null takes a name away, or the contact out of its audience.',
+    description: 'Fields that are not given stay unchanged. Null removes a name, or the contact from its audience.',
     body: contactChange,
     answers: { 200: { description: 'The contact.', schema: contact } },
     refusals: ['invalid_email_address', 'contact_not_found', 'audience_not_found', 'conflict'],
@@ -129,7 +130,7 @@ function removeRoute({ read, commit }: Store): Route {
     path: '/contacts/:id',
     area: 'write',
     tag,
-    summary: 'Delete a contact, for good',
+    summary: 'Delete a contact permanently',
     answers: {
       200: {
         description: 'It is gone.',

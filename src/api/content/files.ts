@@ -1,4 +1,4 @@
-/** POST /files: a file comes in once, to be sent often by its `file_cache_key`. */
+/** POST /v1/files: stores a file once, to be sent many times by its `file_cache_key`. */
 import { z } from 'zod'
 import { type CachedFile, MAX_FILE_BYTES } from '../../content/cached-files.js'
 import { detectFileType } from '../../content/file-type.js'
@@ -33,17 +33,17 @@ export function fileRoutes(deps: FileDeps): readonly UploadRoute[] {
       area: 'send',
       tag: 'Files',
       summary: 'Store a file, to send it by its key',
-      description: 'In `attachments` and `inline_images` its `file_cache_key` stands for it, in this workspace alone.',
+      description: '`attachments` and `inline_images` of emails of this workspace may refer to its `file_cache_key`.',
       query: z.strictObject({ name: filename }),
       limit: { bytes: MAX_FILE_BYTES, tooLarge: 'attachment-too-large' },
-      fileDescription: 'Its type is that of the part, else found out from `name`.',
+      fileDescription: 'Its type is that of the part, else derived from `name`.',
       fileExample: 'The terms, as bytes.',
       answers: { 200: { description: 'It is stored.', schema: storedFile } },
       refusals: ['missing_required_field', 'attachment_too_large', 'insufficient_quota'],
       run: async ({ principal: { workspaceId }, query: { name }, file }) => {
         requireDiskSpace(deps)
-        const said = contentType.safeParse(file.contentType)
-        const type = detectFileType(said.success ? said.data : null, name)
+        const declared = contentType.safeParse(file.contentType)
+        const type = detectFileType(declared.success ? declared.data : null, name)
         const row = await storeFile(deps, { workspaceId, name, contentType: type, bytes: file.bytes })
         return json(200, { message: 'the file is stored', data: toFileResource(row) })
       },

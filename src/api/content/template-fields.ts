@@ -1,4 +1,4 @@
-/** The fields of templates: what a client may write, and what it is shown. */
+/** The fields of templates in requests and answers. */
 import { z } from 'zod'
 import { MAX_VARIABLES } from '../../content/change-template.js'
 import { MAX_SUBJECT } from '../../content/render-template.js'
@@ -11,22 +11,22 @@ import { name, timestamp, uuid } from '../http/input/values.js'
 
 const subject = oneLine
   .max(MAX_SUBJECT)
-  .meta({ description: 'One line; values lose their line ends in it.', example: 'Hello {{first_name}}' })
+  .meta({ description: 'One line; line ends in values are removed.', example: 'Hello {{first_name}}' })
 const html = z
   .string()
   .nullable()
-  .meta({ description: 'Values are escaped, but those of `{{{name}}}`.', example: '<p>Hello {{first_name}}</p>' })
+  .meta({ description: 'Values are escaped, except those of `{{{name}}}`.', example: '<p>Hello {{first_name}}</p>' })
 const text = z
   .string()
   .nullable()
-  .meta({ description: 'Made from the HTML where there is none.', example: 'Hello {{first_name}}' })
+  .meta({ description: 'Without it, emails have a text made from the HTML.', example: 'Hello {{first_name}}' })
 const variables = withMaxSize(
   MAX_VARIABLES,
   'variables',
   z.array(oneLine.min(1).max(1_000)).max(MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`),
 )
   .nullable()
-  .meta({ description: 'Those that are used beyond are added behind them; without a list, they are all.' })
+  .meta({ description: 'Variables that are used and not listed are appended; without a list, all that are used.' })
 
 export const templateRequest = z
   .strictObject({

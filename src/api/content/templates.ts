@@ -1,8 +1,8 @@
 /**
- * Templates: made, listed, shown, changed, deleted, and tried out with values.
+ * The routes of templates: create, list, show, change, delete, and render with sample values.
  *
- * A page of the list holds as much of bodies as an answer should: of what comes behind that
- * `html` and `text` are null, and are read one by one.
+ * A page of the list has at most `PAGE_BYTES` of bodies; templates after that have `html` and `text`
+ * null and must be read one by one.
  */
 import { z } from 'zod'
 import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
@@ -27,11 +27,11 @@ import {
 
 export interface TemplateRouteDeps extends Store {
   readonly templates: Pick<TemplateCache, 'find' | 'forget'>
-  /** What the preview shows for `unsubscribe_url`: nobody is unsubscribed by it. */
+  /** The value of `unsubscribe_url` in previews: it unsubscribes no recipient. */
   readonly sampleUnsubscribeUrl: string
 }
 
-/** Octets of bodies in one page of the list. */
+/** Bytes of bodies in one page of the list: 8 MB. */
 const PAGE_BYTES = 8 * 1_048_576
 
 const renderRequest = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })
@@ -52,7 +52,7 @@ function createRoute(deps: TemplateRouteDeps): Route {
     path: '/templates',
     area: 'write',
     tag,
-    summary: 'Make a template',
+    summary: 'Create a template',
     description: sizeNote,
     body: templateRequest,
     answers: { 201: { description: 'The template.', schema: createdTemplate } },
@@ -69,7 +69,7 @@ function listRoute({ read }: TemplateRouteDeps): Route {
     area: 'read',
     tag,
     summary: 'List the templates, newest first',
-    description: `Behind the first ${PAGE_BYTES} bytes of bodies \`html\` and \`text\` are null: read these templates by their ids.`,
+    description: `After the first ${PAGE_BYTES} bytes of bodies \`html\` and \`text\` are null: read these templates by id.`,
     query: sliceQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(templateRecord) }) } },
     refusals: [],
@@ -110,7 +110,7 @@ function patchRoute(deps: TemplateRouteDeps): Route {
     area: 'write',
     tag,
     summary: 'Change a template',
-    description: `What is not named stays. Emails that were accepted before stay as they are. ${sizeNote}`,
+    description: `Fields that are not given stay unchanged, and so do emails accepted before. ${sizeNote}`,
     body: templateChange,
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
@@ -131,7 +131,7 @@ function removeRoute({ commit, templates }: TemplateRouteDeps): Route {
     area: 'write',
     tag,
     summary: 'Delete a template',
-    description: 'Emails that were accepted before go out all the same.',
+    description: 'Emails accepted before are still delivered.',
     answers: { 200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) } },
     refusals: ['template_not_found'],
     run: async (call) => {
@@ -150,7 +150,7 @@ function renderRoute({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Ro
     path: '/templates/:id/render',
     area: 'read',
     tag,
-    summary: 'Show what a template becomes with these values',
+    summary: 'Render a template with these values',
     description: 'Nothing is sent.',
     body: renderRequest,
     answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },

@@ -1,4 +1,4 @@
-/** Sending domains as requests and answers hold them. */
+/** The fields of sending domains in requests and answers. */
 import { z } from 'zod'
 import { MAX_BLOCKED } from '../../domains/verification/blocked-addresses.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
@@ -11,13 +11,13 @@ export const domainRequest = z
     domain: z
       .string('allowed: a domain name')
       .max(300, 'allowed: a domain name')
-      .meta({ description: 'International names in either form. No public suffix, no reserved name.' }),
+      .meta({ description: 'U-labels or A-labels. Public suffixes and reserved names are refused.' }),
     inbound: flag.default(false),
   })
   .meta({ id: 'DomainRequest', example: { domain: 'example.com', inbound: true } })
 
 const recordStatus = z.enum(['pending', 'verified', 'failed']).meta({
-  description: 'What the last look at DNS found: as it must be, something else or nothing; `pending` before the first.',
+  description: 'Result of the last DNS check: correct, wrong or missing; `pending` before the first check.',
 })
 
 const dnsRecord = z
@@ -61,7 +61,7 @@ export const detailedDomain = listedDomain
         status: recordStatus,
       })
       .meta({
-        description: 'For a domain that takes mail in; looked at while it does. Verification does not need it.',
+        description: 'For a domain that receives mail, and checked while it does. Verification does not need it.',
       }),
     dmarc_record: z
       .strictObject({
@@ -70,7 +70,7 @@ export const detailedDomain = listedDomain
         value: z.string().meta({ example: 'v=DMARC1; p=none' }),
         status: recordStatus,
       })
-      .meta({ description: 'A suggestion; any DMARC policy counts.' }),
+      .meta({ description: 'A suggestion; any DMARC policy is accepted.' }),
     dkim_keys: z
       .array(
         z.strictObject({
@@ -80,11 +80,11 @@ export const detailedDomain = listedDomain
           signing: z.boolean(),
         }),
       )
-      .meta({ description: 'The keys as TXT records, for DNS where CNAMEs are not possible.' }),
+      .meta({ description: 'The keys as TXT records, for DNS without CNAME support.' }),
     tracking: z
       .strictObject({ open: z.boolean(), click: z.boolean() })
-      .meta({ description: 'Of mail submitted by SMTP whose header does not say.' }),
-    blocked_addresses: z.array(z.string()).meta({ description: 'To which the domain takes no mail.' }),
+      .meta({ description: 'Default for mail submitted by SMTP without tracking header fields.' }),
+    blocked_addresses: z.array(z.string()).meta({ description: 'Addresses to which mail is refused.' }),
     rotation: z
       .strictObject({
         selector: z.enum(['dkim1', 'dkim2']),
@@ -95,12 +95,12 @@ export const detailedDomain = listedDomain
       .meta({
         example: null,
         description:
-          'The change to another DKIM key that is under way: `retiring` while mail on its way still needs the old key of the selector, `publishing` until its key is seen in DNS.',
+          'A key rotation in progress: `retiring` while queued mail still needs the old key of the selector, `publishing` until DNS shows its new key.',
       }),
-    checked_at: timestamp.nullable().meta({ description: 'When DNS last answered for all records.' }),
+    checked_at: timestamp.nullable().meta({ description: 'When all records were last checked in DNS.' }),
     fails_at: timestamp.nullable().meta({
       description:
-        'DNS does not have the records of this verified domain any more; if that stays so, sending stops then.',
+        'The records of this verified domain are missing in DNS; unless they return, sending stops at this time.',
     }),
   })
   .meta({ id: 'Domain' })
@@ -109,11 +109,11 @@ export const domainChangeRequest = z
   .strictObject({
     inbound: flag
       .optional()
-      .meta({ description: 'Whether it takes mail in. To turn it on the domain must be verified.' }),
+      .meta({ description: 'Whether the domain receives mail. It must be verified to turn this on.' }),
     tracking: z
       .strictObject({ open: flag.optional(), click: flag.optional() })
       .optional()
-      .meta({ description: 'Of mail submitted by SMTP whose header does not say.' }),
+      .meta({ description: 'Default for mail submitted by SMTP without tracking header fields.' }),
     blocked_addresses: withMaxSize(
       MAX_BLOCKED,
       'addresses',
@@ -122,7 +122,7 @@ export const domainChangeRequest = z
       ),
     )
       .optional()
-      .meta({ description: 'All of them: those that are missing are open again. Exact: `a` does not block `a+b`.' }),
+      .meta({ description: 'The complete list: it replaces the one before. Exact: `a` does not block `a+b`.' }),
   })
   .meta({ id: 'DomainChange', example: { inbound: true, blocked_addresses: ['info'] } })
 

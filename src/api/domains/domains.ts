@@ -1,4 +1,4 @@
-/** Sending domains: registered, shown with the DNS records to publish, verified, changed, deleted. */
+/** The routes of sending domains: register, show with the DNS records to publish, verify, change, rotate keys, delete. */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
 import { changeDomain, type DomainChange } from '../../domains/change-domain.js'
@@ -29,12 +29,12 @@ import {
 export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 
 export interface DomainDeps extends RotationDeps {
-  /** Nothing that was remembered of it counts any more, and the mail that waits is to fail; nobody waits for that here. */
+  /** Drops what is cached of the domain and starts failing its queued mail, which goes on by itself. */
   readonly onDomainDeleted: (gone: DeletedDomain) => void
-  /** Nothing that was remembered of it counts any more. */
+  /** Drops what is cached of the domain. */
   readonly onDomainChanged: (place: DomainRef) => void
   readonly names: ServiceNames & ZoneNames
-  /** Before DNS is asked about a domain. */
+  /** Called before DNS is queried about a domain. Throws a Refusal `rate-limited`. */
   readonly countLookup: CheckLimiter
 }
 
@@ -59,15 +59,15 @@ function registerRoute(deps: DomainDeps): Route {
     area: 'admin',
     tag,
     summary: 'Register a sending domain',
-    description: 'At most ten in an hour. Another workspace that has not verified the domain is no hindrance.',
+    description: 'At most ten an hour. A domain that another workspace has registered but not verified is allowed.',
     body: domainRequest,
     answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: detailedDomain } },
     refusals: ['conflict', 'domain_already_exists'],
     run: async ({ principal, body: { domain: given, inbound }, now }) => {
       const domain = parseRegistrableName(given, deps.names)
       const { workspaceId } = principal
-      const wanted = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
-      const row = await registerDomain(deps, wanted, true)
+      const request = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
+      const row = await registerDomain(deps, request, true)
       deps.onDomainChanged({ workspaceId, domain })
       return json(201, readDomainDetails(deps.read, row, deps.names))
     },
@@ -110,8 +110,9 @@ function patchRoute(deps: DomainDeps): Route {
     path: '/domains/:id',
     area: 'admin',
     tag,
-    summary: 'Change what a domain takes in, and what its mail is tracked for',
-    description: 'What is not named stays. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
+    summary: 'Change what a domain receives, and the tracking of its mail',
+    description:
+      'Fields that are not given stay unchanged. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
     body: domainChangeRequest,
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found', 'domain_not_verified'],
@@ -127,16 +128,16 @@ function patchRoute(deps: DomainDeps): Route {
   })
 }
 
-/** The whole list as it shall be, as a difference to what is there. */
+/** `blocked_addresses` is the complete new list; the change has the difference to the present one. */
 function toDomainChange(
   read: Read,
   row: SendingDomain,
-  { inbound, tracking, blocked_addresses: wanted }: DomainChangeRequest,
+  { inbound, tracking, blocked_addresses: blocked }: DomainChangeRequest,
 ): DomainChange {
   const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
-  if (wanted === undefined) return switches
+  if (blocked === undefined) return switches
   const { domain } = row
-  const block = new Set(wanted.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
+  const block = new Set(blocked.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
   return { ...switches, block: [...block], unblock: listBlockedLocalParts(read, row).filter((key) => !block.has(key)) }
 }
 
@@ -146,10 +147,10 @@ function verifyRoute(deps: DomainDeps): Route {
     path: '/domains/:id/verify',
     area: 'admin',
     tag,
-    summary: 'Look the records of a domain up in DNS now',
+    summary: 'Check the records of a domain in DNS now',
     description:
-      'A CNAME to the value shown counts, and so does whatever answers the same: a CNAME that the DNS host resolves itself, or records set by hand. `details.records` of a refusal tells what was found; try again at will, sixty times in a minute. A verified domain has 72 hours to mend its records.',
-    answers: { 200: { description: 'All records hold; the domain.', schema: detailedDomain } },
+      'A CNAME to the value shown is correct, and so are records with the same data, set by hand or by a DNS host that resolves the CNAME itself. `details.records` of a refusal has what was found. At most sixty checks a minute. A verified domain has 72 hours to repair its records.',
+    answers: { 200: { description: 'The domain; all records are correct.', schema: detailedDomain } },
     refusals: [
       'domain_not_found',
       'domain_already_exists',
@@ -179,7 +180,7 @@ function rotateRoute(deps: DomainDeps): Route {
     tag,
     summary: 'Sign with the other DKIM key',
     description:
-      'At once where DNS shows that key; else `rotation` tells what is waited for, and it is done without another request. Asking again while one is under way is no fault.',
+      'At once if DNS has that key; else `rotation` shows what is missing, and the rotation completes without another request. Repeating the request during a rotation is not an error.',
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
@@ -204,7 +205,7 @@ function removeRoute(deps: DomainDeps): Route {
     area: 'admin',
     tag,
     summary: 'Delete a sending domain',
-    description: 'Nothing more is sent from it; mail of it that waits in the queue fails.',
+    description: 'Nothing more is sent from it, and its queued mail fails.',
     answers: {
       200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
     },

@@ -1,6 +1,6 @@
 /**
- * POST /emails/batch: 1 to 100 emails, each judged on its own, the good ones taken in one
- * commit. The event loop goes on between any two of them.
+ * POST /v1/emails/batch: 1 to 100 emails, each checked on its own; the valid ones are accepted in one
+ * commit. After each email it yields to the event loop.
  */
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
@@ -20,7 +20,7 @@ import { buildRequestedEmail } from './requested-email.js'
 import type { StoredParts } from './stored-parts.js'
 
 export const MAX_BATCH = 100
-/** 32 MB: all messages of a batch, composed, wait in memory for the commit. */
+/** 32 MB: all composed messages of a batch are in memory until the commit. */
 export const MAX_BATCH_BYTES = 32 * 1_048_576
 
 const failedItem = z
@@ -29,7 +29,7 @@ const failedItem = z
 
 type FailedItem = z.output<typeof failedItem>
 
-/** One email that is sent, and one that is not. */
+/** An email that is sent, and one that is refused. */
 const batchExample = {
   request: [
     { from: 'app@example.com', to: 'bob@example.com', subject: 'Hello', text: 'Hello Bob' },
@@ -58,10 +58,10 @@ const batchAnswer = z
   })
   .meta({ id: 'BatchAnswer', example: batchExample.answer })
 
-/** An item whose form is wrong becomes what is wrong with it: the others go on. */
+/** An invalid item becomes its Refusal, so that the others can be sent. */
 const batchItem: z.ZodType<EmailRequest | Refusal> = emailRequest.catch(toItemRefusal as never)
 
-/** Without a context: whoever makes a JSON schema asks for a default. There is none. */
+/** Called without a context when a JSON schema is made, which asks for a default: there is none. */
 function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
   return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
 }
@@ -72,7 +72,7 @@ const batchRequest = withMaxSize(MAX_BATCH, 'emails', z.array(batchItem).min(1).
 })
 
 export interface BatchDeps extends CreateDeps {
-  /** A quota that does not hold all emails that are asked for refuses them before any is looked at. */
+  /** Refuses the batch before any email is composed if a quota has no room for all. */
   readonly refusalOf: BatchQuotaCheck
 }
 
@@ -84,10 +84,12 @@ export function batchRoute(deps: BatchDeps): KeyRoute {
     tag: 'Emails',
     summary: `Send up to ${MAX_BATCH} emails`,
     description:
-      'What is wrong with one email does not keep the others from being sent. A quota that is not enough for all refuses all.',
+      'An invalid email does not prevent the others from being sent. If a quota has no room for all, all are refused.',
     headers: idempotencyHeaders,
     body: batchRequest,
-    answers: { 200: { description: 'An email or an error for each, in their order.', schema: batchAnswer } },
+    answers: {
+      200: { description: 'An email or an error for each, in the order of the request.', schema: batchAnswer },
+    },
     refusals: ['conflict', 'insufficient_quota'],
     run: (call) => createAll(deps, call),
   })
@@ -105,7 +107,7 @@ async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | 
     const { data, prepared } = await composeBatch(deps, call, stored)
     const answer = JSON.stringify({ data, success_count: prepared.length, error_count: data.length - prepared.length })
     const options = { batch: true, also: stored.usageWrites() }
-    // A batch of which nothing was sent may be sent again with the same key.
+    // If nothing was sent, the same key may be used again.
     const other =
       prepared.length === 0 ? null : await deps.commitEmails(prepared, withStoredAnswer(use, answer), call.now, options)
     return other === null ? { kind: 'text', status: 200, json: answer } : repeatAnswer(other, 200)
@@ -119,7 +121,7 @@ interface ComposedBatch {
   readonly prepared: readonly PreparedEmail[]
 }
 
-/** What was composed in vain counts too: a few bytes can ask for megabytes that are stored here. */
+/** Emails that were composed and refused count too: a few bytes can request stored files of megabytes. */
 async function composeBatch(
   deps: BatchDeps,
   call: Call<undefined, (EmailRequest | Refusal)[]>,
@@ -160,10 +162,10 @@ function composeItem(
   let bytes = 0
   try {
     if (request instanceof Refusal) throw request
-    const wanted = buildRequestedEmail(request, now, stored)
-    bytes = minSizeOf(wanted.content)
-    const prepared = compose(principal, wanted, now)
-    return { answer: toCreatedEmail(prepared, wanted), prepared, bytes: prepared.raw.length }
+    const requested = buildRequestedEmail(request, now, stored)
+    bytes = minSizeOf(requested.content)
+    const prepared = compose(principal, requested, now)
+    return { answer: toCreatedEmail(prepared, requested), prepared, bytes: prepared.raw.length }
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error
     return { answer: { error: error.message, index }, prepared: null, bytes }

@@ -1,4 +1,4 @@
-/** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel: while an email is scheduled, and only then. */
+/** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel, which need an email that is still scheduled. */
 import { z } from 'zod'
 import { type ResourceDeps, readChangedEmail } from '../../messages/email-resource.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
@@ -10,7 +10,7 @@ import { releaseText } from './email-request.js'
 import { viewerOf } from './show.js'
 
 export interface EmailChangeDeps extends ResourceDeps, Store {
-  /** Entries of the workspace were moved to this moment: delivery may have looked behind it already. */
+  /** Entries of the workspace are due at this moment, which the sweep of the queue may have passed already. */
   readonly noticeDue: (workspaceId: string, at: number) => void
 }
 

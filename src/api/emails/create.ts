@@ -1,4 +1,4 @@
-/** POST /emails: one email. 201 once it is on disk. */
+/** POST /v1/emails: one email; 201 once it is on disk. */
 import { Refusal } from '../../mail/refusal.js'
 import type { CommitEmails } from '../../sending/commit-emails.js'
 import type { ComposeEmail } from '../../sending/compose-email.js'
@@ -15,7 +15,7 @@ export interface CreateDeps {
   readonly read: Read
   readonly compose: ComposeEmail
   readonly commitEmails: CommitEmails
-  /** What one request takes from storage; to be released. */
+  /** The templates and files that one request uses; to be released. */
   readonly createStoredParts: (workspaceId: string, now: number) => StoredParts
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
@@ -28,7 +28,7 @@ export function createRoute(deps: CreateDeps): KeyRoute {
     area: 'send',
     tag: 'Emails',
     summary: 'Send an email, now or later',
-    description: 'Recipients on the suppression list are left out; the others are sent to.',
+    description: 'Recipients on the suppression list are skipped; the others are sent to.',
     headers: idempotencyHeaders,
     body: emailRequest,
     answers: { 201: { description: 'It is stored, and will be delivered.', schema: createdEmail } },
@@ -56,9 +56,9 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
   requireDiskSpace(deps)
   const stored = deps.createStoredParts(principal.workspaceId, now)
   try {
-    const wanted = buildRequestedEmail(body, now, stored)
-    const prepared = deps.compose(principal, wanted, now)
-    const answer = JSON.stringify(toCreatedEmail(prepared, wanted))
+    const requested = buildRequestedEmail(body, now, stored)
+    const prepared = deps.compose(principal, requested, now)
+    const answer = JSON.stringify(toCreatedEmail(prepared, requested))
     const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, {
       also: stored.usageWrites(),
     })

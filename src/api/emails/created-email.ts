@@ -13,8 +13,8 @@ export const createdEmail = z
     status: z
       .enum(['queued', 'scheduled'])
       .optional()
-      .meta({ description: 'Of scheduled and partly suppressed ones.' }),
-    suppressed: z.array(z.string()).optional().meta({ description: 'Recipients who are not written to.' }),
+      .meta({ description: 'Only of scheduled and partly suppressed emails.' }),
+    suppressed: z.array(z.string()).optional().meta({ description: 'Recipients that are skipped.' }),
   })
   .meta({ id: 'CreatedEmail' })
 

@@ -1,7 +1,4 @@
-/**
- * The fields that requests for an email are made of: what a client may write, and what
- * becomes of it.
- */
+/** The fields of requests for an email: what a client may send, and the value that each is parsed to. */
 import { z } from 'zod'
 import { type Address, tryParseAddress } from '../../mail/address.js'
 import {
@@ -14,7 +11,7 @@ import {
 import { addressIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
-/** In all lists of them together, and so in each. */
+/** In `to`, `cc` and `bcc` together. */
 export const MAX_RECIPIENTS = 50
 
 const addressText = z
@@ -55,7 +52,7 @@ const recipientObject = z.strictObject({ email_address: mailboxObject }).transfo
 
 const error = 'must be an address, {address, name} or {email_address: {address, name}}, or a list of these'
 const mailbox = z.union([mailboxText, mailboxObject, recipientObject], { error }).meta({ id: 'Mailbox' })
-/** One or several, in any form. */
+/** One or several mailboxes, in any form. */
 export const mailboxes = z.union(
   [
     mailbox.transform((one) => [one]),
@@ -71,7 +68,7 @@ export const base64 = z
   .string()
   .transform((text, context): Buffer => {
     const bytes = Buffer.from(text, 'base64')
-    // The decoder passes over what it does not know.
+    // The decoder ignores invalid characters, so the result is encoded again and compared.
     if (bytes.toString('base64') === text) return bytes
     context.addIssue({ code: 'custom', message: 'is not base64 (RFC 4648 section 4, padded, without line breaks)' })
     return z.NEVER
@@ -81,7 +78,7 @@ export const base64 = z
 const token = "[\\w!#$%&'*+.^`|~-]+"
 const mediaType = new RegExp(`^${token}/${token}(?: *; *${token}=(?:${token}|"[^"\\\\\\x00-\\x1f\\x7f-\\uffff]*"))*$`)
 
-/** RFC 2045 section 5.1. Several parts in one cannot be attached. */
+/** RFC 2045 section 5.1. `multipart/…` cannot be attached. */
 export const contentType = z
   .string()
   .max(255)
@@ -90,7 +87,7 @@ export const contentType = z
 
 export const filename = oneLine.min(1).max(255).meta({ description: 'What readers save it as.', example: 'bill.pdf' })
 
-/** What HTML names as `cid:` and this. */
+/** The content id that HTML refers to as `cid:`. */
 export const contentId = z
   .string()
   .max(255)

@@ -45,7 +45,7 @@ const recipient = z
   })
   .meta({ id: 'Recipient' })
 
-/** Typed by the record itself: a field that it has and the document lacks does not compile. */
+/** Typed by the record: it does not compile if the document lacks a field. */
 export const emailRecord = z
   .object({
     id: z.string(),

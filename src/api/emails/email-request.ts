@@ -1,9 +1,7 @@
 /**
- * The request for one email, in both shapes of the interface, field by field.
- *
- * What a schema cannot say of one field alone stands behind it as rules over several;
- * they are tried even where single fields are wrong, so that a client hears of all its
- * mistakes at once.
+ * The request for one email, in both shapes of the interface: its fields, then the rules over several
+ * fields. The rules are checked even if single fields are wrong, so that all mistakes are reported at
+ * once.
  */
 import { z } from 'zod'
 import { MAX_SUBJECT } from '../../content/render-template.js'
@@ -26,10 +24,10 @@ import {
   templateData,
 } from './email-fields.js'
 
-/** Inline images counted. */
+/** With inline images. */
 const MAX_ATTACHMENTS = 20
 
-const cacheKey = z.string().min(1).max(256).meta({ description: 'Of a file that was uploaded before.' })
+const cacheKey = z.string().min(1).max(256).meta({ description: 'The key of a file that was stored before.' })
 
 const attachment = z.union(
   [
@@ -51,7 +49,7 @@ const inlineImage = z.union(
       content: base64,
       cid: contentId,
       filename: filename.optional(),
-      content_type: contentType.optional().meta({ description: 'Found out from the bytes where it is not given.' }),
+      content_type: contentType.optional().meta({ description: 'Detected from the bytes if it is not given.' }),
     }),
     z.strictObject({ file_cache_key: cacheKey, cid: contentId }),
   ],
@@ -61,7 +59,7 @@ const inlineImage = z.union(
 const headerFields = z.record(z.string(), z.string()).superRefine((fields, context) => {
   const seen = new Set<string>()
   for (const [name, value] of Object.entries(fields)) {
-    const twice = seen.has(name.toLowerCase()) ? 'is there twice' : null
+    const twice = seen.has(name.toLowerCase()) ? 'is given twice' : null
     seen.add(name.toLowerCase())
     const fault = twice ?? findCustomFieldFault(name, value)
     if (fault !== null) context.addIssue({ code: 'custom', path: [name], message: fault })
@@ -93,14 +91,14 @@ const fields = z.strictObject({
     .meta({ description: 'Required without `template_id`.', example: 'Hello' }),
   html: z.string().optional().meta({ example: '<p>Hello Bob</p>' }),
   htmlbody: z.string().optional().meta({ description: 'Another name of `html`.' }),
-  text: z.string().optional().meta({ description: 'Made from the HTML where it is not given.', example: 'Hello Bob' }),
+  text: z.string().optional().meta({ description: 'Made from the HTML if it is not given.', example: 'Hello Bob' }),
   textbody: z.string().optional().meta({ description: 'Another name of `text`.' }),
   template_id: z
     .string()
     .min(1)
     .max(256)
     .optional()
-    .meta({ description: 'Gives subject, HTML and text: what stands beside it of these does not count.' }),
+    .meta({ description: 'Supplies subject, HTML and text; those in the request are ignored.' }),
   template_data: templateData.optional(),
   scheduled_for: releaseText.optional().meta({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
@@ -117,10 +115,10 @@ const fields = z.strictObject({
 })
 
 type Fields = z.output<typeof fields>
-/** What the rules see: single fields may be wrong or missing. */
+/** The fields as the rules see them: any may be wrong or missing. */
 type Draft = { readonly [Name in keyof Fields]?: unknown }
 
-/** A rule over several fields, tried whatever else is wrong. */
+/** A rule over several fields, checked whatever else is wrong. */
 function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
   return z.refine<unknown>((draft) => holds(isRecord(draft) ? draft : {}), {
     path: [path],
@@ -134,7 +132,7 @@ const isGiven = (value: unknown): boolean => value !== undefined
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function countRecipients({ to, cc, bcc }: Draft): number {
-  // Entries, not addresses: whoever lists one a thousand times would have us look at it as often.
+  // Entries, not distinct addresses: each entry costs work.
   return [to, cc, bcc].reduce<number>((sum, list) => sum + toList(list).length, 0)
 }
 

@@ -14,7 +14,7 @@ export const idempotencyHeaders = z.object({
     .meta({ description: 'Within 24 hours, the same key with the same body gets the first answer again.' }),
 })
 
-/** Null: no key was given. `path` keeps equal bodies of two routes apart. */
+/** Null: no key. `path` distinguishes equal bodies of two routes. */
 export function parseIdempotencyKey({ header, principal, rawBody }: Call, path: string): KeyUse | null {
   const key = header('idempotency-key')
   if (key === undefined) return null
@@ -29,7 +29,7 @@ export function withStoredAnswer(use: KeyUse | null, answer: string): Idempotent
   return use === null ? null : { ...use, becomes: { emailId: null, answer } }
 }
 
-/** What an equal request was answered. */
+/** The answer to the equal request before. */
 export function repeatAnswer({ answer }: EarlierUse, status: number): Answer {
   if (answer === null) throw new Error('an idempotency key of the API without its answer')
   return { kind: 'text', status, json: answer }

@@ -1,9 +1,8 @@
 /**
  * GET /v1/emails: the emails of the workspace, newest first, in one of two forms.
  *
- * With `page` or `per_page` the answer tells totals and counts in pages; otherwise it takes
- * `limit` and `offset`. `status` filters both. A page behind the last is empty, not an error;
- * how far down the list anybody can ask, `paging.ts` says.
+ * With `page` or `per_page` the answer has totals and numbered pages, otherwise `limit` and `offset`.
+ * `status` filters both. A page after the last is empty, not an error; `paging.ts` has the bounds.
  */
 import { z } from 'zod'
 import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
@@ -19,7 +18,7 @@ const DEFAULT_LIMIT = 10
 const query = z
   .strictObject({
     ...listQueryFields(DEFAULT_LIMIT),
-    status: emailStatus.optional().meta({ description: 'Of emails in this state alone.' }),
+    status: emailStatus.optional().meta({ description: 'Only emails with this status.' }),
   })
   .superRefine(checkListForm)
 

@@ -1,8 +1,8 @@
 /**
- * From a request whose form is right to the email that is wanted: names made one, template
- * filled in, files looked up, limits that have codes of their own.
+ * From a parsed request to the requested email: alternative names are merged, the template is
+ * rendered, files are looked up, and limits with error codes of their own are checked.
  *
- * With a template its subject and bodies are the email's, whatever stands beside it.
+ * If there is a template, its subject and bodies replace those of the request.
  */
 
 import { Refusal } from '../../mail/refusal.js'
@@ -16,7 +16,7 @@ import type { StoredParts } from './stored-parts.js'
 /** 10 MB: one attachment or image, decoded. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
 
-/** Throws a Refusal for what is not there, too large or too far ahead. */
+/** Throws a Refusal for an unknown template or file, too many bytes, or a schedule too far ahead. */
 export function buildRequestedEmail(request: EmailRequest, now: number, stored: StoredParts): RequestedEmail {
   const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
@@ -60,7 +60,7 @@ type FileContent = Pick<MessageContent, 'attachments' | 'inlineImages'>
 type RequestedAttachment = NonNullable<EmailRequest['attachments']>[number]
 type RequestedImage = NonNullable<EmailRequest['inline_images']>[number]
 
-/** A file that is there, and will be read when all of them are known to be. */
+/** A file that exists, and is read when all files are known to exist. */
 interface ResolvedFile<File> {
   readonly size: number
   readonly cached: boolean
@@ -84,7 +84,7 @@ function resolveFileContent(
   }
 }
 
-/** Throws as `wantedEmail` does. */
+/** Throws as `buildRequestedEmail` does. */
 export function resolveAttachments(
   attachments: EmailRequest['attachments'],
   stored: StoredParts,

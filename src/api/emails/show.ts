@@ -1,4 +1,4 @@
-/** GET /v1/emails/:id and its /raw: the record of one email, and the message as it goes out. */
+/** GET /v1/emails/:id and GET /v1/emails/:id/raw: the record of one email, and its message as it is sent. */
 import { permissionFor } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import {
@@ -34,8 +34,8 @@ export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
     area: 'read',
     own: true,
     tag: 'Emails',
-    summary: 'Read the message as it goes out',
-    description: 'Its DKIM signature stands on top from the first attempt on.',
+    summary: 'Read the message as it is sent',
+    description: 'From the first attempt on it begins with its DKIM signature.',
     answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
     refusals: ['email_not_found'],
     run: ({ principal, params: { id = '' } }) => ({

@@ -1,9 +1,9 @@
 /**
- * What a request takes from storage: templates and cached files, by what it calls them.
+ * The templates and cached files that one request uses.
  *
- * A request of a few bytes can ask for many megabytes, so what it has us hold is counted
- * until its email is on disk, over all requests and over those of a workspace. A file that
- * several emails of a request have in common is read once.
+ * A request of a few bytes can refer to many megabytes. They count against a memory budget, in total
+ * and for each workspace, until the email is on disk. A file that several emails of a request use is
+ * read once.
  */
 
 import { type CachedFile, findFile, readFileBytes, recordFileUse } from '../../content/cached-files.js'
@@ -20,7 +20,7 @@ export interface StoredPartsDeps {
   readonly read: Read
   readonly templates: Pick<TemplateCache, 'find'>
   readonly fillTemplate: RenderContent
-  /** Of what requests take from storage, by workspace. */
+  /** Memory for stored parts, by workspace. */
   readonly memory: MemoryShares
 }
 
@@ -31,9 +31,9 @@ export interface StoredParts {
   /** `field`: of the request. Throws a Refusal `invalid-parameter`. */
   readonly requireFile: (field: string, key: string) => CachedFile
   readonly readBytes: (field: string, file: CachedFile) => Buffer
-  /** So many bytes more are in memory until the request is over. Throws a Refusal `unavailable`. */
+  /** Counts bytes that stay in memory until `release`. Throws a Refusal `unavailable`. */
   readonly hold: (bytes: number) => void
-  /** That the files were used: for the commit of the emails. */
+  /** Records the use of the files, for the commit of the emails. */
   readonly usageWrites: () => readonly Write[]
   /** To be called once. */
   readonly release: () => void
@@ -66,7 +66,7 @@ export function createStoredParts(
     },
     hold: (bytes) => {
       if (!own.acquire(bytes)) {
-        throw new Refusal('unavailable', 'too many large emails are on their way in, try again later', {
+        throw new Refusal('unavailable', 'too many large emails are being composed, try again later', {
           retry_after: 1,
         })
       }

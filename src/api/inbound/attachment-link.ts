@@ -1,8 +1,8 @@
 /**
- * Links to attachments that need no key: signed by us, for an hour.
+ * Signed links to attachments, which need no key and are valid for an hour.
  *
- * HMAC-SHA256 over all that the link names. Whoever has the link has the attachment, so the
- * signature stands in the query, which is never logged.
+ * The signature is an HMAC-SHA256 over everything in the link. The link gives access to anyone who
+ * has it, so the signature is in the query, which is never logged.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
@@ -10,7 +10,7 @@ import { Refusal } from '../../mail/refusal.js'
 export interface LinkedAttachment {
   readonly workspaceId: string
   readonly inboundId: string
-  /** Among those of the email. */
+  /** Index among the attachments of the email, from 0. */
   readonly place: number
   /** Epoch milliseconds. */
   readonly expiresAt: number
@@ -18,7 +18,7 @@ export interface LinkedAttachment {
 
 export const LINK_LIFETIME = 3_600_000
 
-/** Below `publicUrl`, which has no slash at its end. */
+/** `publicUrl`: without a trailing slash. */
 export function buildAttachmentLink(secret: KeyObject, publicUrl: string, linked: LinkedAttachment): string {
   const { workspaceId, inboundId, place, expiresAt } = linked
   const query = new URLSearchParams({
@@ -29,25 +29,25 @@ export function buildAttachmentLink(secret: KeyObject, publicUrl: string, linked
   return `${publicUrl}/v1/inbound/${inboundId}/attachments/${place}?${query.toString()}`
 }
 
-/** Throws a Refusal `forbidden` for a link that we did not sign, or that has expired. */
+/** Throws a Refusal `forbidden` for a wrong signature or an expired link. */
 export function verifyAttachmentLink(
   secret: KeyObject,
   linked: LinkedAttachment,
   signature: string,
   now: number,
 ): void {
-  // As text: base64 has many ways to write the same bytes, and one of them is ours.
+  // Compared as text, since several base64 texts decode to the same bytes.
   const given = Buffer.from(signature)
   const right = Buffer.from(signatureOf(secret, linked))
   if (given.length !== right.length || !timingSafeEqual(given, right)) {
-    throw new Refusal('forbidden', 'this is no link of ours: its signature is wrong')
+    throw new Refusal('forbidden', 'the signature of the link is wrong')
   }
   if (now >= linked.expiresAt) {
-    throw new Refusal('forbidden', 'the link has expired: list the attachments again for a new one')
+    throw new Refusal('forbidden', 'the link has expired: list the attachments again for a new link')
   }
 }
 
-/** As JSON, so that no two links have the same text. */
+/** Signs a JSON text, so that different links never have the same text. */
 function signatureOf(secret: KeyObject, { workspaceId, inboundId, place, expiresAt }: LinkedAttachment): string {
   const text = JSON.stringify(['inbound-attachment', workspaceId, inboundId, place, expiresAt])
   return createHmac('sha256', secret).update(text).digest('base64url')

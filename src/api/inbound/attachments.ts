@@ -1,9 +1,10 @@
 /**
- * GET /v1/inbound/:id/attachments, and the links in it, by which anybody may download for an hour.
+ * GET /v1/inbound/:id/attachments, and the signed links in its answer, which allow a download for an
+ * hour without a key.
  *
- * An attachment is its place in the message, and its bytes are read out of the message when they
- * are asked for: so a link dies with its email. What strangers sent is only ever saved, never
- * shown under our name: see the header of the answer.
+ * An attachment is identified by its index in the message and read from the message on request, so a
+ * link ends with its email. The answer's header makes browsers save the file and never display it
+ * under our origin, since it is untrusted input.
  */
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
@@ -26,21 +27,21 @@ import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './atta
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
 export interface AttachmentDeps extends InboundDeps {
-  /** Of the links that we sign. */
+  /** The key that signs links. */
   readonly secret: KeyObject
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly publicUrl: string
 }
 
 const attachment = z
   .strictObject({
     id: z.string(),
-    filename: z.string().meta({ description: 'As the message says: no path to write to. Made up where it has none.' }),
+    filename: z.string().meta({ description: 'The name in the message, not a safe path; generated if it has none.' }),
     content_type: z.string().meta({ description: 'As the message declares it.' }),
     content_disposition: z.enum(['attachment', 'inline']),
     content_id: z.string().nullable(),
     size: z.int().meta({ description: 'Bytes, decoded.' }),
-    download_url: z.url().meta({ description: 'Needs no key until it expires.' }),
+    download_url: z.url().meta({ description: 'Needs no key, until it expires.' }),
     expires_at: timestamp,
   })
   .meta({ id: 'InboundAttachment' })
@@ -54,14 +55,14 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
     path,
     area: 'read',
     tag,
-    summary: 'List the attachments of an email that came in, with links to download them',
-    description: 'A link works for an hour. Empty where the message is not kept any more or cannot be read.',
+    summary: 'List the attachments of an inbound email, with links to download them',
+    description: 'A link is valid for an hour. Empty if the message is no longer stored or cannot be read.',
     answers: { 200: { description: 'The attachments', schema: z.strictObject({ data: z.array(attachment) }) } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' }, now }) => {
       const email = requireInboundEmail(deps.read, workspaceId, id)
       const { attachments } = await readParts(deps, workspaceId, email.id)
-      requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted meanwhile
+      requireInboundEmail(deps.read, workspaceId, id) // may have been deleted meanwhile
       const expiresAt = now + LINK_LIFETIME
       const link = (place: number): string =>
         buildAttachmentLink(deps.secret, deps.publicUrl, { workspaceId, inboundId: email.id, place, expiresAt })
@@ -94,7 +95,7 @@ const linkQuery = z.strictObject({
   workspace: z.string().meta({ description: 'As the link has it.' }),
   expires: z
     .string()
-    .regex(/^[1-9]\d{0,14}$/, 'allowed: what the link says')
+    .regex(/^[1-9]\d{0,14}$/, 'allowed: the value in the link')
     .transform(Number)
     .meta({ description: 'As the link has it.' }),
   signature: z.string().meta({ description: 'As the link has it.' }),
@@ -110,33 +111,33 @@ export function downloadRoute(deps: AttachmentDeps): SignedLinkRoute {
     tag,
     summary: 'Download an attachment',
     description:
-      'By a link from the list of attachments, without a key. The answer is to be saved, not shown: types that a ' +
-      'browser would run come as `application/octet-stream`.',
+      'By a link from the list of attachments, without a key. The answer is to be saved, not displayed: types that a ' +
+      'browser would execute are sent as `application/octet-stream`.',
     query: linkQuery,
     params: { place: 'Its place in the message, from 0.' },
     answers: {
       200: {
-        description: 'Its bytes, of the type that it declares where no browser would run that.',
+        description: 'The bytes, with the declared type if no browser would execute it.',
         type: '*/*',
         example: 'The bill, as bytes.',
         headers: ['Content-Disposition'],
       },
     },
     refusals: ['missing_required_field', 'insufficient_permissions', 'not_found'],
-    run: (visitor) => downloadAttachment(deps, visitor),
+    run: (call) => downloadAttachment(deps, call),
   })
 }
 
 async function downloadAttachment(
   { read, mime, secret }: AttachmentDeps,
   {
-    params: { id = '', place: wanted = '' },
+    params: { id = '', place: rawPlace = '' },
     query: { workspace: workspaceId, expires, signature },
     now,
   }: SignedLinkCall<LinkQuery>,
 ): Promise<Answer> {
-  // Only one spelling of a number is ours.
-  const place = /^(?:0|[1-9]\d{0,5})$/.test(wanted) ? Number(wanted) : -1
+  // Our links have no leading zeros.
+  const place = /^(?:0|[1-9]\d{0,5})$/.test(rawPlace) ? Number(rawPlace) : -1
   verifyAttachmentLink(secret, { workspaceId, inboundId: id, place, expiresAt: expires }, signature, now)
   const inbound = { workspaceId, id }
   const isThere = (): boolean => inboundById(read, inbound).length > 0
@@ -153,7 +154,7 @@ async function downloadAttachment(
   }
 }
 
-/** Saved, and neither guessed at, run, framed nor kept by anybody. `nosniff` is in every answer. */
+/** To be saved, and neither executed, framed nor cached. `nosniff` is in every answer. */
 function buildDownloadHeaders(name: string): Readonly<Record<string, string>> {
   return {
     'Content-Disposition': formatContentDisposition(name),

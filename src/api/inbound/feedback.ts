@@ -1,9 +1,9 @@
 /**
- * POST /v1/inbound/:id/feedback: a person says what an email is, and the classifier of the
- * workspace learns it.
+ * POST /v1/inbound/:id/feedback: reports an email as spam or ham, and the classifier of the workspace
+ * learns it.
  *
- * The record shows what was said: its `spam_status` follows, while the score and the report stay as
- * they were found. Saying it twice counts once; saying the opposite takes back what was learned.
+ * The record's `spam_status` changes, its score and report do not. A repeated verdict counts once; the
+ * opposite verdict undoes what was learned.
  */
 import { z } from 'zod'
 import { scanHeaderOrEmpty } from '../../mail/header-fields.js'
@@ -24,7 +24,7 @@ const feedbackAnswer = z
   .object({
     id: z.string(),
     verdict: z.enum(['spam', 'ham']),
-    learned: z.boolean().meta({ description: 'False: it was learned so before.' }),
+    learned: z.boolean().meta({ description: 'False: it had been learned already.' }),
     spam_status: z.enum(['clean', 'spam']).meta({ example: 'spam' }),
   })
   .meta({ id: 'Feedback' })
@@ -35,10 +35,10 @@ export function feedbackRoute(deps: InboundDeps): Route {
     path: '/inbound/:id/feedback',
     area: 'write',
     tag: 'Inbound email',
-    summary: 'Say that an email is spam, or that it is not',
+    summary: 'Report an email as spam or not spam',
     description:
-      'The classifier of the workspace learns it, and `spam_status` follows; score and report stay. ' +
-      'It speaks once it has learned 50 messages of each kind.',
+      'The classifier of the workspace learns it and `spam_status` changes; score and report stay. ' +
+      'The classifier is used once it has learned 50 messages of each kind.',
     body,
     answers: { 200: { description: 'It is learned.', schema: feedbackAnswer } },
     refusals: ['not_found', 'conflict'],
@@ -48,10 +48,10 @@ export function feedbackRoute(deps: InboundDeps): Route {
       const { raw, message } = await readMessage(deps, email)
       const lesson = { workspaceId, fingerprint: messageFingerprintOf(raw), verdict, message, at: now }
       const status = spamStatusOf[verdict]
-      const called = setSpamStatus({ id, workspaceId, status })
+      const statusWrite = setSpamStatus({ id, workspaceId, status })
       const { read, commit } = deps
-      const learned = await learnMessage({ read, commit: (writes) => commit([...writes, called]) }, lesson)
-      if (!learned) await commit([called])
+      const learned = await learnMessage({ read, commit: (writes) => commit([...writes, statusWrite]) }, lesson)
+      if (!learned) await commit([statusWrite])
       return json(200, { id, verdict, learned, spam_status: status })
     },
   })
@@ -73,6 +73,6 @@ async function readMessage(
 }
 
 function unreadableRefusal(result: MimeResult): Refusal {
-  const why = result.kind === 'unreadable' ? result.message : 'its bytes are not kept any more'
-  return new Refusal('conflict', `nothing can be learned of this message: ${why}`)
+  const why = result.kind === 'unreadable' ? result.message : 'its bytes are no longer stored'
+  return new Refusal('conflict', `nothing can be learned from this message: ${why}`)
 }

@@ -1,4 +1,4 @@
-/** GET /v1/inbound: mail that came in for the workspace, newest first. */
+/** GET /v1/inbound: the inbound emails of the workspace, newest first. */
 import { z } from 'zod'
 import { type ListedInbound, listInbound } from '../../messages/inbound/inbound-list.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
@@ -18,11 +18,11 @@ const query = z.strictObject({
   limit: wholeNumber(1, MAX_LIMIT)
     .optional()
     .meta({ description: `How many at most. Default ${DEFAULT_LIMIT}.` }),
-  offset: wholeNumber(0, MAX_OFFSET).optional().meta({ description: 'How many to pass over. Default 0.' }),
-  status: inboundStatus.optional().meta({ description: 'Of emails in this state alone.' }),
-  spam_status: spamStatus.optional().meta({ description: 'Of emails that were judged so alone.' }),
-  domain: domainName.optional().meta({ description: 'That it was written to.' }),
-  from: addressInQuery.optional().meta({ description: 'Address of its From field.' }),
+  offset: wholeNumber(0, MAX_OFFSET).optional().meta({ description: 'How many to skip. Default 0.' }),
+  status: inboundStatus.optional().meta({ description: 'Only emails with this status.' }),
+  spam_status: spamStatus.optional().meta({ description: 'Only emails with this spam status.' }),
+  domain: domainName.optional().meta({ description: 'Domain of the recipient.' }),
+  from: addressInQuery.optional().meta({ description: 'Address of the From field.' }),
   since: moment.optional().meta({ description: 'Received at this moment or later.' }),
 })
 
@@ -52,12 +52,12 @@ export function listRoute({ read }: { readonly read: Read }): Route {
     path: '/inbound',
     area: 'read',
     tag: 'Inbound email',
-    summary: 'List mail that came in, newest first',
+    summary: 'List inbound emails, newest first',
     query,
     answers: { 200: { description: 'The emails', schema: z.object({ data: z.array(listItem) }) } },
     refusals: ['invalid_email_address'],
-    run: async ({ principal: { workspaceId }, query: { limit = DEFAULT_LIMIT, offset = 0, ...wanted } }) => {
-      const { status, spam_status, domain, from, since } = wanted
+    run: async ({ principal: { workspaceId }, query: { limit = DEFAULT_LIMIT, offset = 0, ...filters } }) => {
+      const { status, spam_status, domain, from, since } = filters
       const filter = { workspaceId, status, spamStatus: spam_status, domain, from, since }
       const rows = await listInbound(read, filter, { offset, limit })
       return json(200, { data: rows.map(toListItem) })

@@ -1,4 +1,4 @@
-/** POST /v1/inbound/:id/reply: answers mail that came in, in its thread. */
+/** POST /v1/inbound/:id/reply: answers an inbound email in its thread. */
 import { z } from 'zod'
 import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import { buildReplyContent } from '../../sending/reply-content.js'
@@ -13,7 +13,12 @@ const replyRequest = z
   .strictObject({ html: z.string().optional(), text: z.string().optional(), attachments })
   .superRefine(({ html, text }, context) => {
     if (html !== undefined || text !== undefined) return
-    context.addIssue({ code: 'custom', path: ['html'], params: missingIssue, message: 'is required, or text' })
+    context.addIssue({
+      code: 'custom',
+      path: ['html'],
+      params: missingIssue,
+      message: 'is required, unless there is text',
+    })
   })
   .meta({ id: 'ReplyRequest', example: { text: 'Thank you, we look into it.' } })
 
@@ -29,9 +34,8 @@ export function replyRoute(deps: CreateDeps): Route {
     path: '/inbound/:id/reply',
     area: 'send',
     tag: 'Inbound email',
-    summary: 'Answer an email that came in',
-    description:
-      'From the address that it was written to, to its Reply-To or its From, with In-Reply-To and References.',
+    summary: 'Answer an inbound email',
+    description: 'Sent from the address that it was sent to, to its Reply-To or From, with In-Reply-To and References.',
     body: replyRequest,
     answers: { 200: { description: 'It is stored, and will be delivered.', schema: sentReply } },
     refusals: [

@@ -1,8 +1,8 @@
 /**
- * GET /v1/inbound/:id and its /raw, and DELETE: one email that came in.
+ * GET and DELETE /v1/inbound/:id, and GET /v1/inbound/:id/raw: one inbound email.
  *
- * Bodies, header and attachments are read out of the message when they are asked for. Where it
- * is not kept any more, or cannot be taken apart, the record is shown without them.
+ * Bodies, header and attachments are parsed from the message on request. If the message is no longer
+ * stored or cannot be parsed, the record is shown without them.
  */
 import { z } from 'zod'
 import type { Refusal } from '../../mail/refusal.js'
@@ -38,13 +38,13 @@ const record = z
   .strictObject({
     ...listItemFields,
     envelope_from: z.string().meta({ description: 'Empty for the null sender.' }),
-    envelope_to: z.array(z.string()).meta({ description: 'Your addresses that it was written to.' }),
+    envelope_to: z.array(z.string()).meta({ description: 'Your addresses in the envelope.' }),
     message_id: z.string().nullable(),
     html: z.string().nullable(),
     text: z
       .string()
       .nullable()
-      .meta({ description: 'Of the HTML, where the message has no text (`has_text` is false).' }),
+      .meta({ description: 'Made from the HTML if the message has no text (`has_text` is false).' }),
     headers: z
       .array(z.object({ name: z.string(), value: z.string() }))
       .meta({ example: [{ name: 'Subject', value: 'Hello' }] }),
@@ -55,7 +55,7 @@ const record = z
     authentication: z
       .record(z.string(), z.unknown())
       .meta({ description: 'The full results.', example: { spf: { result: 'pass' } } }),
-    spam_report: z.array(contribution).meta({ description: 'What the score is made of.' }),
+    spam_report: z.array(contribution).meta({ description: 'The contributions to the score.' }),
     processed_at: timestamp.nullable(),
   })
   .meta({ id: 'InboundEmail' })
@@ -71,13 +71,13 @@ export function showRoute(deps: InboundDeps): Route {
     path,
     area: 'read',
     tag,
-    summary: 'Read an email that came in',
+    summary: 'Read an inbound email',
     answers: { 200: { description: 'The email', schema: record } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
       requireInboundEmail(deps.read, workspaceId, id)
       const parts = await readParts(deps, workspaceId, id)
-      // Read after its content, which takes time: what is shown is how things are now.
+      // Read again after parsing, which takes time: the answer shows the present state.
       const bytes = toRecordJson(recordOf(requireInboundEmail(deps.read, workspaceId, id), parts), parts)
       return { kind: 'bytes', type: JSON_TYPE, bytes }
     },
@@ -90,8 +90,8 @@ export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
     path: `${path}/raw`,
     area: 'read',
     tag,
-    summary: 'Read the message as it came in',
-    description: 'With the fields on top that say how it came and what its authentication gave.',
+    summary: 'Read the message as it was received',
+    description: 'It begins with the trace fields and authentication results that were added on receipt.',
     answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
@@ -109,8 +109,8 @@ export function deleteRoute({ commit }: Pick<InboundDeps, 'commit'>): Route {
     path,
     area: 'write',
     tag,
-    summary: 'Delete an email that came in, for good',
-    description: 'Its bytes and attachments go with it.',
+    summary: 'Delete an inbound email permanently',
+    description: 'Its message and attachments are deleted too.',
     answers: { 200: { description: 'It is gone.', schema: z.object({ deleted: z.literal(true), id: z.string() }) } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
@@ -131,7 +131,7 @@ export function inboundEmailNotFound(id: string): Refusal {
   return notFound('not-found', 'inbound email', id)
 }
 
-/** Empty where there is nothing to read, or nothing that can be read. */
+/** Empty parts if the message is not stored or cannot be parsed. */
 export async function readParts({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<ReadableParts> {
   const result = await mime.readForDisplay(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
   return result.kind === 'readable' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
@@ -139,7 +139,7 @@ export async function readParts({ read, mime }: InboundDeps, workspaceId: string
 
 type InboundRecord = Omit<z.output<typeof record>, 'html' | 'text'>
 
-/** The bodies, which may have tens of megabytes, are JSON texts already and put in as they are. */
+/** The bodies, which may have tens of megabytes, are JSON texts already and inserted unchanged. */
 function toRecordJson(rest: InboundRecord, { html, text }: Pick<ReadableParts, 'html' | 'text'>): Buffer {
   const before = `${JSON.stringify(rest).slice(0, -1)},"html":`
   return Buffer.concat([before, html ?? 'null', ',"text":', text ?? 'null', '}'].map(toBytes))

@@ -1,4 +1,4 @@
-/** An error as each code looks, for the examples of the OpenAPI document. */
+/** An example of the error body for each code, for the OpenAPI document. */
 import { type ErrorBody, type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 
 interface ErrorTexts {
@@ -26,7 +26,7 @@ const failedRecordsExample = (message: string): ErrorTexts => ({
 const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
   validation_error: invalidFieldExample('limit', 'must be a whole number from 1 to 100', '101'),
   missing_required_field: invalidFieldExample('to', 'is required', null),
-  invalid_json: { message: 'the body cannot be read: it is not JSON' },
+  invalid_json: { message: 'the body is not valid JSON' },
   invalid_email_address: invalidFieldExample('to', 'is not one mail address, such as bob@example.com', 'bob'),
   invalid_from_address: invalidFieldExample(
     'from',
@@ -43,7 +43,7 @@ const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
     'has 10485761 bytes, allowed: 10485760',
     10_485_761,
   ),
-  missing_api_key: { message: 'Authorization: a key is required, as "Bearer KEY"' },
+  missing_api_key: { message: 'no API key: send "Authorization: Bearer" and the key' },
   invalid_api_key: { message: 'the key is wrong or revoked' },
   api_key_expired: { message: 'the key has expired' },
   insufficient_quota: { message: 'the credits are used up', details: { credits_remaining: 0 } },
@@ -55,10 +55,10 @@ const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
   audience_not_found: notFoundExample('audience'),
   contact_not_found: notFoundExample('contact'),
   method_not_allowed: { message: 'PUT is not allowed here', details: { allowed: ['GET', 'POST'] } },
-  conflict: { message: 'this is there already', details: { id: ID } },
+  conflict: { message: 'bob@example.com is in this audience already', details: { id: ID } },
   domain_already_exists: { message: 'another workspace has verified this domain' },
   payload_too_large: { message: 'the body is larger than 23068672 bytes', details: { limit: 23_068_672 } },
-  unsupported_media_type: { message: 'Content-Type: allowed is application/json' },
+  unsupported_media_type: { message: 'Content-Type: must be application/json in UTF-8' },
   all_recipients_suppressed: {
     message: 'all recipients are suppressed',
     details: { suppressed: ['bob@example.com'] },

@@ -1,7 +1,7 @@
 /**
- * The usual value of a field by its name, for the examples of the OpenAPI document: the same names
- * mean the same throughout the interface. Of several the first counts that the field's schema takes.
- * A schema that means something else by the name has an `example` of its own.
+ * Example values of fields by name, for the OpenAPI document: a name means the same throughout the
+ * interface. If there are several, the first that the field's schema accepts is used. A schema that
+ * uses the name otherwise has an `example` of its own.
  */
 
 export const exampleValues: Readonly<Record<string, readonly unknown[]>> = {

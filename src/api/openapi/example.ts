@@ -1,19 +1,19 @@
 /**
- * An example of what a schema describes, put together from data: what stands in the schema's own
- * `example`, else the usual value of the field's name (`example-values.ts`), else what its type alone
- * says (a literal, the first word of an enumeration, a moment, an id).
+ * Builds an example for a schema: the schema's own `example`, else the usual value of the field's name
+ * (`example-values.ts`), else a value from its type (a literal, the first word of an enumeration, a
+ * moment, an id).
  *
- * Fields that may be left out are shown only where their schema has an example of its own. What
- * nothing is known of is named in `missing`.
+ * Optional fields are shown only if their schema has an example of its own. Fields without any
+ * example are listed in `missing`.
  */
 import { z } from 'zod'
 import { defOf, isTransform } from '../http/input/absent-fields.js'
 import { exampleValues } from './example-values.js'
 
 export interface Example {
-  /** Undefined where something is missing. */
+  /** Undefined if anything is missing. */
   readonly value: unknown
-  /** Paths such as `data[].name`, of which no example is known. */
+  /** Paths without an example, such as `data[].name`. */
   readonly missing: readonly string[]
 }
 
@@ -24,13 +24,13 @@ export function exampleOf(schema: z.core.$ZodType): Example {
 }
 
 interface ExamplePlace {
-  /** Of the field, or of the list that it is an item of. */
+  /** The name of the field, or of the list that has the item. */
   readonly name: string
   readonly path: string
   readonly missing: string[]
 }
 
-/** Undefined: the field may be left out, and is. */
+/** Undefined: the field is optional and omitted. */
 function valueFor(schema: z.core.$ZodType, place: ExamplePlace): unknown {
   const own = findOwnExample(schema)
   if (own !== undefined) return own
@@ -83,7 +83,7 @@ function findCompleteOption(options: readonly z.core.$ZodType[], place: ExampleP
   return undefined
 }
 
-/** The field's usual value. Null is one; undefined: there is none. */
+/** The field's usual value, which may be null; undefined: none. */
 function usualValueOf(schema: z.core.$ZodType, name: string): unknown {
   const usual = Object.hasOwn(exampleValues, name) ? (exampleValues[name] ?? []) : []
   return usual.find((value) => z.safeParse(schema, value).success)
@@ -97,7 +97,7 @@ function leafValueFor(schema: z.core.$ZodType, { name, path, missing }: ExampleP
   return known
 }
 
-/** Moments and ids of all examples. */
+/** The moment and id of all examples. */
 const MOMENT = '2030-01-31T09:00:00.000Z'
 const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 

@@ -1,6 +1,6 @@
 /**
- * Answers in the OpenAPI document: those of success, as the routes describe them, and refusals, by
- * their codes. A refusal that several routes share stands once, among the components.
+ * The answers of routes in the OpenAPI document: successful ones as the routes describe them, refusals
+ * by their codes. A refusal that several routes share is one component.
  */
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
@@ -12,7 +12,7 @@ import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
 
-/** What any route may answer beside its own codes: another method, the pace, our own faults. */
+/** Codes of every route: another method, the rate, our own faults. */
 const commonCodes: readonly ErrorCode[] = [
   'method_not_allowed',
   'rate_limit_exceeded',
@@ -35,24 +35,24 @@ const bodyCodes: readonly ErrorCode[] = [
 const uploadCodes: readonly ErrorCode[] = ['validation_error', 'missing_required_field', 'unsupported_media_type']
 
 const fieldError = z.object({
-  field: z.string().meta({ description: 'Such as `to[2]`; empty: the body as a whole.' }),
+  field: z.string().meta({ description: 'Such as `to[2]`; empty: the complete body.' }),
   message: z.string().meta({ description: 'The rule, for people.' }),
-  value: z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({ description: 'As it was given, shortened.' }),
+  value: z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({ description: 'The given value, shortened.' }),
 })
 
 const errorCode = z.enum(keysOf(statusOfCode))
 
-/** Every error, of every route. */
+/** The body of every error. */
 export const errorBody = z
   .object({
     error: z.object({
-      code: errorCode.meta({ id: 'ErrorCode', description: 'For programs. There may be others in later versions.' }),
+      code: errorCode.meta({ id: 'ErrorCode', description: 'For programs. Later versions may add codes.' }),
       message: z.string().meta({ description: 'For people.' }),
-      status: z.int().meta({ description: 'That of the answer.' }),
+      status: z.int().meta({ description: 'The HTTP status.' }),
       details: z
         .looseObject({ errors: z.array(fieldError).optional(), retry_after: z.int().optional() })
         .optional()
-        .meta({ description: 'What the code needs: fields at fault, the id that was not found, a limit.' }),
+        .meta({ description: 'Depends on the code: fields at fault, the id that was not found, a limit.' }),
       retry_after: z.int().optional().meta({ description: 'Seconds; with status 429.' }),
     }),
   })
@@ -110,7 +110,7 @@ interface RefusalGroup {
   readonly codes: readonly ErrorCode[]
 }
 
-/** One a status, with the codes that it may bear. */
+/** One group for each status, with its codes. */
 function refusalGroupsOf(route: Route): readonly RefusalGroup[] {
   const codes = codesOf(route)
   const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()

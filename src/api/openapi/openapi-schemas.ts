@@ -1,9 +1,8 @@
 /**
- * How the schemas that validate stand in the OpenAPI document: as components with names.
+ * The schemas of the OpenAPI document, as named components.
  *
- * A schema has the name of its `id`. A body or an answer without one is named after its operation,
- * so that each of them has a name. A request may hold no other fields than these; an answer may grow,
- * and clients must not refuse it for that.
+ * A schema is named by its `id`; a body or answer without one is named after its operation. Requests
+ * must not have other fields; answers may get more in later versions, which clients must accept.
  */
 import type { z } from 'zod'
 import type { CreateDocumentOptions, createDocument, ZodOpenApiResponseObject } from 'zod-openapi'
@@ -21,7 +20,7 @@ export const documentSchema: Override = ({ jsonSchema, zodSchema, io }) => {
   removeNoise(jsonSchema)
 }
 
-/** Of a request: what its schema does not take when it is left out. */
+/** The fields of a request that its schema does not accept as absent. */
 function setRequired(jsonSchema: JsonSchema, shape: z.core.$ZodShape): void {
   const required = Object.keys(shape).filter(
     (name) => shape[name] !== undefined && !acceptsValue(shape[name], undefined),
@@ -30,7 +29,7 @@ function setRequired(jsonSchema: JsonSchema, shape: z.core.$ZodShape): void {
   else delete jsonSchema.required
 }
 
-/** In words: of a field with a `default` generators of clients make one that must be given. */
+/** Moves the default into the description: client generators make a field with a `default` required. */
 function describeDefault(jsonSchema: JsonSchema): void {
   const { default: usual, description = '' } = jsonSchema
   if (usual === undefined) return
@@ -39,21 +38,21 @@ function describeDefault(jsonSchema: JsonSchema): void {
   jsonSchema.description = `${description} Default ${JSON.stringify(usual)}.`.trim()
 }
 
-/** What says nothing to a reader: the bounds of numbers that JSON can tell apart, the pattern of a named format. */
+/** Removes what tells a reader nothing: bounds of safe integers, the pattern of a named format. */
 function removeNoise(jsonSchema: JsonSchema): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern
   const { example } = jsonSchema
   delete jsonSchema['example']
-  // That of an object or a list stands beside the body as a whole.
+  // The example of an object or a list is beside the body.
   if (example !== undefined && typeof example !== 'object') jsonSchema.examples = [example]
 }
 
 type Document = ReturnType<typeof createDocument>
 type Content = NonNullable<ZodOpenApiResponseObject['content']>
 
-/** Bodies of JSON that have no name get that of their operation, and stand among the components. Changes the document. */
+/** Makes unnamed JSON bodies components named after their operation. Changes the document. */
 export function nameBodies(document: Document): void {
   const schemas = { ...document.components?.schemas }
   const name = (content: unknown, given: string): void => {

@@ -1,19 +1,19 @@
-/** What the groups of the OpenAPI document hold, by their names. */
+/** Descriptions of the tags of the OpenAPI document. */
 
 export const tagDescriptions: Readonly<Record<string, string>> = {
   'API keys': 'Keys of the workspace: the secret of requests, and the password of SMTP.',
-  Emails: 'Mail that is sent: now, later, many at once; and what became of it.',
-  Contacts: 'People to write to, with what is known of them.',
+  Emails: 'Mail that is sent now, later, or in batches, and its delivery.',
+  Contacts: 'People to write to, with names and metadata.',
   Audiences: 'Lists of contacts.',
   Templates: 'Subjects and bodies with variables.',
-  Files: 'Files that are sent often.',
-  Domains: 'Domains that mail is sent from and taken in for, with their DNS records.',
-  Suppressions: 'Addresses that are not written to.',
-  Imports: 'Files of many lines that are being imported.',
-  'Inbound email': 'Mail that came in, its attachments, and answers to it.',
-  Workspaces: 'What domains, keys and mail belong to.',
-  Members: 'People of a workspace, and what they may do.',
-  Invitations: 'People who are asked to become members.',
-  Usage: 'What was used of the plan.',
-  'Audit log': 'Who did what.',
+  Files: 'Files that are stored once and sent many times.',
+  Domains: 'Domains that send and receive mail, with their DNS records.',
+  Suppressions: 'Addresses that no mail is sent to.',
+  Imports: 'Imports of long CSV files.',
+  'Inbound email': 'Received mail, its attachments, and replies to it.',
+  Workspaces: 'The owners of domains, keys and mail.',
+  Members: 'The people of a workspace, and their roles.',
+  Invitations: 'Pending invitations to a workspace.',
+  Usage: 'What is used of the plan.',
+  'Audit log': 'Administrative acts.',
 }

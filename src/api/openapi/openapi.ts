@@ -1,10 +1,7 @@
 /**
- * The OpenAPI 3.1 document, made from the routes and the very schemas that validate, so
- * that it cannot drift from what the door does.
- *
- * A request's schema is shown as what may be sent (`input`), an answer's as what comes. Names,
- * examples and headers come from the routes' data: `openapi-schemas.ts`, `example.ts`,
- * `openapi-answers.ts`.
+ * The OpenAPI 3.1 document, made from the routes and the schemas that validate requests, so that it
+ * cannot differ from what the API does. Requests have the input form of their schemas, answers the
+ * output form.
  */
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
@@ -17,13 +14,13 @@ import { tagDescriptions } from './openapi-tags.js'
 
 export interface ApiInfo {
   readonly version: string
-  /** Where the API answers; examples name it. */
+  /** The base URL of the API. */
   readonly server: string
 }
 
 const DESCRIPTION = [
   'Sends and receives mail. The same paths answer under `/v1`, under `/api/v1` and without a prefix.',
-  'In a request an optional field that is null or an empty list counts as absent, unless its schema takes that value.',
+  'In a request an optional field that is null or an empty list counts as absent, unless its schema accepts that value.',
   'Answers may have more fields in later versions.',
 ].join(' ')
 
@@ -86,7 +83,7 @@ function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBo
   return 'fileDescription' in route ? { requestBody: toFormBody(route) } : {}
 }
 
-/** Bytes are described as OpenAPI 3.1 has it for parts of forms. */
+/** The file part of a form, as OpenAPI 3.1 describes binary parts. */
 function toFormBody({
   fileDescription,
   fileExample,

@@ -1,4 +1,4 @@
-/** The suppression list: read in pages, added to, removed from. Removals are in the audit log. */
+/** The routes of the suppression list: list, add, show, remove. Removals are in the audit log. */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import type { Principal } from '../../accounts/principal.js'
@@ -24,7 +24,7 @@ const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(',
 const listQuery = z.strictObject({
   limit,
   cursor: idCursor,
-  reason: reason.optional().meta({ description: 'Of addresses that are there for this alone.' }),
+  reason: reason.optional().meta({ description: 'Only addresses with this reason.' }),
 })
 const suppressionRequest = z
   .strictObject({ email: address, reason: reason.default('manual') })
@@ -74,16 +74,18 @@ function addRoute(deps: Store): Route {
     path: '/suppressions',
     area: 'write',
     tag,
-    summary: 'Send to an address no more',
+    summary: 'Suppress an address',
     body: suppressionRequest,
     answers: {
       201: { description: 'It is on the list.', schema: addedSuppression },
-      200: { description: 'It was on the list, and stays there as it is.', schema: addedSuppression },
+      200: { description: 'It was on the list already and is unchanged.', schema: addedSuppression },
     },
     refusals: ['invalid_email_address'],
     run: async ({ principal: { workspaceId }, body: { email, reason }, now }) => {
-      const wanted = { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: now }
-      const { record, isNew } = await suppress(deps, wanted)
+      const { record, isNew } = await suppress(deps, {
+        ...{ workspaceId, email, reason, at: now },
+        ...{ sourceEmailId: null, metadata: {} },
+      })
       return json(isNew ? 201 : 200, toAddedSuppression(record))
     },
   })
@@ -112,9 +114,9 @@ function removeByAddressRoute(deps: Store): Route {
     path: '/suppressions',
     area: 'write',
     tag,
-    summary: 'Send to an address again',
+    summary: 'Remove an address from the suppression list',
     query: removeQuery,
-    answers: { 204: { description: 'It is off the list.' } },
+    answers: { 204: { description: 'It is removed.' } },
     refusals: ['missing_required_field', 'invalid_email_address', 'not_found'],
     run: ({ principal, query: { email }, now }) => {
       const found = findSuppression(deps.read, principal.workspaceId, email)
@@ -130,8 +132,8 @@ function removeRoute(deps: Store): Route {
     path: '/suppressions/:id',
     area: 'write',
     tag,
-    summary: 'Send to an address again, by the id of its record',
-    answers: { 204: { description: 'It is off the list.' } },
+    summary: 'Remove an address from the suppression list, by the id of its record',
+    answers: { 204: { description: 'It is removed.' } },
     refusals: ['not_found'],
     run: ({ principal, params: { id = '' }, now }: Call) => {
       const [found] = suppressionById(deps.read, { workspaceId: principal.workspaceId, id })

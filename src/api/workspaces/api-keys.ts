@@ -1,8 +1,8 @@
 /**
- * API keys: made, listed, revoked. The secret is in the answer that makes a key, once.
+ * The routes of API keys: create, list, revoke. The secret is only in the answer that creates a key.
  *
- * A key belongs to the user whose key asks, and acts with what that user is in the
- * workspace that is named. It never may do more than the key that made it.
+ * A new key belongs to the user of the requesting key, and acts with that user's role in its
+ * workspace. It may never do more than the key that created it.
  */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
@@ -32,7 +32,7 @@ import { domainName, moment, name, network, notFound, timestamp, uuid } from '..
 import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
 
 export interface ApiKeyDeps extends Store {
-  /** This key was revoked: nothing that was remembered of it counts any more. */
+  /** Drops what is cached of a revoked key, and ends its sessions. */
   readonly onKeyRevoked: (keyId: string) => void
 }
 
@@ -54,21 +54,21 @@ function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.
 
 const keyRequest = z
   .strictObject({
-    name: name.meta({ description: 'What it is for.', example: 'shop' }),
+    name: name.meta({ description: 'What the key is for.', example: 'shop' }),
     workspace_id: z
       .string('allowed: the id of a workspace')
       .max(100, 'allowed: the id of a workspace')
       .optional()
-      .meta({ description: 'Any that the person behind this key belongs to; without it the one of this key.' }),
+      .meta({ description: 'A workspace that the user of this key belongs to. Default: the workspace of this key.' }),
     scopes: refuseEmptyList(
-      scopeList
-        .default(['full'])
-        .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
+      scopeList.default(['full']).meta({
+        description: '`full`: everything that the role allows; `send`: send, and read own sends; `read`: read.',
+      }),
     ),
-    expires_at: moment.nullable().optional().meta({ description: 'From then on it is refused; null: never.' }),
-    allowed_networks: listOf(network).meta({ description: 'From where it may be used; empty: from anywhere.' }),
+    expires_at: moment.nullable().optional().meta({ description: 'From then on the key is refused; null: never.' }),
+    allowed_networks: listOf(network).meta({ description: 'Networks that may use the key; empty: all.' }),
     allowed_domains: listOf(domainName).meta({
-      description: 'From which it may send; empty: from all of the workspace.',
+      description: 'Sending domains that the key may use; empty: all of the workspace.',
     }),
   })
   .meta({ id: 'ApiKeyRequest', example: { name: 'shop', scopes: ['send'], allowed_domains: ['example.com'] } })
@@ -99,8 +99,8 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
       path: '/api-keys',
       area: 'admin',
       tag,
-      summary: 'Make an API key',
-      description: 'The key is in this answer alone. It may do at most what the key that makes it may.',
+      summary: 'Create an API key',
+      description: 'Only this answer has the key. It may do at most what the requesting key may.',
       body: keyRequest,
       answers: { 201: { description: 'The key.', schema: createdKey } },
       refusals: ['not_found', 'conflict'],
@@ -111,7 +111,7 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
       path: '/api-keys',
       area: 'admin-read',
       tag,
-      summary: 'List the API keys of the workspace, revoked ones too, oldest first',
+      summary: 'List the API keys of the workspace, with revoked ones, oldest first',
       query: sliceQuery,
       answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedKey) }) } },
       refusals: [],
@@ -122,8 +122,9 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
       path: '/api-keys/:id',
       area: 'admin',
       tag,
-      summary: 'Revoke an API key for good',
-      description: 'It ends at once, and its SMTP sessions with it. Again: the moment of the first time.',
+      summary: 'Revoke an API key permanently',
+      description:
+        'The key and its SMTP sessions end at once. Repeated, the answer has the time of the first revocation.',
       answers: { 200: { description: 'It is revoked.', schema: revokedKey } },
       refusals: ['not_found'],
       run: (call) => revoke(deps, call),
@@ -144,7 +145,7 @@ async function create(
   const { expires_at: expiresAt, allowed_networks: allowedNetworks, allowed_domains: allowedDomains } = body
   if (typeof expiresAt === 'number' && expiresAt <= now) {
     const value = iso(expiresAt)
-    throw new Refusal('invalid-parameter', 'allowed: a moment in the future', { field: 'expires_at', value })
+    throw new Refusal('invalid-parameter', 'must be in the future', { field: 'expires_at', value })
   }
   const maker = { workspaceId: principal.workspaceId, id: principal.keyId ?? '' }
   const limits = narrowLimits(parseKeyLimits(requireLiveKey(read, maker, now)), {
@@ -157,13 +158,13 @@ async function create(
     return json(201, toCreatedKeyResource(key))
   requireLiveKey(read, maker, now)
   authorizeKeyCreation(read, principal, workspaceId)
-  throw new Refusal('conflict', `a workspace may have ${MAX_LIVE_KEYS} keys that are not revoked`, {
+  throw new Refusal('conflict', `a workspace may have at most ${MAX_LIVE_KEYS} keys that are not revoked`, {
     limit: MAX_LIVE_KEYS,
     count: countLiveKeys(read, { workspaceId })[0]?.count ?? 0,
   })
 }
 
-/** The key that asks, as long as it may. */
+/** The requesting key. Throws a Refusal if it is revoked or expired. */
 function requireLiveKey(read: Read, maker: { workspaceId: string; id: string }, now: number): ApiKeyRow {
   const [own] = keyById(read, maker)
   if (own === undefined || own.revoked_at !== null) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
@@ -171,7 +172,7 @@ function requireLiveKey(read: Read, maker: { workspaceId: string; id: string }, 
   return own
 }
 
-/** The user to whom the new key belongs: who asks, as far as their role in that workspace lets them. */
+/** The user to whom the new key will belong. Throws a Refusal unless their role in that workspace allows keys. */
 function authorizeKeyCreation(read: Read, principal: Principal, workspaceId: string): string {
   const { userId } = principal
   const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role

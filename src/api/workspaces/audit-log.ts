@@ -1,6 +1,6 @@
 /**
- * The audit log of the workspace, newest first, for its owner and admins. In the operator's workspace
- * it has the acts of the service too, such as the deletion of a workspace.
+ * GET /v1/audit-log: the audit log of the workspace, newest first, for its owner and admins. That of
+ * the operator's workspace also has the acts of the service, such as the deletion of a workspace.
  */
 import { z } from 'zod'
 import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../accounts/audit-log.js'
@@ -21,7 +21,7 @@ const act = z
     at: timestamp,
     actor: z.string().meta({ description: 'Id of the user, or `operator`.' }),
     action: z.string(),
-    target: z.string().meta({ description: 'Id of what was acted on.' }),
+    target: z.string().meta({ description: 'Id of the object of the act.' }),
     details: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'AuditAct' })
@@ -33,11 +33,11 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
     route({
       method: 'GET',
       path: '/audit-log',
-      // Read as it is, it tells what members need not know: whoever may administrate may read it.
+      // Not `admin-read`: the log has details that members must not see.
       area: 'admin',
       tag: 'Audit log',
       summary: 'List administrative acts, newest first',
-      description: "In the operator's workspace with those of the service, such as `workspace.deleted`.",
+      description: "The operator's workspace also lists those of the service, such as `workspace.deleted`.",
       query: listQuery,
       answers: { 200: { description: 'A page.', schema: pageSchema(act) } },
       refusals: [],

@@ -1,8 +1,8 @@
 /**
- * Invitations: those that wait, cancelling one, and accepting one.
+ * The routes of invitations: list the pending ones, cancel, accept.
  *
- * Accepting needs no key: the token of the mail is in the body, and works once. The member
- * gets a key of their own, which is shown in that answer alone.
+ * Accepting needs no key: the body has the token of the invitation mail, which works once. Only its
+ * answer has the new member's key.
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
@@ -43,7 +43,9 @@ const acceptance = z
   .strictObject({
     token: z.string('allowed: the token of the link').max(200, 'allowed: the token of the link'),
     full_name: name,
-    password: password.meta({ description: 'Of the account of that address; chosen now where there is none.' }),
+    password: password.meta({
+      description: 'The password of the account of that address; a new account gets this one.',
+    }),
   })
   .meta({ id: 'Acceptance' })
 
@@ -62,14 +64,14 @@ const cancelledInvitation = withData(z.strictObject({ cancelled: z.literal(true)
 const acceptedInvitation = withData(
   z.strictObject({
     member,
-    api_key: z.string().meta({ description: 'The whole key: in this answer and never again.' }),
+    api_key: z.string().meta({ description: 'The key, which only this answer has.' }),
   }),
 )
 
 const tag = 'Invitations'
 const summary = 'Cancel an invitation'
 const answers = { 200: { description: 'It is cancelled.', schema: cancelledInvitation } }
-const description = 'For owner and admins. The link dies; it cannot be brought back.'
+const description = 'For owner and admins. The link stops working for good.'
 
 export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
   const common = { area: 'named', tag, summary, description, answers } as const
@@ -100,7 +102,7 @@ export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
 }
 
 function invitationMismatchRefusal(id: string): Refusal {
-  const message = 'invitationId: is another than that of the path'
+  const message = 'invitationId: must be the id in the path'
   return new Refusal('invalid-parameter', message, { field: 'invitationId', value: id })
 }
 
@@ -110,7 +112,7 @@ function listRoute({ read }: InvitationDeps): Route {
     path: '/invitations',
     area: 'named-read',
     tag,
-    summary: 'List the invitations that wait, oldest first',
+    summary: 'List the pending invitations, oldest first',
     query: listQuery,
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(invitation)) } },
     refusals: ['not_found', 'missing_required_field'],
@@ -134,7 +136,7 @@ async function cancel(
     const [row] = invitationById(read, { workspaceId, id })
     if (row === undefined) throw notFound('not-found', 'invitation', id)
     const status = statusAt(row, now)
-    throw new Refusal('conflict', `the invitation is ${status}: only one that waits can be cancelled`, { id, status })
+    throw new Refusal('conflict', `the invitation is ${status}: only a pending one can be cancelled`, { id, status })
   }
   return json(200, { data: { cancelled: true, id } })
 }
@@ -145,18 +147,18 @@ function acceptRoute({ acceptDeps }: InvitationDeps): Route {
     path: '/invitations/accept',
     area: 'public',
     tag,
-    summary: 'Accept an invitation, with the token of its mail',
+    summary: 'Accept an invitation with the token of its mail',
     description:
-      'Needs no key. Works once. For an address that has an account the password is verified, and never set; ' +
-      'else it is chosen, with at least 8 characters.',
+      'Needs no key. Works once. If the address has an account, the password is verified and never changed; ' +
+      'else it is the new password, with at least 8 characters.',
     body: acceptance,
     answers: {
-      201: { description: 'The member, and a key that may do all that they may.', schema: acceptedInvitation },
+      201: { description: 'The member, and a key that may do all that the member may.', schema: acceptedInvitation },
     },
     refusals: ['not_found', 'conflict', 'insufficient_permissions'],
     run: async ({ body: { token, full_name: fullName, password }, remoteAddress, now }) => {
-      const made = await acceptInvitation(acceptDeps, { token, fullName, password, remoteAddress, now })
-      return json(201, { data: { member: toMemberResource(made.member), api_key: made.key.secret } })
+      const accepted = await acceptInvitation(acceptDeps, { token, fullName, password, remoteAddress, now })
+      return json(201, { data: { member: toMemberResource(accepted.member), api_key: accepted.key.secret } })
     },
   })
 }

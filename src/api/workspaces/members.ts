@@ -1,8 +1,8 @@
 /**
- * Members of a workspace: who they are, what they may do, and who is invited to be one.
+ * The routes of members: list, invite, change the role, remove.
  *
- * All of it is authorised by what the key's user is in the workspace that is named. The owner
- * is not changed and not removed here, whoever asks: a workspace has exactly one, always.
+ * They are authorized by the role of the key's user in the workspace that the request names. The
+ * owner cannot be changed or removed here: a workspace always has exactly one.
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
@@ -32,11 +32,11 @@ import { type Answer, type Call, json, type Route, route } from '../http/route.j
 import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
 export interface MemberDeps extends Store {
-  /** How many the service may send in a day. */
+  /** Invitations that the service may send in a day. */
   readonly invitationsPerDay: number
-  /** Somebody was invited: there is a mail to be written. */
+  /** A mail for a new invitation must be written. */
   readonly onMemberInvited: () => void
-  /** What they may do in the workspace changed; `removed`: nothing any more. */
+  /** The rights of a user in the workspace have changed; `removed`: the user has none any more. */
   readonly onMemberChanged: (member: { workspaceId: string; userId: string; removed: boolean }) => void
 }
 
@@ -81,7 +81,7 @@ function listRoute({ read }: MemberDeps): Route {
     path: '/members',
     area: 'named-read',
     tag,
-    summary: 'List the members of a workspace, in the order in which they came',
+    summary: 'List the members of a workspace, in the order in which they joined',
     query: listQuery,
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(member)) } },
     refusals: ['not_found', 'missing_required_field'],
@@ -98,10 +98,10 @@ function createRoute(deps: MemberDeps): Route {
     path: '/members',
     area: 'named',
     tag,
-    summary: 'Invite somebody to a workspace',
+    summary: 'Invite a person to a workspace',
     description:
-      'For owner and admins, with a key without bounds. A mail with a link goes out, which works once, for seven ' +
-      'days, and for as long as the inviter may invite.',
+      'For owner and admins, with an unlimited key. A mail with a link is sent, which works once, for seven days, ' +
+      'while the inviter may invite.',
     body: memberRequest,
     answers: { 201: { description: 'The invitation.', schema: withData(invitation) } },
     refusals: ['not_found', 'conflict', 'invalid_email_address', 'all_recipients_suppressed'],
@@ -117,17 +117,17 @@ async function runInvite(
   const { workspaceId, userId } = authorizeInWorkspace(read, principal, body.workspaceId, 'admin')
   requireUnbound(read, principal, 'invite')
   const { email, role } = body
-  const wanted: InvitationRequest = { workspaceId, email, role, userId, actor: actorOf(principal), now }
-  requireInvitable(read, wanted)
+  const request: InvitationRequest = { workspaceId, email, role, userId, actor: actorOf(principal), now }
+  requireInvitable(read, request)
   refuseSuppressed(read, email)
   const charge = chargeInvitation(read, { userId, email, now }, deps.invitationsPerDay)
-  const { row, writes } = buildInvitation(read, wanted)
+  const { row, writes } = buildInvitation(read, request)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
   if (!(await hasCommitted(commit([...charge.writes, ...writes, recordEvent(event)])))) {
     authorizeInWorkspace(read, principal, workspaceId, 'admin')
-    requireInvitable(read, wanted)
-    const conflict = new Refusal('conflict', 'an invitation of this address ended at this moment: try again', { email })
+    requireInvitable(read, request)
+    const conflict = new Refusal('conflict', 'an invitation of this address has just ended: try again', { email })
     throw charge.findRefusal() ?? conflict
   }
   deps.onMemberInvited()
@@ -135,14 +135,14 @@ async function runInvite(
   return json(201, { data: { id, email: row.email, role, expires_at: iso(expires_at), created_at: iso(created_at) } })
 }
 
-/** No mail would reach them. Throws a Refusal. */
+/** Throws a Refusal for an address that no mail of the service can reach. */
 function refuseSuppressed(read: Read, email: Address): void {
   if (!isSuppressed(read, SERVICE_WORKSPACE, email)) return
-  const message = 'mail of the service to this address bounced for good: the operator may let it be tried again'
+  const message = 'this address has bounced: the operator of the service must remove its suppression first'
   throw new Refusal('all-recipients-suppressed', message, { suppressed: [email] })
 }
 
-/** False where the world had moved on, or another invitation of the address was faster. */
+/** False if a condition of the commit no longer held, or another invitation of the address came first. */
 async function hasCommitted(commit: Promise<void>): Promise<boolean> {
   try {
     return await tryCommit(commit)
@@ -158,10 +158,11 @@ function patchRoute(deps: MemberDeps): Route {
     path: '/members/:id',
     area: 'named',
     tag,
-    summary: 'Give a member another role',
+    summary: 'Change the role of a member',
     description:
-      'For owner and admins; a key with bounds may not make an admin of a member. The owner keeps their role: a ' +
-      'workspace is transferred on the command line. The pending invitations of an admin who becomes a member are cancelled.',
+      'For owner and admins; only an unlimited key may make a member an admin. The role of the owner cannot be ' +
+      'changed: a workspace is transferred on the command line. Pending invitations by an admin who becomes a ' +
+      'member are cancelled.',
     body: memberChange,
     answers: { 200: { description: 'The member.', schema: withData(changedMember) } },
     refusals: ['not_found', 'conflict'],
@@ -200,10 +201,10 @@ function removeRoute(deps: MemberDeps): Route {
     tag,
     summary: 'Remove a member',
     description:
-      'For owner and admins. Their keys of this workspace are revoked, for good; their SMTP sessions end; their ' +
-      'pending invitations are cancelled.',
+      "For owner and admins. The member's keys of this workspace are revoked, their SMTP sessions end, and pending " +
+      'invitations by the member are cancelled.',
     query: removeQuery,
-    answers: { 200: { description: 'They are removed.', schema: withData(removedMember) } },
+    answers: { 200: { description: 'The member is removed.', schema: withData(removedMember) } },
     refusals: ['not_found', 'conflict', 'missing_required_field'],
     run: async ({ principal, params: { id = '' }, query: { workspaceId }, now }) => {
       const { read, commit, onMemberChanged } = deps
@@ -221,7 +222,7 @@ function removeRoute(deps: MemberDeps): Route {
   })
 }
 
-/** For the audit log: what is cancelled with the right of this user to invite. */
+/** For the audit log: the invitations that are cancelled because this user may no longer invite. */
 function cancelledInvitationDetails(
   read: Read,
   workspaceId: string,
@@ -234,17 +235,17 @@ function cancelledInvitationDetails(
 
 type Row = ReturnType<typeof memberById>[number]
 
-/** A member, not the owner. Throws a Refusal. */
+/** Throws a Refusal if there is no such member, or it is the owner. */
 function requireChangeableMember(read: Read, workspaceId: string, id: string): Row {
   const [row] = memberById(read, { workspaceId, id })
   if (row === undefined) throw notFound('not-found', 'member', id)
   if (row.role !== 'owner') return row
-  throw new Refusal('conflict', 'the owner of a workspace stays its owner, until it is transferred to somebody else', {
-    id,
-  })
+  const message =
+    'the owner of a workspace cannot be changed or removed: transfer the workspace to another member first'
+  throw new Refusal('conflict', message, { id })
 }
 
-/** Why the commit missed: who asks may not any more, or the member is gone or owns it now. */
+/** Why the commit missed: the caller lost the right, or the member is gone or the owner now. Throws or returns a Refusal. */
 function explainMiss(
   { read }: MemberDeps,
   { workspaceId }: WorkspaceCaller,
@@ -253,7 +254,7 @@ function explainMiss(
 ): Refusal {
   stillMay()
   requireChangeableMember(read, workspaceId, id)
-  return new Refusal('conflict', 'the member changed at this moment: try again', { id })
+  return new Refusal('conflict', 'the member has just changed: try again', { id })
 }
 
 export function toMemberResource({

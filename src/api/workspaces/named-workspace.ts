@@ -1,9 +1,9 @@
 /**
- * The workspace that a request names, and what the key's user is in it: workspaces, members
- * and invitations are authorised by that, not by what the key may do in its own workspace.
+ * Authorization by the role of the key's user in the workspace that a request names: for workspaces,
+ * members and invitations.
  *
- * A workspace that the user does not belong to is not there. A key that may only read is cut
- * to its own workspace: what it may see of others was never said when it was made.
+ * A workspace that the user does not belong to is answered as not found. A key without the scope
+ * `full` is limited to its own workspace.
  */
 import { z } from 'zod'
 import { type Area, requirePermission } from '../../accounts/permissions.js'
@@ -15,25 +15,25 @@ import { notFound, wholeNumber } from '../http/input/values.js'
 
 const idRule = 'allowed: the id of a workspace'
 
-/** As a parameter. */
+/** The id as a parameter. */
 export const workspaceId = z
   .string(idRule)
   .max(100, idRule)
   .meta({ description: 'Id of the workspace, `ws_…`.', example: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
 
-/** Of the lists of a workspace, which are short: all of it unless somebody asks for less. */
+/** The query of lists that are usually short. */
 export const sliceFields = {
   limit: wholeNumber(1, 100).default(100).meta({ description: 'How many at most. Default 100.' }),
-  offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to pass over. Default 0.' }),
+  offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to skip. Default 0.' }),
 }
 
 export interface WorkspaceCaller {
   readonly workspaceId: string
-  /** Who asks. */
+  /** The user of the key. */
   readonly userId: string
 }
 
-/** Throws a Refusal: `not-found` where the user does not belong to it, `forbidden` where their role is not enough. */
+/** Throws a Refusal: `not-found` if the user does not belong to the workspace, `forbidden` if the role or key does not allow it. */
 export function authorizeInWorkspace(
   read: Read,
   principal: Principal,
@@ -50,8 +50,8 @@ export function authorizeInWorkspace(
   return { workspaceId, userId }
 }
 
-/** The user behind a key. Only keys come to routes that need one, and every key is somebody's. */
+/** The user of the key. Every key has one; a principal without a key cannot call the API. */
 export function requireUser({ userId }: Principal): string {
-  if (userId === null) throw new Refusal('forbidden', 'not permitted: nobody stands behind this request')
+  if (userId === null) throw new Refusal('forbidden', 'not permitted: the request has no user')
   return userId
 }

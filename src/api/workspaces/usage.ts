@@ -1,4 +1,4 @@
-/** What the workspace has used of its plan. */
+/** GET /v1/usage: what the workspace has used of its plan. */
 import { z } from 'zod'
 import type { InboundBytesReader } from '../../accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../accounts/limits/plans.js'
@@ -15,7 +15,7 @@ export interface UsageDeps {
 
 const inbound = z
   .strictObject({ bytes_held: z.int(), bytes_limit: z.int().nullable().meta({ description: 'Null: no limit.' }) })
-  .meta({ description: 'Mail from outside that is kept, in bytes as stored.' })
+  .meta({ description: 'Stored inbound mail, in bytes.' })
 
 const planUsage = z
   .strictObject({
@@ -48,7 +48,7 @@ export function usageRoutes({ read, planOf, inboundBytes }: UsageDeps): readonly
       area: 'read',
       tag: 'Usage',
       summary: 'Show what the workspace has used of its plan',
-      description: 'Where the plan has credits, they are all there is to tell of emails.',
+      description: 'If the plan has credits, the answer has those instead of the period.',
       answers: { 200: { description: 'Plan and usage.', schema: z.union([planUsage, creditsUsage]) } },
       refusals: [],
       run: ({ principal: { workspaceId }, now }) => {

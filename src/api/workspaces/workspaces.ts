@@ -1,8 +1,8 @@
 /**
- * Workspaces: those that the key's user belongs to, whichever workspace the key is of.
+ * The routes of workspaces: list, create, show, change, delete those that the key's user belongs to.
  *
- * Deleting one answers when it is closed for good, on disk: no key of it works, nothing is
- * accepted and nothing signed for it. Its records are erased after that.
+ * A deletion is answered when the workspace is closed on disk: none of its keys works, nothing is
+ * accepted or signed for it. Its records are erased afterwards.
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
@@ -34,24 +34,23 @@ import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspac
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
 export interface WorkspaceDeps extends Store {
-  /** Of new ones. */
+  /** The plan of new workspaces. */
   readonly plan: string
-  /** It is closed: nothing that was remembered of it counts any more, and the rest is to be erased. */
+  /** Drops what is cached of a closed workspace, and starts erasing its records. */
   readonly onWorkspaceClosed: (workspaceId: string) => void
 }
 
-/** That one person may own. */
+/** Workspaces that one user may own. */
 const MAX_OWNED = 100
-/** Making and deleting one costs everybody what the daemon remembers. */
-const MAX_PER_HOUR = 30
-const creationLimit = { kind: WORKSPACES, max: MAX_PER_HOUR, actionText: `make ${MAX_PER_HOUR} workspaces` }
+const MAX_PER_HOUR = 30 // creating or deleting one drops caches of all workspaces
+const creationLimit = { kind: WORKSPACES, max: MAX_PER_HOUR, actionText: `create ${MAX_PER_HOUR} workspaces` }
 
 const withData = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
 
 const tag = 'Workspaces'
 
 interface WorkspaceRouteDeps extends WorkspaceDeps {
-  /** Choosing a slug. */
+  /** Serializes the commits that choose a slug. */
   readonly inTurn: SerialRunner
 }
 
@@ -87,8 +86,8 @@ function createRoute(deps: WorkspaceRouteDeps): Route {
     path: '/workspaces',
     area: 'named',
     tag,
-    summary: 'Make a workspace, which is yours',
-    description: 'A key for it comes from POST /v1/api-keys with its `workspace_id`.',
+    summary: 'Create a workspace that you own',
+    description: 'POST /v1/api-keys with its `workspace_id` creates a key for it.',
     body: workspaceRequest,
     answers: { 201: { description: 'The workspace.', schema: withData(workspace) } },
     refusals: ['conflict'],
@@ -120,7 +119,7 @@ function createRoute(deps: WorkspaceRouteDeps): Route {
   })
 }
 
-/** A commit of one who still belongs to the key's workspace: where it has ended meanwhile, they may be forgotten with it. */
+/** A commit that asserts that the user still belongs to the key's workspace, whose deletion may erase the user too. */
 function createMemberCommit({ commit }: WorkspaceDeps, workspaceId: string, userId: string): Commit {
   return async (writes) => {
     if (await tryCommit(commit([requireMember({ workspaceId, userId }), ...writes]))) return
@@ -131,10 +130,10 @@ function createMemberCommit({ commit }: WorkspaceDeps, workspaceId: string, user
 function checkOwnedLimit(read: Read, userId: string): void {
   const count = countOwned(read, { userId })[0]?.count ?? 0
   if (count < MAX_OWNED) return
-  throw new Refusal('conflict', `one person may own ${MAX_OWNED} workspaces`, { limit: MAX_OWNED, count })
+  throw new Refusal('conflict', `a user may own at most ${MAX_OWNED} workspaces`, { limit: MAX_OWNED, count })
 }
 
-/** One after the other, so that no two choose the same; where another process did, it chooses again. */
+/** Commits one after the other, so that no two choose the same slug; tries again if another process took it. */
 function commitWithFreeSlug<T>(
   { inTurn, commit }: Pick<WorkspaceRouteDeps, 'inTurn' | 'commit'>,
   make: () => PreparedChange<T>,
@@ -184,7 +183,7 @@ function patchRoute(deps: WorkspaceRouteDeps): Route {
     path: '/workspaces/:id',
     area: 'named',
     tag,
-    summary: 'Rename a workspace, or give it another icon',
+    summary: 'Change the name or the icon of a workspace',
     description: 'For owner and admins. The slug follows the name.',
     body: change,
     answers: { 200: { description: 'The workspace.', schema: withData(workspace) } },
@@ -214,7 +213,7 @@ async function patchWorkspace(
   return json(200, { data: workspaceOfCaller(read, principal, id) })
 }
 
-/** A commit whose miss says what the caller may not do any more. */
+/** A commit whose miss is explained by what the caller may no longer do. */
 function createCheckedCommit({ read, commit }: WorkspaceDeps, principal: Principal, id: string): Commit {
   return async (writes) => {
     if (await tryCommit(commit(writes))) return
@@ -229,10 +228,10 @@ function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route 
     path: '/workspaces/:id',
     area: 'named',
     tag,
-    summary: 'Delete a workspace and all that is in it, for good',
+    summary: 'Delete a workspace and everything in it permanently',
     description:
-      "For its owner. From the answer on none of its keys works and nothing of it is sent. The operator's workspace " +
-      'cannot be deleted.',
+      "For its owner. When it is answered, the keys no longer work and nothing more is sent. The operator's " +
+      'workspace cannot be deleted.',
     answers: {
       200: {
         description: 'It is gone.',
@@ -256,14 +255,15 @@ function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route 
   })
 }
 
-/** Mail to the postmaster of the service is filed there. Throws a Refusal. */
+/** Throws a Refusal for the operator's workspace, which receives mail to the postmaster of the service. */
 function refuseOperatorWorkspace(read: Read, id: string): void {
   if (findOperatorWorkspace(read) !== id) return
-  const mend = 'the operator of the service may name another one with "posthorn workspace set-operator"'
-  throw new Refusal('conflict', `the operator's workspace, where mail to postmaster is filed, stays: ${mend}`, { id })
+  const fix = 'the operator of the service may choose another one with "posthorn workspace set-operator"'
+  const message = `the operator's workspace receives mail to postmaster and cannot be deleted: ${fix}`
+  throw new Refusal('conflict', message, { id })
 }
 
-/** In the log of the service: that of the workspace is erased with it, and so may be who deleted it. */
+/** In the log of the service, since the log of the workspace is erased with it, and perhaps the user too. */
 function recordDeletion(read: Read, principal: Principal, id: string, at: number): Write {
   const { name, slug } = workspaceOfCaller(read, principal, id)
   const email = userById(read, { id: requireUser(principal) })[0]?.email

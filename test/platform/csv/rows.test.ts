@@ -2,6 +2,7 @@
  * CSV files of any origin: their rows compared with another reader's, line numbers, bombs; formulas in both
  * directions.
  */
+import { type Parser, parse as parseStream } from 'csv-parse'
 import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
@@ -179,4 +180,20 @@ t.test('no cell that we write is a formula, and every text is read back unchange
     { numRuns: 1_000 },
   )
   t.end()
+})
+
+t.test('csv-parse compares lengths of rows by Parser.info.records, which rows.ts resets', async (t) => {
+  const countLengthErrors = async (reset: boolean): Promise<number> => {
+    const parser: Parser = parseStream({
+      relax_column_count: true,
+      on_record: () => {
+        if (reset) Object.assign(parser.info, { records: 0 })
+        return null
+      },
+    })
+    await new Promise<void>((resolve) => parser.end('a\nb,c\nd\n', () => resolve()))
+    return parser.info.invalid_field_length
+  }
+  t.equal(await countLengthErrors(false), 1, 'a row of another length than the first costs an error')
+  t.equal(await countLengthErrors(true), 0, 'after a reset of Parser.info.records it does not')
 })

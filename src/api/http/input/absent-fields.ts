@@ -1,25 +1,22 @@
 /**
- * What counts as not given: an optional field that is null or an empty list, wherever in a body
- * the schema has one. Clients whose serializer writes every field send such bodies.
+ * Optional fields that are null or an empty list count as absent, at any depth of a body. Clients
+ * whose serializer writes every field send such bodies.
  *
- * Where the schema itself takes null or the empty list, the value means something (in a PATCH it
- * clears what is there) and stays. A field that must be given stays too, and the schema says what is
- * wrong with it.
+ * If the schema accepts null or the empty list, the value has a meaning (in a PATCH it clears the
+ * field) and stays. A required field stays too, and the schema reports what is wrong with it.
  *
- * Limits: a body is looked at as far as its schema names fields; records are the client's own and
- * are left alone, and so is what stands behind a `z.lazy`.
+ * Limits: only fields that a schema names are examined; records (`z.record`) and `z.lazy` are not.
  */
 import { z } from 'zod'
 import { isRecord } from '../../../platform/records.js'
 
-/** What a schema knows of the fields of an object and of the items of a list. */
+/** The fields of an object and the items of a list, according to a schema. */
 interface Shape {
   readonly fields: ReadonlyMap<string, Field>
   readonly items: Shape | null
 }
 
 interface Field {
-  /** It may be left out. */
   readonly optional: boolean
   readonly acceptsNull: boolean
   readonly acceptsEmpty: boolean
@@ -29,13 +26,13 @@ interface Field {
 const shapeCache = new WeakMap<z.core.$ZodType, { readonly shape: Shape | null }>()
 const schemasRefusingEmpty = new WeakSet<z.core.$ZodType>()
 
-/** An optional list of which an empty one is refused, because taking it for absent would grant more than was asked for. */
+/** Marks an optional list whose empty form is refused, since absence would grant more than was requested. */
 export function refuseEmptyList<Schema extends z.ZodType>(schema: Schema): Schema {
   schemasRefusingEmpty.add(schema)
   return schema
 }
 
-/** The value without the fields that count as absent; the very value where there are none. */
+/** A copy without the fields that count as absent; the same value if there are none. */
 export function removeAbsentFields(schema: z.core.$ZodType, given: unknown): unknown {
   const shape = shapeOf(schema)
   return shape === null ? given : prune(shape, given)
@@ -46,13 +43,13 @@ function prune(shape: Shape, given: unknown): unknown {
   return isRecord(given) ? pruneFields(shape.fields, given) : given
 }
 
-/** Of a list: every schema whose items have fields takes fewer, and what is longer is refused without a look at it. */
+/** Every schema of a list of objects allows fewer items; a longer list is left for the schema to refuse. */
 const MAX_ITEMS = 1_000
 
 function pruneItems(items: Shape, given: readonly unknown[]): readonly unknown[] {
   if (given.length > MAX_ITEMS) return given
-  const kept = given.map((item) => prune(items, item))
-  return kept.some((item, place) => item !== given[place]) ? kept : given
+  const pruned = given.map((item) => prune(items, item))
+  return pruned.some((item, index) => item !== given[index]) ? pruned : given
 }
 
 function pruneFields(fields: Shape['fields'], given: Readonly<Record<string, unknown>>): unknown {
@@ -61,11 +58,11 @@ function pruneFields(fields: Shape['fields'], given: Readonly<Record<string, unk
     if (!Object.hasOwn(given, name)) continue
     const value = given[name]
     const absent = isAbsent(field, value)
-    const kept = absent || field.shape === null ? value : prune(field.shape, value)
-    if (!absent && kept === value) continue
+    const pruned = absent || field.shape === null ? value : prune(field.shape, value)
+    if (!absent && pruned === value) continue
     copy ??= { ...given }
     if (absent) delete copy[name]
-    else copy[name] = kept
+    else copy[name] = pruned
   }
   return copy ?? given
 }
@@ -75,7 +72,7 @@ function isAbsent({ optional, acceptsNull, acceptsEmpty }: Field, value: unknown
   return value === null ? !acceptsNull : Array.isArray(value) && value.length === 0 && !acceptsEmpty
 }
 
-/** Found out once for each schema. */
+/** Computed once for each schema. */
 function shapeOf(schema: z.core.$ZodType): Shape | null {
   const known = shapeCache.get(schema)
   if (known !== undefined) return known.shape
@@ -94,7 +91,7 @@ function buildShape(schema: z.core.$ZodType): Shape | null {
     case 'union':
       return mergeShapes(def.options.flatMap((option) => shapeOf(option) ?? []))
     case 'pipe':
-      // Of a preprocessing the schema stands behind its function, of a transformation before it.
+      // The schema is the output of a preprocessing, and the input of a transformation.
       return shapeOf(isTransform(def.in) ? def.out : def.in)
     case 'optional':
     case 'nullable':
@@ -127,12 +124,12 @@ function fieldOf(schema: z.core.$ZodType): Field {
   }
 }
 
-/** Asked of the schema itself: what its type says of being optional is lost behind preprocessing. */
+/** Tries the schema itself: behind a preprocessing its type no longer shows that it is optional. */
 export function acceptsValue(schema: z.core.$ZodType, value: unknown): boolean {
   return z.safeParse(schema, value).success
 }
 
-/** Of the forms that a value may have: a field that one form does without may be left out. */
+/** The shape of a union: a field that one of its forms does not require is optional. */
 function mergeShapes(forms: readonly Shape[]): Shape | null {
   if (forms.length === 0) return null
   const objects = forms.filter(({ fields }) => fields.size > 0)

@@ -1,7 +1,4 @@
-/**
- * An uploaded file, whole and in memory, within a budget over all of them: for what is only to
- * be begun with when all of it has come.
- */
+/** An uploaded file, complete in memory within a budget for all such files. */
 import { Refusal } from '../../../mail/refusal.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
 import type { UploadedFile } from './upload.js'
@@ -12,7 +9,7 @@ export interface FilesInMemory {
   readonly hasDiskSpace: () => boolean
 }
 
-/** Rejects with a Refusal `storage-full` or `unavailable`, or with what is wrong with the request. */
+/** Rejects with a Refusal `storage-full` or `unavailable`, or with the fault of the request. */
 export async function withFileInMemory<T>(
   { bytes }: UploadedFile,
   { memory: shares, hasDiskSpace }: FilesInMemory,
@@ -25,7 +22,7 @@ export async function withFileInMemory<T>(
   let held = 0
   try {
     for await (const chunk of bytes) {
-      // Twice: joining them needs their size once more.
+      // Twice, since joining the chunks copies them.
       if (!memory.acquire(chunk.length * 2)) throw noRoomRefusal()
       held += chunk.length * 2
       chunks.push(chunk)
@@ -40,5 +37,5 @@ export async function withFileInMemory<T>(
 }
 
 function noRoomRefusal(): Refusal {
-  return new Refusal('unavailable', 'too many files are on their way in, try again later', { retry_after: 5 })
+  return new Refusal('unavailable', 'too many files are being uploaded, try again later', { retry_after: 5 })
 }

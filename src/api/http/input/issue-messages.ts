@@ -1,8 +1,7 @@
 /**
- * What a schema finds wrong, in our own words: the rule, and of what kind the value is.
- *
- * It is given to every parse, so that it words each problem for which a schema has no words of its
- * own. The value itself is told beside the message (`input.ts`), never in it.
+ * The messages of schema issues: the rule, and the type that was found. They are used for every issue
+ * whose schema has no message of its own. The value is reported beside the message
+ * (`parse-input.ts`), never in it.
  */
 import type { z } from 'zod'
 import { assertNever } from '../../../mail/assert-never.js'
@@ -10,10 +9,10 @@ import { assertNever } from '../../../mail/assert-never.js'
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0]
 type IssueOf<Code> = Extract<RawIssue, { readonly code: Code }>
 
-/** Of a field or a parameter that the schema does not have. */
+/** For a field or parameter that the schema does not have. */
 export const UNKNOWN_FIELD = 'is not a known field'
-/** Of a union without words of its own; `input.ts` names the types that it takes where they are known. */
-export const NO_MATCHING_FORM = 'has none of the forms that are allowed'
+/** For a union without a message of its own; `parse-input.ts` names its types if it can. */
+export const NO_MATCHING_FORM = 'has none of the allowed forms'
 
 export const issueErrorMap: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
@@ -44,7 +43,7 @@ export const issueErrorMap: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** A type as schemas call it. */
+/** A type of Zod in words. */
 export function describeType(type: string): string {
   return typeWords[type] ?? type
 }
@@ -60,7 +59,7 @@ const typeWords: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** Of JSON. */
+/** The type of a JSON value in words. */
 function describeTypeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
@@ -68,7 +67,7 @@ function describeTypeOf(value: unknown): string {
 }
 
 const formatMessages: Readonly<Record<string, string>> = {
-  regex: 'has characters that are not allowed, or not the form that is',
+  regex: 'has characters or a form that are not allowed',
   email: 'must be a mail address, such as bob@example.com',
   url: 'must be a URL',
   uuid: 'must be a UUID',

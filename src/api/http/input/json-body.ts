@@ -1,9 +1,9 @@
 /**
- * The JSON body of a request: read whole within a limit, checked before it is parsed.
+ * The JSON body of a request: read completely within a limit, and checked before it is parsed.
  *
- * Brackets are counted in the bytes first: text of a few megabytes that nests or lists
- * without end would cost the parser hundreds. Strings are skipped at the speed of a
- * search, so attachments cost nothing.
+ * Its nesting and its values are counted in the bytes first, since a few megabytes of nested or long
+ * lists would take the parser hundreds. Strings are skipped by a fast search, so attachments add
+ * almost no time.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -19,10 +19,10 @@ import {
   sendContinue,
 } from './read-body.js'
 
-/** 22 MB: an email of 15 MB in base64, and some. */
+/** 22 MB: an email of 15 MB in base64, with a margin. */
 const MAX_BODY = 22 * 1_048_576
 export const MAX_DEPTH = 32
-/** Commas and brackets. */
+/** Commas and opening brackets. */
 export const MAX_VALUES = 50_000
 
 export interface JsonBody extends Body {
@@ -30,9 +30,8 @@ export interface JsonBody extends Body {
 }
 
 /**
- * Rejects with a Refusal: unsupported-media-type, too-large, unavailable, invalid-json. A
- * request without a body and without a type has the value undefined, and its schema says
- * whether that will do.
+ * Rejects with a Refusal: `unsupported-media-type`, `too-large`, `unavailable`, `invalid-json`. A
+ * request without body and type has the value undefined; its schema decides whether that is allowed.
  */
 export async function readJson(
   request: IncomingMessage,
@@ -42,14 +41,14 @@ export async function readJson(
   limit = MAX_BODY,
 ): Promise<JsonBody> {
   const { headers } = request
-  const unsaid = headers['content-type'] === undefined && !hasBody(request)
-  if (!unsaid) checkContentType(request)
+  const isAbsent = headers['content-type'] === undefined && !hasBody(request)
+  if (!isAbsent) checkContentType(request)
   checkLength(request, limit, 'too-large')
   const reserved = await reserveBodyMemory(request, memory, pace.memoryWait)
   sendContinue(request, response)
   const { raw, release } = await readBody(request, limit, reserved ?? memory, pace).finally(() => reserved?.end())
   try {
-    return { raw, release, value: unsaid ? undefined : parseJson(raw) }
+    return { raw, release, value: isAbsent ? undefined : parseJson(raw) }
   } catch (error) {
     release()
     throw error
@@ -58,12 +57,12 @@ export async function readJson(
 
 /** Throws a Refusal `invalid-json`, and nothing else. */
 export function parseJson(raw: Buffer): unknown {
-  if (!isUtf8(raw)) throw invalidJsonRefusal('the body cannot be read: it is not UTF-8')
+  if (!isUtf8(raw)) throw invalidJsonRefusal('the body is not valid UTF-8')
   checkShape(raw)
   try {
     return JSON.parse(raw.toString())
   } catch {
-    throw invalidJsonRefusal('the body cannot be read: it is no JSON')
+    throw invalidJsonRefusal('the body is not valid JSON')
   }
 }
 
@@ -76,13 +75,15 @@ const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 function checkContentType({ headers }: IncomingMessage): void {
   const type = headers['content-type'] ?? ''
   if (type !== 'application/json' && !jsonType.test(type)) {
-    throw new Refusal('unsupported-media-type', 'Content-Type: allowed is application/json in UTF-8', {
+    throw new Refusal('unsupported-media-type', 'Content-Type: must be application/json in UTF-8', {
       content_type: type,
     })
   }
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
-    throw new Refusal('unsupported-media-type', 'Content-Encoding: allowed is none', { content_encoding: encoding })
+    throw new Refusal('unsupported-media-type', 'Content-Encoding: must be absent or identity', {
+      content_encoding: encoding,
+    })
   }
 }
 
@@ -94,7 +95,7 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Throws a Refusal `invalid-json` for what nests too deep or lists too much. */
+/** Throws a Refusal `invalid-json` for too deep nesting or too many values. */
 export function checkShape(raw: Buffer): void {
   let depth = 0
   let values = 0
@@ -112,13 +113,12 @@ export function checkShape(raw: Buffer): void {
   }
 }
 
-/** Bytes that are looked at one by one before the next search. */
+/** Bytes that are scanned one by one before the next search. */
 const SCAN_BYTES = 128
 
 /**
- * The place of the closing quote of the string that opens at `start`; the end where none
- * closes it. Searching alone would stop at every quote that is escaped, and HTML is full of
- * them; going byte by byte alone would walk through whole attachments.
+ * The offset of the closing quote of the string that opens at `start`, else the end. A search alone
+ * would stop at every escaped quote, of which HTML is full; a scan alone would be slow on attachments.
  */
 function findStringEnd(raw: Buffer, start: number): number {
   let at = start + 1

@@ -1,10 +1,8 @@
 /**
- * What the queries of lists have in common: a limit, and an offset, a page or a cursor that
- * tells a place.
+ * The query parameters and answers of lists: a limit with an offset, a page number, or a cursor.
  *
- * To a client a cursor is a word without meaning; in it is the place of the last row that
- * it has, and nothing else. Whose list is read is never taken from it, so that one from
- * another workspace, or one made up, can only say where to begin.
+ * A cursor is opaque to clients. It has the position of the last row of the page before and nothing
+ * else: a cursor of another workspace, or a forged one, can only change where the page begins.
  */
 import { z } from 'zod'
 import type { Slice } from '../../../storage/paging.js'
@@ -12,15 +10,15 @@ import { wholeNumber } from './values.js'
 
 export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })
 
-/** Of lists that are told by place and have no end that is worth telling. */
+/** The query of lists with `limit` and `offset`, without totals. */
 export const sliceQuery = z.strictObject({
   limit: wholeNumber(1, 100).default(20).meta({ description: 'How many at most. Default 20.' }),
-  offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to pass over. Default 0.' }),
+  offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to skip. Default 0.' }),
 })
 
 const CURSOR_RULE = 'allowed: the next_cursor of an answer'
 
-/** Of places that match `form`. */
+/** A cursor whose position matches `form`. */
 function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.ZodOptional<z.ZodType<Place, string>> {
   const schema = z.string(CURSOR_RULE).transform((given, context): Place => {
     const place = Buffer.from(given, 'base64url').toString('latin1')
@@ -31,9 +29,9 @@ function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.Zo
   return schema.optional().meta({ description: '`next_cursor` of the page before.' })
 }
 
-/** In a list in the order of ids. */
+/** The cursor of a list that is ordered by id. */
 export const idCursor = cursorSchema(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, (text) => text)
-/** In a list in the order of a number that grows. */
+/** The cursor of a list that is ordered by a growing number. */
 export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 
 function encodeCursor(place: string | number): string {
@@ -46,7 +44,7 @@ export interface Page<Shown> {
   readonly next_cursor: string | null
 }
 
-/** `rows`: one more than `limit`, where there are more. */
+/** `rows`: up to `limit` + 1; the extra row shows that there are more. */
 export function buildPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,
@@ -62,7 +60,7 @@ export function buildPage<Row, Shown>(
   }
 }
 
-/** The schema of a page's answer. */
+/** The schema of a page with a cursor. */
 export function pageSchema<Item extends z.ZodType>(
   item: Item,
 ): z.ZodObject<{ data: z.ZodArray<Item>; has_more: z.ZodBoolean; next_cursor: z.ZodNullable<z.ZodString> }> {
@@ -73,7 +71,7 @@ export function pageSchema<Item extends z.ZodType>(
   })
 }
 
-/** Of lists that come in two forms: with `limit` and `offset`, or in numbered pages with totals. */
+/** Bounds of lists that have two forms: `limit` and `offset`, or numbered pages with totals. */
 const MAX_OFFSET = 10_000_000
 const MAX_LIMIT = 100
 const DEFAULT_PER_PAGE = 50
@@ -87,7 +85,7 @@ interface ListQuery {
 
 type OptionalNumber = z.ZodOptional<z.ZodType<number, string>>
 
-/** Fields of such a list's query; what they are together, `oneForm` looks at. */
+/** The query fields of such a list; `checkListForm` checks their combination. */
 export function listQueryFields(
   defaultLimit: number,
 ): Readonly<Record<'limit' | 'offset' | 'page' | 'per_page', OptionalNumber>> {
@@ -95,9 +93,7 @@ export function listQueryFields(
     limit: wholeNumber(1, MAX_LIMIT)
       .optional()
       .meta({ description: `How many at most, without \`page\`. Default ${defaultLimit}.` }),
-    offset: wholeNumber(0, MAX_OFFSET)
-      .optional()
-      .meta({ description: 'How many to pass over, without `page`. Default 0.' }),
+    offset: wholeNumber(0, MAX_OFFSET).optional().meta({ description: 'How many to skip, without `page`. Default 0.' }),
     page: wholeNumber(1, MAX_OFFSET).optional().meta({ description: 'Which page, from 1. Default 1.' }),
     per_page: wholeNumber(1, MAX_LIMIT)
       .optional()
@@ -105,16 +101,16 @@ export function listQueryFields(
   }
 }
 
-/** Either form, not both; further than `MOST_PASSED` down the list nobody can ask. */
+/** Refuses both forms at once, and a page beyond `MAX_OFFSET`. */
 export function checkListForm({ limit, offset, page, per_page }: ListQuery, context: z.RefinementCtx): void {
   const addProblem = (field: string, message: string): void => {
     context.addIssue({ code: 'custom', path: [field], message })
   }
   if (page === undefined && per_page === undefined) return
-  if (limit !== undefined) addProblem('limit', 'cannot stand beside page and per_page')
-  if (offset !== undefined) addProblem('offset', 'cannot stand beside page and per_page')
-  const { offset: passed } = toSlice(page, per_page)
-  if (passed > MAX_OFFSET) addProblem('page', `at most ${MAX_OFFSET} can be passed over`)
+  if (limit !== undefined) addProblem('limit', 'cannot be combined with page and per_page')
+  if (offset !== undefined) addProblem('offset', 'cannot be combined with page and per_page')
+  const { offset: skipped } = toSlice(page, per_page)
+  if (skipped > MAX_OFFSET) addProblem('page', `must not skip more than ${MAX_OFFSET} items`)
 }
 
 export interface PageMeta {
@@ -124,7 +120,7 @@ export interface PageMeta {
   readonly pages: number
 }
 
-/** What is asked for, and in the page form what is told beside it. */
+/** The requested slice, and for numbered pages the metadata of the answer. */
 export interface ListRequest {
   readonly slice: Slice
   /** Null: the limit form. */
@@ -140,7 +136,7 @@ export function toListRequest({ limit, offset = 0, page, per_page }: ListQuery, 
   return { slice, metaOf: (total) => ({ total, page: page ?? 1, page_size: size, pages: Math.ceil(total / size) }) }
 }
 
-/** Of a list that is there whole. */
+/** The slice of a complete list. */
 export function sliceOf<Row>(rows: readonly Row[], { offset, limit }: Slice): readonly Row[] {
   return rows.slice(offset, offset + limit)
 }
@@ -151,7 +147,7 @@ function toSlice(page = 1, perPage = DEFAULT_PER_PAGE): Slice {
 
 const meta = z.object({ total: z.int(), page: z.int(), page_size: z.int(), pages: z.int() })
 
-/** The schema of an answer in numbered pages. */
+/** The schema of a numbered page. */
 export function numberedPageSchema<Item extends z.ZodType>(
   item: Item,
 ): z.ZodObject<{ success: z.ZodLiteral<true>; data: z.ZodArray<Item>; meta: typeof meta }> {

@@ -1,9 +1,9 @@
 /**
- * From what a schema found wrong to the refusal that a client reads.
+ * Parses the input of a request with its schema; from the issues of the schema to a Refusal.
  *
- * All problems of a request are told at once, each with its field, the rule and the
- * value. The code is `missing_required_field` where something is missing, else
- * `invalid_email_address` where an address is malformed, else `validation_error`.
+ * All problems of a request are reported at once, each with its field, the rule and the value. The
+ * code is `missing_required_field` if a field is missing, else `invalid_email_address` if an address
+ * is malformed, else `validation_error`.
  */
 import type { z } from 'zod'
 import { formatForDisplay } from '../../../mail/address.js'
@@ -12,26 +12,27 @@ import { ownValueOf } from '../../../platform/records.js'
 import { removeAbsentFields } from './absent-fields.js'
 import { describeType, issueErrorMap, NO_MATCHING_FORM, UNKNOWN_FIELD } from './issue-messages.js'
 
-/** `params` of an issue that speaks of an address: `context.addIssue({ code: 'custom', params: ofAddress, … })`. */
+/** `params` of an issue about an address: `context.addIssue({ code: 'custom', params: addressIssue, … })`. */
 export const addressIssue = { of: 'address' }
-/** `params` of an issue that speaks of a field which is missed because of others. */
+/** `params` of an issue about a field that other fields make required. */
 export const missingIssue = { of: 'missing' }
-/** Of one request: a list may be wrong in very many places. So many are looked at, and so many told. */
+/** Issues of one request that are examined: a long list may have very many. */
 const MAX_ISSUES = 1_000
+/** Errors that an answer lists. */
 const MAX_ERRORS = 100
 
 export interface FieldError {
-  /** As `to[2]` or `attachments[0].content`; empty: the body as a whole. */
+  /** Such as `to[2]` or `attachments[0].content`; empty: the body as a whole. */
   readonly field: string
   readonly message: string
-  /** Shortened; null where it is an object, missing, or a secret. */
+  /** The value, shortened; null if it is an object, missing, or a secret. */
   readonly value: string | number | boolean | null
 }
 
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
 
-/** The parsed value; throws a Refusal that names every field at fault. */
+/** Throws a Refusal that names every field at fault. */
 export function parseInput<T>(schema: z.ZodType<T>, given: unknown): T {
   const present = removeAbsentFields(schema, given)
   const result = schema.safeParse(present, { error: issueErrorMap })
@@ -41,7 +42,7 @@ export function parseInput<T>(schema: z.ZodType<T>, given: unknown): T {
 
 export function toInputRefusal(issues: readonly Issue[], given: unknown): Refusal {
   const problems = takeFirst(MAX_ISSUES, problemsOf(issues, [], given))
-  const kind = kindPriority.find((wanted) => problems.some((problem) => problem.kind === wanted)) ?? 'invalid-parameter'
+  const kind = kindPriority.find((kind) => problems.some((problem) => problem.kind === kind)) ?? 'invalid-parameter'
   const errors = problems.slice(0, MAX_ERRORS).map(({ error }) => error)
   const foremost = problems.find((problem) => problem.kind === kind)?.error
   const message = foremost === undefined ? 'the request is not valid' : formatFieldError(foremost)
@@ -59,12 +60,12 @@ function formatFieldError({ field, message }: FieldError): string {
   return field === '' ? message : `${field}: ${message}`
 }
 
-/** The items that a generator makes first; what comes after them is never made. */
-function takeFirst<T>(most: number, made: Iterable<T>): readonly T[] {
+/** The first items of an iterable; the others are never produced. */
+function takeFirst<T>(max: number, source: Iterable<T>): readonly T[] {
   const items: T[] = []
-  for (const item of made) {
+  for (const item of source) {
     items.push(item)
-    if (items.length === most) break
+    if (items.length === max) break
   }
   return items
 }
@@ -83,7 +84,7 @@ function* problemsOf(issues: readonly Issue[], above: Path, given: unknown): Gen
   }
 }
 
-/** Zod measures a text where a list is wanted, after it has said so: that size means nothing. */
+/** After an issue about its type, Zod also reports the size of a text where a list is expected. */
 function isSizeOfMistyped({ code, path }: Issue, mistyped: Issue): boolean {
   return (code === 'too_big' || code === 'too_small') && path.join('.') === mistyped.path.join('.')
 }
@@ -114,7 +115,7 @@ function formatAllowedTypes(branches: readonly (readonly Issue[])[]): string {
   return [...new Set<string>(types)].join(', ').replace(/, ([^,]+)$/, ' or $1')
 }
 
-/** Of the forms that a value may have, the one of its type with the fewest faults. */
+/** The issues of the union's form that has the type of the value and the fewest faults. */
 function findLikeliestForm(branches: readonly (readonly Issue[])[]): readonly Issue[] {
   const countFaults = (issues: readonly Issue[]): number =>
     issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0)
@@ -122,7 +123,7 @@ function findLikeliestForm(branches: readonly (readonly Issue[])[]): readonly Is
   return ofItsType.toSorted((a, b) => countFaults(a) - countFaults(b))[0] ?? []
 }
 
-/** Forms may have forms themselves: then it is of none of their types. */
+/** A form may be a union itself: then the value has the type of none of its forms. */
 function isOfOtherType(issue: Issue): boolean {
   if (issue.path.length > 0) return false
   if (issue.code === 'invalid_union') return issue.errors.every((issues) => issues.some(isOfOtherType))
@@ -134,7 +135,7 @@ function buildProblem(kind: RefusalKind, path: Path, message: string, given: unk
   return { kind, error: { field: formatFieldPath(path), message, value } }
 }
 
-/** Fields of which the value is never repeated, wherever they stand. */
+/** Fields whose values are never repeated in an answer. */
 const secretFields: ReadonlySet<PropertyKey | undefined> = new Set(['password', 'token', 'signature'])
 
 function formatFieldPath(path: Path): string {

@@ -1,9 +1,8 @@
 /**
- * The bytes of a request's body, whole and in memory, within a limit and a budget over all
- * requests.
+ * The body of a request, complete in memory, within a limit and a memory budget for all requests.
  *
- * What is over a limit is not read any further: the answer goes out at once, and whoever
- * sends it sees to the rest (`send.ts`).
+ * A body over the limit is not read any further: the answer is sent at once, and `send-reply.ts`
+ * handles the rest.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
@@ -21,18 +20,18 @@ import {
 
 export interface Body {
   readonly raw: Buffer
-  /** Gives the memory back to the budget; to be called once. */
+  /** Returns the memory to the budget; to be called once. */
   readonly release: () => void
 }
 
-/** The client left before the end of its request. */
+/** The client has closed the connection before the end of its request. */
 export class ClientGone extends Error {
   override name = 'ClientGone'
 }
 
 const emptyBody: Body = { raw: Buffer.alloc(0), release: () => undefined }
 
-/** The body comes so slowly that it would hold its memory for minutes. */
+/** The body arrives so slowly that it would hold its memory for minutes. */
 export class BodyTooSlow extends Error {
   override name = 'BodyTooSlow'
 }
@@ -40,19 +39,19 @@ export class BodyTooSlow extends Error {
 export type BodyMemory = Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>
 
 export interface BodyPace extends TransferPace {
-  /** Milliseconds for which a long body waits for memory before it is read. */
+  /** Milliseconds that a long body waits for memory before it is read. */
   readonly memoryWait: number
 }
 
-/** Half a minute for a network that stands still. A body must be whole in `doorTimes.request` in any case. */
+/** 30 s for a stalled network. `listenerTimeouts.request` limits the complete request in any case. */
 export const bodyPace: BodyPace = { ...minTransferPace, patience: 30_000, memoryWait: 20_000 }
 
 /**
- * The memory for a body that says that it is long; null: it is short or does not say, and takes its
- * memory as it comes. Nothing of it is read meanwhile, so TCP holds the client back. Rejects with a Refusal
- * `unavailable`.
+ * Reserves memory for a body with a large `Content-Length`; null: it is short or of unknown length,
+ * and acquires memory as it arrives. The body is not read meanwhile, so TCP holds the client back.
+ * Rejects with a Refusal `unavailable`.
  *
- * Known limit: a client that leaves after it has sent more than is read ahead is noticed when its turn comes.
+ * Known limit: a client that has filled the read-ahead and leaves is noticed only at its turn.
  */
 export async function reserveBodyMemory(
   request: IncomingMessage,
@@ -61,13 +60,13 @@ export async function reserveBodyMemory(
 ): Promise<MemoryReservation | null> {
   const length = contentLengthOf(request)
   if (length <= RESERVE_FROM_BYTES) return null
-  const gone = new AbortController()
-  const abort = (): void => gone.abort()
+  const clientGone = new AbortController()
+  const abort = (): void => clientGone.abort()
   request.once('close', abort)
   if (request.destroyed) abort()
-  const reserved = await reserveMemory(memory, length, { timeout, signal: gone.signal })
+  const reserved = await reserveMemory(memory, length, { timeout, signal: clientGone.signal })
   request.off('close', abort)
-  if (reserved === null) throw gone.signal.aborted ? clientGoneError() : noRoomRefusal()
+  if (reserved === null) throw clientGone.signal.aborted ? clientGoneError() : noRoomRefusal()
   return reserved
 }
 
@@ -125,7 +124,7 @@ export function readBody(
   })
 }
 
-/** Fails a body that comes too slowly, or that is slow where others need its memory; the function that it returns ends that. */
+/** Fails a body that is too slow, or slow while others need its memory; the returned function ends the watch. */
 function watchTransfer(
   { pieces, rate }: { readonly pieces: BytePieces; readonly rate: RecentRate },
   budget: BodyMemory,
@@ -148,43 +147,42 @@ function watchTransfer(
   }
 }
 
-/** Fails a body that comes too slowly; the function that it returns ends the watch. */
+/** Fails a body that is too slow; the returned function ends the watch. */
 export function watchPace(
-  come: { readonly bytes: number },
+  received: { readonly bytes: number },
   pace: TransferPace,
   fail: (error: Error) => void,
 ): () => void {
-  const watch = new TransferWatch(come, pace, () => fail(tooSlowError(pace.bytesPerSecond)))
+  const watch = new TransferWatch(received, pace, () => fail(tooSlowError(pace.bytesPerSecond)))
   return () => watch.end()
 }
 
-/** A request without one is at its end with its header (RFC 9112 section 6.3). */
+/** A request without these fields ends with its header (RFC 9112 section 6.3). */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** Throws a Refusal of that kind for a body that announces itself as longer. */
+/** Throws a Refusal of that kind for a body whose `Content-Length` is over the limit. */
 export function checkLength(request: IncomingMessage, limit: number, kind: RefusalKind): void {
   if (contentLengthOf(request) > limit) throw tooLargeRefusal(limit, kind)
 }
 
-/** Tells a client that waits for our word to go on. */
+/** Sends `100 Continue` to a client that waits for it. */
 export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   if (expectsContinue(request)) response.writeContinue()
 }
 
-/** RFC 9110 section 10.1.1: HTTP/1.0 does not know the expectation, and no other one means this. */
+/** RFC 9110 section 10.1.1: HTTP/1.0 does not have the expectation. */
 function expectsContinue({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue' && httpVersionMajor === 1 && httpVersionMinor > 0
 }
 
-/** As it was announced. */
 function contentLengthOf({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0)
 }
 
 function tooSlowError(bytesPerSecond: number): BodyTooSlow {
-  return new BodyTooSlow(`the body comes too slowly: at least ${bytesPerSecond} bytes a second`)
+  return new BodyTooSlow(`the body arrives too slowly: at least ${bytesPerSecond} bytes a second are required`)
 }
 
 export function clientGoneError(): ClientGone {
@@ -196,5 +194,5 @@ function tooLargeRefusal(limit: number, kind: RefusalKind = 'too-large'): Refusa
 }
 
 function noRoomRefusal(): Refusal {
-  return new Refusal('unavailable', 'too many requests are on their way in, try again later', { retry_after: 1 })
+  return new Refusal('unavailable', 'too many requests are being received, try again later', { retry_after: 1 })
 }

@@ -1,18 +1,15 @@
-/**
- * Bounds that hold before a schema looks at what is inside: it parses every item of a list
- * and every value of an object first, and counts them afterwards.
- */
+/** Checks before a schema parses its content: Zod parses every item of a list or object before it counts them. */
 import { z } from 'zod'
 
-/** A list of at most so many items, or an object of at most so many fields. */
+/** A list of at most `max` items, or an object of at most `max` fields. */
 export function withMaxSize<Schema extends z.ZodType>(
-  most: number,
+  max: number,
   what: string,
   schema: Schema,
 ): z.ZodPreprocess<Schema> {
   return z.preprocess((given, context) => {
-    if (sizeOf(given) <= most) return given
-    context.addIssue({ code: 'custom', message: `at most ${most} ${what}` })
+    if (sizeOf(given) <= max) return given
+    context.addIssue({ code: 'custom', message: `at most ${max} ${what}` })
     return z.NEVER
   }, schema)
 }
@@ -22,11 +19,11 @@ function sizeOf(given: unknown): number {
   return typeof given === 'object' && given !== null ? Object.keys(given).length : 0
 }
 
-/** An object of which no field is lost: a record passes over the name that means an object's prototype. */
+/** Refuses the field `__proto__`, which `z.record` would drop silently. */
 export function rejectProto<Schema extends z.ZodType>(schema: Schema): z.ZodPreprocess<Schema> {
   return z.preprocess((given, context) => {
     if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return given
-    context.addIssue({ code: 'custom', path: ['__proto__'], message: 'cannot be a name here' })
+    context.addIssue({ code: 'custom', path: ['__proto__'], message: 'is not an allowed name' })
     return z.NEVER
   }, schema)
 }

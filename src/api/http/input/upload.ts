@@ -1,11 +1,9 @@
 /**
- * A request that brings one file: `multipart/form-data` with the part `file` (RFC 7578), as
- * a stream.
+ * A request that uploads one file: `multipart/form-data` with the part `file` (RFC 7578), as a stream.
  *
- * Nothing of it is kept here: whoever takes the file sees its bytes as they come, and holds
- * the client back while it is busy with them. The bytes end well only when the whole form was
- * read and was what it must be; so what they become is made final after their end, never
- * before.
+ * Nothing is stored here: the receiver of the file reads its bytes as they arrive, and holds the
+ * client back while it works on them. The bytes end without an error only when the complete form is
+ * valid, so the receiver must make its result final after their end, never before.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -16,41 +14,40 @@ import type { TransferPace } from '../../../platform/connections/transfer-pace.j
 import { checkLength, clientGoneError, sendContinue, watchPace } from './read-body.js'
 
 export interface FileLimit {
-  /** Bytes of the file. */
   readonly bytes: number
-  /** How one that is larger is refused. */
+  /** The refusal of a larger file. */
   readonly tooLarge: RefusalKind
 }
 
 export interface UploadedFile {
-  /** As the client calls it, without folders; null: it does not. */
+  /** The client's name for it, without folders; null: none. */
   readonly filename: string | null
-  /** As `text/csv`. */
+  /** Such as `text/csv`. */
   readonly contentType: string
-  /** To be read once. Throws what is wrong with the request. */
+  /** To be read once. Throws the fault of the request. */
   readonly bytes: AsyncIterable<Buffer>
 }
 
 export interface UploadOptions {
   readonly limit: FileLimit
   readonly pace: TransferPace
-  /** Asked when all is read, before the bytes end: throws what keeps the client from it by then. */
+  /** Called when everything is read, before the bytes end. Throws if the client is no longer authorized. */
   readonly reauthorize: () => void
 }
 
-/** The form around the file: its boundaries and header fields. */
+/** Bytes of the form around the file: boundaries and header fields. */
 const MAX_FORM_OVERHEAD = 16_384
 
 /**
- * What `take` makes of the file. Rejects with a Refusal (unsupported-media-type,
- * missing-field, invalid-parameter, the limit's own), with BodyTooSlow or with ClientGone,
- * whatever `take` has made by then.
+ * Resolves to the result of `use`. Rejects with a Refusal (`unsupported-media-type`, `missing-field`,
+ * `invalid-parameter`, that of the limit), with BodyTooSlow or with ClientGone, whatever `use` has
+ * done by then.
  */
 export async function readUpload<T>(
   request: IncomingMessage,
   response: ServerResponse,
   upload: UploadOptions,
-  take: (file: UploadedFile) => Promise<T>,
+  use: (file: UploadedFile) => Promise<T>,
 ): Promise<T> {
   const { limit, pace } = upload
   const form = createFormParser(request)
@@ -70,16 +67,16 @@ export async function readUpload<T>(
     const { stream, info } = await reading.waitForFile()
     const bytes = readEntireFile(stream, reading, upload)
     const contentType = info.mimeType.toLowerCase()
-    return await take({ filename: info.filename ?? null, contentType, bytes })
+    return await use({ filename: info.filename ?? null, contentType, bytes })
   } finally {
     endWatch()
     request.off('data', count).off('error', onClose).off('close', onClose).unpipe(form)
     form.destroy()
-    request.resume() // what is left of it is for whoever sends the answer
+    request.resume() // `send-reply.ts` handles the rest of the body
   }
 }
 
-const CONTENT_TYPE_RULE = 'Content-Type: allowed is multipart/form-data with a boundary'
+const CONTENT_TYPE_RULE = 'Content-Type: must be multipart/form-data with a boundary'
 
 /** Throws a Refusal `unsupported-media-type`. */
 function createFormParser({ headers }: IncomingMessage): Busboy {
@@ -104,11 +101,11 @@ interface FilePart {
   readonly info: FileInfo
 }
 
-/** One form on its way in: its file, its end, and the first thing that is wrong with it. */
+/** A form that is being read: its file, its end, and its first fault. */
 class FormReader {
-  /** That have come, the form's own included. */
+  /** Received so far, with those of the form itself. */
   bytes = 0
-  /** Null: nothing is wrong yet. */
+  /** Null: none yet. */
   fault: Error | null = null
   private stream: Readable | null = null
   private readonly part: Promise<FilePart>
@@ -120,11 +117,11 @@ class FormReader {
     this.formFailure = new Promise((_resolve, reject) => {
       this.reject = reject
     })
-    // Nobody may be waiting when it breaks.
+    // It may reject while nothing awaits it.
     this.formFailure.catch(() => undefined)
     this.part = new Promise((resolve) => {
       form.on('file', (name, stream, info) => {
-        // An end before its time is told by the form.
+        // A premature end is reported by the form.
         stream.on('error', () => undefined)
         if (name !== 'file' || this.stream !== null) return this.fail(unknownPartRefusal(name))
         this.stream = stream
@@ -145,14 +142,14 @@ class FormReader {
     this.stream?.destroy(error)
   }
 
-  /** Rejects where there is none. */
+  /** Rejects if the form has no file. */
   waitForFile(): Promise<FilePart> {
     const none = this.formEnd.then(() => Promise.reject(missingFileRefusal()))
     none.catch(() => undefined)
     return Promise.race([this.formFailure, this.part, none])
   }
 
-  /** Resolves when the form was read to its end and is well. */
+  /** Resolves when the complete form was read without a fault. */
   waitForEnd(): Promise<void> {
     return Promise.race([this.formFailure, this.formEnd])
   }
@@ -172,7 +169,7 @@ async function* readEntireFile(
       yield chunk
     }
   } catch (error) {
-    // What the stream itself says of a form that breaks off says nothing to a client.
+    // The stream's own error for a truncated form means nothing to a client.
     throw error instanceof Refusal ? error : (reading.fault ?? malformedFormRefusal())
   }
   await reading.waitForEnd()
@@ -190,7 +187,9 @@ function fileTooLargeRefusal({ bytes, tooLarge }: FileLimit): Refusal {
 
 function unknownPartRefusal(name: string | undefined): Refusal {
   const field = formatForDisplay(name ?? '')
-  return new Refusal('invalid-parameter', `${field}: is not a known part, allowed: one part "file"`, { field })
+  return new Refusal('invalid-parameter', `${field}: is not a known part: the form must have one part "file"`, {
+    field,
+  })
 }
 
 function notAFileRefusal(): Refusal {
@@ -198,5 +197,5 @@ function notAFileRefusal(): Refusal {
 }
 
 function malformedFormRefusal(): Refusal {
-  return new Refusal('invalid-parameter', 'the form cannot be read: it is no multipart/form-data', { field: 'file' })
+  return new Refusal('invalid-parameter', 'the form is not valid multipart/form-data', { field: 'file' })
 }

@@ -1,7 +1,6 @@
 /**
- * The kinds of value that requests and answers share.
- *
- * Each kind says in words what it allows; `input.ts` adds the field and what was found.
+ * The schemas of values that requests and answers share. Each has a message with its rule;
+ * `parse-input.ts` adds the field and the value.
  */
 import { z } from 'zod'
 import { MAX_PASSWORD_BYTES } from '../../../accounts/people/passwords.js'
@@ -17,21 +16,21 @@ import { parseNetwork } from '../../../platform/ip-address.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
 import { addressIssue } from './parse-input.js'
 
-/** In characters, of an address or a domain name: more than any has in U-labels. */
+/** Characters of an address or domain name: more than any has in U-labels. */
 const MAX_ADDRESS_LENGTH = 320
 const MAX_URL = 2_048
-/** Of a network or a moment. */
+/** Characters of a network or a moment. */
 const MAX_SHORT_TEXT = 64
 
-/** A text that means something: parsed where it is not longer than such texts are, or refused with what is allowed. */
+/** A text that is parsed into a value if it is not too long, and refused with the rule otherwise. */
 function textSchema<T>(
   allowed: string,
-  longest: number,
+  maxLength: number,
   parse: (given: string) => T | null,
   params: object = {},
 ): z.ZodType<T, string> {
   return z.string(allowed).transform((given, context): T => {
-    const value = given.length > longest ? null : parse(given)
+    const value = given.length > maxLength ? null : parse(given)
     if (value !== null) return value
     context.addIssue({ code: 'custom', message: allowed, params: { ...params } })
     return z.NEVER
@@ -46,8 +45,8 @@ export const address: z.ZodType<Address, string> = textSchema(
 )
 
 /**
- * In the query of a URL, where `+` stands for a blank: no address has a bare blank, so
- * that one in it was meant as the plus sign that somebody forgot to encode.
+ * An address in the query of a URL, where `+` means a blank. No address has an unquoted blank, so a
+ * blank is read as a plus sign that was not encoded.
  */
 export const addressInQuery: z.ZodType<Address, string> = textSchema(
   'allowed: a mail address, local@domain',
@@ -62,7 +61,7 @@ export const domainName: z.ZodType<DomainName, string> = textSchema(
   tryParseDomainName,
 )
 
-/** As CIDR. */
+/** A network in CIDR notation. */
 export const network: z.ZodType<string, string> = textSchema(
   'allowed: an IPv4 or IPv6 address, or a network such as 192.0.2.0/24',
   MAX_SHORT_TEXT,
@@ -76,21 +75,21 @@ export const moment: z.ZodType<number, string> = textSchema(
   parseTimestamp,
 )
 
-/** A name that people give. Half of a surrogate pair would come back from the database as something else. */
+/** A display name. No lone surrogates, which the database would not return unchanged. */
 export const name: z.ZodType<string, string> = textSchema(
   'allowed: 1 to 100 characters, no control characters',
   100,
   (given) => (given.trim() === '' || /[\p{Cc}\p{Cs}]/u.test(given) ? null : given),
 )
 
-/** Of somebody's picture: nothing that a page could be made to run, and no secrets in it. */
+/** The URL of a picture: nothing that a page could execute, and no credentials. */
 export const httpsUrl: z.ZodType<string, string> = textSchema('allowed: an https URL', MAX_URL, (given) => {
   if (/[\s\p{Cc}<>"]/u.test(given) || !URL.canParse(given)) return null
   const { protocol, username, password } = new URL(given)
   return protocol === 'https:' && username === '' && password === '' ? given : null
 })
 
-/** One that somebody gives; whether it is good is judged where it is chosen. */
+/** A password as entered; its minimum length is checked when it is set. */
 export const password: z.ZodType<string, string> = textSchema(
   `allowed: 1 to ${MAX_PASSWORD_BYTES} bytes`,
   MAX_PASSWORD_BYTES,
@@ -115,7 +114,7 @@ export function wholeNumber(min: number, max: number): z.ZodType<number, string>
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const uuid = z.uuid()
 
-/** What is not there, or is another workspace's: nobody is told which. */
+/** For an object that does not exist or is another workspace's; the answer does not tell which. */
 export function notFound(kind: RefusalKind, what: string, id: string): Refusal {
   return new Refusal(kind, `no such ${what}: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }

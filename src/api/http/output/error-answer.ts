@@ -1,13 +1,13 @@
 /**
- * The one seam between what our functions throw and what an HTTP client reads.
+ * From what our functions throw to the error body that an HTTP client reads.
  *
- * Codes and statuses are the interface's. Whatever is no Refusal is a bug or a fault of
- * the database: a fixed text outside, everything in the log.
+ * A Refusal is answered with its code, message and details. Anything else is a bug or a fault of
+ * the database: the client gets a fixed text, the log gets the error.
  */
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { StorageFault } from '../../../storage/writer/write.js'
 
-/** Every `error.code` that can be answered, with its HTTP status. */
+/** Every `error.code` of the interface, with its HTTP status. */
 export const statusOfCode = {
   validation_error: 400,
   missing_required_field: 400,
@@ -101,12 +101,12 @@ export interface ErrorBody {
     readonly message: string
     readonly status: number
     readonly details?: Readonly<Record<string, unknown>>
-    /** Seconds; on 429 alone, beside the one in `details`. */
+    /** Seconds; with status 429 only, the same as in `details`. */
     readonly retry_after?: number
   }
 }
 
-/** The answer to whatever was thrown; `report` gets what the client is not told. */
+/** The body for anything thrown; `report` gets errors that the client must not see. */
 export function toErrorBody(error: unknown, report: (error: unknown) => void): ErrorBody {
   if (error instanceof Refusal) return toRefusalBody(error)
   report(error)
@@ -115,7 +115,7 @@ export function toErrorBody(error: unknown, report: (error: unknown) => void): E
     : buildErrorBody('internal_server_error', 'internal error')
 }
 
-/** What an error says in the header as well: when to come again, what is allowed instead. */
+/** `Retry-After` with 429 and 503, `Allow` with 405. */
 export function errorHeaders({ error: { status, details = {} } }: ErrorBody): Record<string, string> {
   const { retry_after: retryAfter, allowed } = details
   const headers: Record<string, string> = {}
@@ -126,7 +126,7 @@ export function errorHeaders({ error: { status, details = {} } }: ErrorBody): Re
   return headers
 }
 
-/** Seconds, where nobody has said how long. */
+/** Seconds, for errors without a time of their own. */
 const DEFAULT_RETRY_AFTER = 5
 
 function toRefusalBody({ kind, message, details: given }: Refusal): ErrorBody {
@@ -147,7 +147,7 @@ const validationCodes: ReadonlySet<ErrorCode> = new Set([
   'attachment_too_large',
 ])
 
-/** Refusals of lower rooms name one field and value; the interface lists them in `errors`. */
+/** Refusals of lower rooms name one field and its value; the interface lists them in `errors`. */
 function toApiDetails(
   code: ErrorCode,
   message: string,

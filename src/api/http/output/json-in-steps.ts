@@ -1,10 +1,10 @@
 /**
- * JSON of an answer with large texts, such as the bodies of an email: made in steps, between which the event loop
- * goes on. Only texts that are fields of the answer itself are cut; what else it has is small.
+ * JSON of an answer with large texts, such as the bodies of an email, serialized in steps that yield
+ * to the event loop. Only texts that are direct fields of the answer are split; the rest is small.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Characters of a large text, and of one step. */
+/** Minimum length of a large text, and length of one step, in characters. */
 const LARGE_TEXT = 262_144
 
 type Fields = Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ function isLargeText(value: unknown): value is string {
   return typeof value === 'string' && value.length > LARGE_TEXT
 }
 
-/** The same value as JSON.stringify gives, in UTF-8. */
+/** The same JSON value as that of `JSON.stringify`, in UTF-8. */
 export async function stringifyInSteps(body: Fields): Promise<Buffer> {
   const pieces: Buffer[] = []
   let separator = '{'
@@ -31,7 +31,7 @@ export async function stringifyInSteps(body: Fields): Promise<Buffer> {
   return Buffer.concat([...pieces, Buffer.from('}')])
 }
 
-/** A pair of surrogates that two steps share is two escapes, and one character to a reader. */
+/** A surrogate pair split between two steps becomes two escapes, which a JSON reader joins again. */
 async function appendText(pieces: Buffer[], text: string): Promise<void> {
   pieces.push(QUOTE)
   for (let at = 0; at < text.length; at += LARGE_TEXT) {

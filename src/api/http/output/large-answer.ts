@@ -1,13 +1,11 @@
 /**
- * Large answers, until their clients have read them.
+ * Large answers, such as messages of tens of megabytes, to clients that may read slowly.
  *
- * What a client does not read stays with us, and a message has tens of megabytes. An answer that
- * fits what a connection buffers anyway is sent as it is. A larger one goes out in pieces, and what
- * its client has not taken after a moment waits in a file without a name: who reads slowly takes
- * room on the disk, and memory is free for the next one. Both are bounded, in all and for each
- * workspace, or address without a key. Who reads slower than the slowest pace is cut off.
- *
- * Where the disk does not take the file, the answer stays in memory, within its bounds.
+ * An answer that fits the buffers of a connection is sent at once. A larger one is sent in pieces;
+ * what the client has not read after `spoolAfter` moves to an unnamed file, which frees its memory.
+ * Memory and disk are limited in total and for each workspace (or address without a key). A client
+ * slower than the minimum pace is disconnected. If the file cannot be written, the answer stays in
+ * memory, within that limit.
  */
 import { addressKeyOf } from '../../../accounts/client-address.js'
 import { Refusal } from '../../../mail/refusal.js'
@@ -17,23 +15,24 @@ import type { ApiContext } from '../pipeline/api-context.js'
 import { headersOf, type Reply, send } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 
-/** Bytes of an answer that counts, and of a piece of it. */
+/** Bytes above which an answer is large, and bytes of a piece. */
 const LARGE_BYTES = 65_536
 
 export interface LargeAnswerLimits {
-  /** Bytes that wait in memory, and in memory or files. */
+  /** Bytes that wait in memory. */
   readonly memory: MemoryShares
+  /** Bytes that wait in memory or in files. */
   readonly held: MemoryShares
   readonly spool: Spool
-  /** Milliseconds until what is left of an answer goes to a file. */
+  /** Milliseconds until the rest of an answer moves to a file. */
   readonly spoolAfter: number
-  /** Milliseconds for an answer to be read, and bytes a second of those that take longer. */
+  /** Milliseconds in which any answer may be read; beyond them, at least `pace` bytes a second. */
   readonly patience: number
   readonly pace: number
 }
 
 export interface LargeAnswers {
-  /** Throws a Refusal `unavailable` where there is no room. Resolves when the answer is over, or its client is. */
+  /** Throws a Refusal `unavailable` when there is no room. Resolves when the answer is sent or the client is gone. */
   readonly send: (ctx: ApiContext, reply: Reply) => Promise<void> | void
 }
 
@@ -41,7 +40,7 @@ export function createLargeAnswers(limits: LargeAnswerLimits): LargeAnswers {
   return {
     send: (ctx, reply) => {
       const { payload } = reply
-      // No character has more than three bytes.
+      // A UTF-16 unit has at most three bytes in UTF-8.
       if (payload.length <= LARGE_BYTES / 3 || Buffer.byteLength(payload) <= LARGE_BYTES) return send(ctx, reply)
       const bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
       if (ctx.method === 'HEAD' || ctx.req.socket.destroyed) return send(ctx, { ...reply, payload: bytes })
@@ -50,7 +49,7 @@ export function createLargeAnswers(limits: LargeAnswerLimits): LargeAnswers {
   }
 }
 
-/** Emptied when the bytes are needed no more: frames that wait keep what they refer to. */
+/** Set to null when the bytes are no longer needed, since suspended functions would keep them in memory. */
 interface PendingBytes {
   bytes: Buffer | null
 }
@@ -81,7 +80,7 @@ function sendLarge(ctx: ApiContext, reply: Reply, held: PendingBytes, limits: La
 class OutgoingAnswer {
   private file: SpoolFile | null = null
   private readonly startedAt = performance.now()
-  /** The disk does not take it. */
+  /** The file could not be written. */
   private spoolFailed = false
 
   constructor(
@@ -116,11 +115,11 @@ class OutgoingAnswer {
     const { bytes } = this.pendingBytes
     if (bytes !== null) return bytes.subarray(at, at + LARGE_BYTES)
     const read = await this.file?.read(at, LARGE_BYTES)
-    if (read === undefined || read.length === 0) throw new Error('an answer is shorter in its file')
+    if (read === undefined || read.length === 0) throw new Error('the file of an answer is shorter than the answer')
     return read
   }
 
-  /** Its own time limit ends the waiting: see the timer of the answer. */
+  /** The timer of the answer ends the waiting. */
   private async waitForClient(): Promise<void> {
     const waiting = waitForDrain(this.ctx.res, this.limits.patience)
     if (this.pendingBytes.bytes !== null && !this.spoolFailed) {
@@ -141,17 +140,17 @@ class OutgoingAnswer {
   }
 }
 
-/** Does it end within so many milliseconds? */
+/** Whether the work ends within so many milliseconds. */
 async function endsWithin(work: Promise<void>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
+  const timeout = new Promise<false>((resolve) => {
     timer = setTimeout(resolve, Math.max(0, milliseconds), false)
   })
-  const inTime = await Promise.race([work.then(() => true as const), late])
+  const inTime = await Promise.race([work.then(() => true as const), timeout])
   clearTimeout(timer)
   return inTime
 }
 
 function noRoomRefusal(): Refusal {
-  return new Refusal('unavailable', 'too many large answers are not read yet, try again later', { retry_after: 1 })
+  return new Refusal('unavailable', 'too many large answers are being sent, try again later', { retry_after: 1 })
 }

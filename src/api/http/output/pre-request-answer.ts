@@ -1,9 +1,9 @@
 /**
- * Answers where there is no request yet: the parser could not read one, it never came, it
- * was no TLS, or there is no room for one more connection.
+ * Error answers to a client that sent no complete request: it could not be parsed, it timed out, it
+ * was not TLS, or there was no room for the connection.
  *
- * They have the one form of errors and the header fields of every answer, are written to the
- * socket as they are, and the connection ends.
+ * They have the body and header fields of all error answers, are written to the socket directly, and
+ * the connection is closed.
  */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -21,7 +21,7 @@ export interface PreRequestAnswer {
 const unreadableRequest: PreRequestAnswer = {
   status: 400,
   code: 'validation_error',
-  message: 'this is no HTTP/1.1 request',
+  message: 'this is not an HTTP/1.1 request',
 }
 
 const parserAnswers: Readonly<Record<string, PreRequestAnswer>> = {
@@ -31,7 +31,7 @@ const parserAnswers: Readonly<Record<string, PreRequestAnswer>> = {
     code: 'payload_too_large',
     message: 'the chunk extensions are too large',
   },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'validation_error', message: 'the request did not come in time' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'validation_error', message: 'the request did not arrive in time' },
 }
 
 export const plainHttpOnTls: PreRequestAnswer = {
@@ -54,7 +54,7 @@ export const tooManyConnections: PreRequestAnswer = {
   headers: { 'Retry-After': '1' },
 }
 
-/** What a client is told whose bytes the parser refused; null: it is gone, or there is nothing to say. */
+/** The answer to bytes that the parser refused; null: the client is gone, or no answer fits. */
 export function preRequestAnswerTo(error: NodeJS.ErrnoException): PreRequestAnswer | null {
   const { code = '' } = error
   return parserAnswers[code] ?? (code.startsWith('HPE_') ? unreadableRequest : null)
@@ -71,7 +71,7 @@ export function formatPreRequestAnswer(
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', payload].join('\r\n')
 }
 
-/** How long a client has to read it and to close its side. */
+/** Milliseconds in which the client may read the answer and close its side. */
 const LINGER = 1_000
 
 export function sendAndClose(socket: Socket, text: string): void {

@@ -1,13 +1,11 @@
 /**
- * How an answer goes out: in one piece, with the header fields that every answer bears.
+ * Sends an answer in one piece, with the header fields of every answer. Koa's own way would take a
+ * fifth of the time of a small request.
  *
- * Koa would do it as well, at a fifth of what a small request costs in all.
- *
- * A body that nobody has read must not be taken for the next request. A short one is read
- * and thrown away, and the connection goes on. After a long one the connection ends: but
- * many clients read no answer before they have sent all, and closing on them would take
- * the answer away; so it is on the wire whole, and what they send is thrown away for a
- * while, before the connection is closed.
+ * An unread request body must not be parsed as the next request. A short one is read and discarded,
+ * and the connection stays open. After a long one the connection is closed; but many clients read
+ * no answer before they have sent everything, and would lose it. So the answer is sent first, and
+ * what the client sends is discarded for up to two seconds before the connection is closed.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { RateState } from '../../../accounts/limits/rate-limit.js'
@@ -17,16 +15,16 @@ import type { RequestIdentity } from '../pipeline/request-identity.js'
 
 export interface Reply {
   readonly status: number
-  /** Null: there is no body. */
+  /** Null: no body. */
   readonly type: string | null
   readonly payload: string | Buffer
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-/** A body that is not longer is read to its end for the sake of the connection. */
+/** Bytes of a request body that is read to its end to keep the connection. */
 const SHORT_BODY = 65_536
-/** What is thrown away of a longer one. */
+/** How much of a longer one is discarded. */
 const DRAIN_LIMITS = { bytes: 32 * 1_048_576, milliseconds: 2_000 }
 
 export function send(ctx: ApiContext, reply: Reply): void {
@@ -39,7 +37,7 @@ export function send(ctx: ApiContext, reply: Reply): void {
   ctx.state.bytes = ctx.method === 'HEAD' ? 0 : Number(headers['Content-Length'] ?? 0)
   res.writeHead(reply.status, headers)
   if (left !== 'long') {
-    res.end(reply.payload) // Node reads a short rest to its end
+    res.end(reply.payload) // Node discards the rest of a short body
     return
   }
   if (reply.payload.length > 0) res.write(reply.payload)
@@ -67,7 +65,7 @@ export function headersOf(
   return headers === undefined ? all : Object.assign(all, headers)
 }
 
-/** Of an answer whose length nobody knows yet. */
+/** The header of an answer of unknown length. */
 export function streamHeadersOf(
   type: string,
   headers: Readonly<Record<string, string>>,
@@ -78,7 +76,7 @@ export function streamHeadersOf(
 
 function classifyUnreadBody(request: IncomingMessage): 'none' | 'short' | 'long' {
   if (request.complete || !hasBody(request)) return 'none'
-  // A body in chunks does not say how long it is.
+  // A chunked body has no known length: the comparison with NaN is false.
   return Number(request.headers['content-length']) <= SHORT_BODY ? 'short' : 'long'
 }
 

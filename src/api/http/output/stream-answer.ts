@@ -1,12 +1,10 @@
 /**
- * An answer of any length, in pieces: no more of it is in memory than one piece and what a
- * connection buffers.
+ * An answer of any length, sent in pieces: memory holds one piece and the buffers of the connection.
  *
- * The next piece is asked for when the client has taken the last one. A client that takes
- * nothing for a while is cut off, one that is gone ends the reading, and there are only so
- * many such answers at a time, for each workspace and in all. What goes wrong before the first
- * piece is answered as usual; later the connection is cut, so that half an answer is never
- * taken for a whole one.
+ * The next piece is produced when the client has read the last one. A client that reads nothing for
+ * `patience` milliseconds is disconnected. The number of such answers is limited in total and for
+ * each workspace. An error before the first piece is answered as usual; a later one cuts the
+ * connection, so that a partial answer never looks complete.
  */
 import { Refusal } from '../../../mail/refusal.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
@@ -16,22 +14,22 @@ import { streamHeadersOf } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 
 export interface StreamLimits {
-  /** Places, of which each such answer takes one. */
+  /** Each answer of this kind takes one slot. */
   readonly slots: MemoryShares
-  /** Milliseconds that a client may take for a piece. */
+  /** Milliseconds in which a client must read a piece. */
   readonly patience: number
 }
 
-/** Throws a Refusal `unavailable` where too many are under way. */
+/** Rejects with a Refusal `unavailable` when there is no slot. */
 export async function sendStream(
   ctx: ApiContext,
   { type, headers, pieces }: StreamAnswer,
   { slots, patience }: StreamLimits,
 ): Promise<void> {
   const { identity } = ctx.state
-  const place = slots.forOwner(identity.principal?.workspaceId ?? identity.remoteAddress)
-  if (!place.acquire(1)) {
-    throw new Refusal('unavailable', 'too many long answers are under way, try again later', { retry_after: 5 })
+  const slot = slots.forOwner(identity.principal?.workspaceId ?? identity.remoteAddress)
+  if (!slot.acquire(1)) {
+    throw new Refusal('unavailable', 'too many long answers are being sent, try again later', { retry_after: 5 })
   }
   const reading = pieces[Symbol.asyncIterator]()
   try {
@@ -49,6 +47,6 @@ export async function sendStream(
     res.end()
   } finally {
     await reading.return?.()
-    place.release(1)
+    slot.release(1)
   }
 }

@@ -1,10 +1,10 @@
-/** Waiting for a client to take what was written to it. */
+/** Waiting until a client has read what was written to it. */
 import type { ServerResponse } from 'node:http'
 
 /**
- * Resolves when there is room again, or nobody any more. Who takes nothing for `patience`
- * milliseconds is cut off. The socket is asked too: an answer that waits behind another one on a
- * connection that breaks is never told of its end.
+ * Resolves when the response can be written to again, or its client is gone. A client that reads
+ * nothing for `patience` milliseconds is disconnected. The socket is watched too: a response queued
+ * behind another one gets no event when the connection breaks.
  */
 export function waitForDrain(response: ServerResponse, patience: number): Promise<void> {
   const { socket } = response.req

@@ -7,7 +7,7 @@ import type { Generated } from 'kysely'
 export type Flag = 0 | 1
 
 type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
-/** States of an email and of each of its recipients: see `messages/states.ts`. */
+/** States of an email and of each of its recipients: see `messages/roll-up.ts`. */
 export type RecipientStatus = CommonStatus | 'suppressed'
 /** An email whose recipients are all suppressed has failed. */
 export type EmailStatus = CommonStatus | 'complained'

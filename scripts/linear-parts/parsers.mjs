@@ -21,7 +21,7 @@ import { readCsvRows } from '../../dist/src/platform/csv/rows.js'
 import { readReply } from '../../dist/src/platform/dns/message.js'
 import { isQueryable, toCanonicalName } from '../../dist/src/platform/dns/name.js'
 import { authenticate } from '../../dist/src/receiving/authentication/authenticate.js'
-import { readInboundContent } from '../../dist/src/receiving/inbound-content.js'
+import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
@@ -179,7 +179,7 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => authenticate(raw, client, { resolver: silentDns, clock: () => Date.now() })),
   },
-  { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => readInboundContent(raw, nothing)) },
+  { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => summarizeInbound(parsed(raw, nothing))) },
   { name: 'reports', inputs: messages, read: tolerant(readReport) },
   {
     name: 'spam rules and words, text',

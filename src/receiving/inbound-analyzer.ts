@@ -7,7 +7,7 @@ import { analyzeContent, type ContentAnalysis } from '../spam/content-analysis.j
 import type { SpamContext } from '../spam/spam-input.js'
 import { type InboundSummary, summarizeInbound } from './inbound-content.js'
 
-export type InboundAnalyzer = ContentAnalyzer<InboundSummary, SpamContext, ContentAnalysis>
+type InboundAnalyzer = ContentAnalyzer<InboundSummary, SpamContext, ContentAnalysis>
 
 /** Under the name that the processes import. */
 export const contentAnalyzer: InboundAnalyzer = {

@@ -8,7 +8,7 @@ import type { Reason } from '../../mail/reasons.js'
 import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
 
 type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
-/** States of an email and of each of its recipients: see `messages/states.ts`. */
+/** States of an email and of each of its recipients: see `messages/roll-up.ts`. */
 export type RecipientStatus = CommonStatus | 'suppressed'
 /** An email whose recipients are all suppressed has failed. */
 export type EmailStatus = CommonStatus | 'complained'

@@ -1,9 +1,9 @@
 /**
- * How a command beside the daemon learns that the daemon has taken note of what it changed.
+ * How a command that runs beside the daemon learns that the daemon has taken note of its change.
  *
- * Each such commit counts `change_asked` up. The daemon, which looks for commits of others four times
- * a second, reads that number, forgets what it remembers, ends sessions, and then writes the number to
- * `change_noticed`: from then on nothing is decided by what was true before that commit.
+ * Such a commit increments `change_asked`. The daemon checks for foreign commits four times a second: it
+ * reads that number, drops its caches, ends sessions, and then writes the number to `change_noticed`. After
+ * that, no decision rests on the state before the commit.
  */
 import { sql } from 'kysely'
 import { prepareWrite, type Read } from './prepared.js'
@@ -24,7 +24,7 @@ const incrementState = prepareWrite<{ key: string }>(({ db, slot }) =>
     ),
 )
 
-/** In the commit that the daemon is to take note of. */
+/** Belongs into the commit that the daemon must notice. */
 export function announceChange(): Write {
   return incrementState({ key: ANNOUNCED_KEY })
 }
@@ -37,7 +37,7 @@ export function readAcknowledgedChange(read: Read): number {
   return Number(readServiceState(read, { key: ACKNOWLEDGED_KEY })[0]?.value ?? 0)
 }
 
-/** `asked`: read before anything was forgotten. */
+/** `asked`: as read before the caches were dropped. */
 export function acknowledgeChange(asked: number): Write {
   return setServiceState({ key: ACKNOWLEDGED_KEY, value: String(asked) })
 }

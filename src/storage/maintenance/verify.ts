@@ -1,8 +1,8 @@
 /**
- * `verify-data`: is the file sound, and do its rows agree with each other?
+ * `verify-data`: is the file sound, and are its rows consistent?
  *
- * Reads one snapshot on a connection of its own, so a running daemon does not disturb
- * it. Long, and it blocks its thread: for the command line. The WAL grows meanwhile.
+ * Reads one snapshot on its own connection, so a running daemon does not disturb it. It takes long and
+ * blocks its thread (it is for the command line), and the WAL grows meanwhile.
  */
 import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
@@ -21,13 +21,13 @@ export interface Problem {
 
 interface Check {
   readonly check: string
-  /** What each row that `sql` finds has against it. */
+  /** What is wrong with the rows that `sql` selects. */
   readonly message: string
   /** Selects the ids of the offending rows. */
   readonly sql: string
 }
 
-/** Of a workspace that is being erased some rows are gone before others. */
+/** While a workspace is being erased, some of its rows are gone before others. */
 const notErasing = 'workspace_id not in (select id from erasures)'
 
 const missingParent = (table: string, key: string, parent: string): string =>
@@ -144,7 +144,7 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** An empty list: all is well. Throws `NewerDatabase`, or a fault of the machine. */
+/** An empty list: no problem was found. Throws `NewerDatabase`, or a `StorageFault`. */
 export function verifyData(file: string, migrations: Migrations = ours): Problem[] {
   try {
     return findProblems(file, migrations)

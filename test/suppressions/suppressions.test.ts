@@ -1,6 +1,6 @@
 /** The suppression list and the event log: small records with firm habits. */
 import t from 'tap'
-import { eventsOfEmail, oldestEvent, recordEvent, removeOldEvents } from '../../src/events/event-log.js'
+import { oldestEvent, recordEvent, removeOldEvents } from '../../src/events/event-log.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression, isSuppressed } from '../../src/suppressions/suppressions.js'
 import { temporaryDatabase } from '../helpers/database.js'
@@ -32,12 +32,11 @@ t.test('events keep their order and their numbers are never used again', async (
   for (const [n, type] of (['email.queued', 'email.sent', 'email.delivered'] as const).entries()) {
     await commit([recordEvent({ ...event, type, at: 3000 - n })])
   }
-  const rows = eventsOfEmail(read, { workspaceId: 'ws_1', emailId: 'e1', limit: 2 })
+  const rows = read('select seq, type, id, data from events order by seq limit 2', [])
   t.match(rows, [
     { seq: 1, type: 'email.queued', id: /^evt_[0-9a-f-]{36}$/, data: '{"text":"Grüße \\"x\\""}' },
     { seq: 2, type: 'email.sent' },
   ])
-  t.same(eventsOfEmail(read, { workspaceId: 'ws_2', emailId: 'e1', limit: 9 }), [])
   t.match(oldestEvent(read, {}), [{ seq: 1, created_at: 3000 }])
   await commit([removeOldEvents({ before: 9000, seq: 2 })])
   t.match(oldestEvent(read, {}), [{ seq: 3 }])

@@ -1,18 +1,18 @@
 /**
- * What we found out about where a message comes from, in the words of RFC 8601.
+ * The results of sender authentication, in the words of RFC 8601.
  *
- * A value: made once before the message is taken, kept with it, read by the policy, by the
- * spam score and by the API. Names and reasons in it are a stranger's text: whoever writes
- * them into a header quotes them.
+ * They are made before a message is accepted, stored with it, and read by the acceptance policy, the spam score
+ * and the API. Names and reasons in them are untrusted text: code that writes them into a header must quote
+ * them.
  */
 
 /** RFC 8601 section 2.7.2. */
 export type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
-/** RFC 8601 section 2.7.1; an unsigned message has no verdict at all. */
+/** RFC 8601 section 2.7.1; an unsigned message has no verdict. */
 export type DkimResult = 'pass' | 'fail' | 'policy' | 'temperror' | 'permerror'
 /** RFC 7489 section 11.2. */
 export type DmarcResult = 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
-/** RFC 8617 section 4.4; `temperror` is ours, for a chain whose keys DNS would not give. */
+/** RFC 8617 section 4.4; `temperror` is our addition: DNS gave no answer about the keys of the chain. */
 export type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
 /** RFC 8601 section 2.7.3. */
 export type IprevResult = 'pass' | 'fail' | 'temperror' | 'permerror'
@@ -21,16 +21,16 @@ export interface SpfVerdict {
   readonly result: SpfResult
   /** HELO stands in for a null return path (RFC 7208 section 2.4). */
   readonly identity: 'mailfrom' | 'helo'
-  /** Of the identity that was checked; empty: it has none. */
+  /** Domain of the checked identity; empty: it has none. */
   readonly domain: string
   readonly reason: string | null
-  /** What the domain's owner says of a `fail` (RFC 7208 section 6.2). */
+  /** The domain owner's explanation of a `fail` (RFC 7208 section 6.2). */
   readonly explanation: string | null
 }
 
 export interface DkimVerdict {
   readonly result: DkimResult
-  /** `d=` and `s=` as they were written; empty: not there. */
+  /** `d=` and `s=` as written; empty: missing. */
   readonly domain: string
   readonly selector: string
   readonly reason: string | null
@@ -40,13 +40,13 @@ export type DmarcPolicy = 'none' | 'quarantine' | 'reject'
 
 export interface DmarcVerdict {
   readonly result: DmarcResult
-  /** Of the author; null: From has none, or more than one. */
+  /** The author's domain; null: From has none, or more than one. */
   readonly domain: string | null
-  /** Where the record was found: the domain itself or one above it. */
+  /** The domain of the record: the author's or one above it. */
   readonly policyDomain: string | null
-  /** What the record says of this domain, subdomains and testing considered. */
+  /** The policy for this domain; subdomain policy and test mode are considered. */
   readonly policy: DmarcPolicy | null
-  /** What the owner asks us to do with this message: `none` unless it failed. */
+  /** The action that the owner requests for this message: `none` unless it failed. */
   readonly disposition: DmarcPolicy
   readonly reason: string | null
 }
@@ -58,13 +58,13 @@ export interface ArcVerdict {
 
 export interface IprevVerdict {
   readonly result: IprevResult
-  /** The name that the address has and that has the address; null unless `pass`. */
+  /** The name of the address that resolves back to it; null unless `pass`. */
   readonly name: string | null
 }
 
 export interface Authentication {
   readonly spf: SpfVerdict
-  /** In the order of the fields; behind them those that were not verified. */
+  /** In the order of the fields; signatures that were not verified come last. */
   readonly dkim: readonly DkimVerdict[]
   readonly dmarc: DmarcVerdict
   readonly arc: ArcVerdict
@@ -73,12 +73,12 @@ export interface Authentication {
   readonly fromFields: number
 }
 
-/** How it came. */
+/** The SMTP connection that brought the message. */
 export interface Connection {
   readonly clientAddress: string
   readonly helo: string
   /** Empty: the null return path. */
   readonly envelopeFrom: string
-  /** Ours: the first word of what we write. */
+  /** Our host name: the authserv-id of the results that we write. */
   readonly hostname: string
 }

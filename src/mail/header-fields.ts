@@ -1,20 +1,16 @@
 /**
- * Where the header fields of a raw message are, found in one pass; nothing is decoded.
+ * Finds the header fields of a raw message in one pass; nothing is decoded.
  *
- * Offsets are into the raw bytes: `raw[start, colon)` is the name, `raw[colon + 1, end)`
- * the value with its folded lines and its line end. So fields can be removed, added and
- * signed with every other byte left as it came.
+ * Offsets are into the raw bytes: `raw[start, colon)` is the name, `raw[colon + 1, end)` the value with its
+ * folded lines and its line end. So fields can be removed, added and signed while every other byte stays.
  *
- * RFC 5322 section 2.2: a name is printable ASCII without a colon. Blanks between name
- * and colon are taken (section 4.5.8). A line of blanks alone continues the field above
- * it (section 4.2).
+ * RFC 5322 section 2.2: a name is printable ASCII without a colon. Blanks between name and colon are accepted
+ * (section 4.5.8). A line of blanks only continues the field above it (section 4.2). A line that is no field
+ * ends the header like an empty line and is the first line of the body, as in Postfix and OpenDKIM;
+ * `spliceHeader` then adds the missing empty line, so that every later reader sees the same body.
  *
- * A line that is no field ends the header as an empty line would, and is the first line
- * of the body: what Postfix and OpenDKIM do. `spliceHeader` then writes the empty line
- * that was missing, so that everybody after us sees the same body.
- *
- * Limits: bare LF ends a line too (such messages are refused by `message-form`). More
- * than 10,000 fields are refused.
+ * Limits: a bare LF ends a line too (`line-check.ts` finds such messages). More than 10,000 fields are
+ * refused.
  */
 import { isUtf8 } from 'node:buffer'
 import { Refusal } from './refusal.js'
@@ -59,32 +55,32 @@ export function scanHeader(raw: Buffer): Header {
   }
 }
 
-/** The value with its folding undone, without blanks around it. UTF-8; Latin-1 where it is none. */
+/** The unfolded, trimmed value, read as UTF-8, or as Latin-1 if it is not valid UTF-8. */
 export function readFieldValue(raw: Buffer, field: HeaderField): string {
   const bytes = raw.subarray(field.colon + 1, field.end)
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
   return text.replaceAll('\r\n', '').replaceAll('\n', '').trim()
 }
 
-/** The fields called `name` (lower case), in their order. */
+/** The fields named `name` (lower case), in order. */
 export function findFields(header: Header, name: string): readonly HeaderField[] {
   return header.fields.filter((field) => field.name === name)
 }
 
 export interface HeaderSplice {
   readonly remove?: readonly HeaderField[]
-  /** Whole lines with CRLF, put on top. */
+  /** Complete lines with CRLF, inserted on top. */
   readonly prepend?: string
-  /** Whole lines with CRLF, put after the last field. */
+  /** Complete lines with CRLF, inserted after the last field. */
   readonly append?: string
 }
 
-/** A new message: fields taken out, lines put in, all other bytes as they were. */
+/** A new message with fields removed and lines inserted; all other bytes stay. */
 export function spliceHeader(raw: Buffer, header: Header, splice: HeaderSplice): Buffer {
   return Buffer.concat(spliceToPieces(raw, header, splice))
 }
 
-/** The same in pieces, those of the message being windows on it. */
+/** The same in pieces; pieces of the message share its memory. */
 export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice): readonly Buffer[] {
   const { remove = [], prepend = '', append = '' } = splice
   const pieces: Buffer[] = [Buffer.from(prepend)]
@@ -101,7 +97,7 @@ export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice
   return pieces
 }
 
-/** Offset of the colon of the field that begins at `start`, or -1 where no field begins. */
+/** Offset of the colon of the field that begins at `start`; -1: no field begins there. */
 function findColon(raw: Buffer, start: number): number {
   let at = start
   let byte = raw[at] ?? 0
@@ -111,7 +107,7 @@ function findColon(raw: Buffer, start: number): number {
   return byte === COLON ? at : -1
 }
 
-/** Offset after the field whose value begins at `start`: its lines up to the first that is no continuation. */
+/** Offset after the field whose value begins at `start`: before the first line that is no continuation. */
 function findFieldEnd(raw: Buffer, start: number): number {
   let at = start
   for (;;) {

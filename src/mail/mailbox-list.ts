@@ -1,12 +1,12 @@
 /**
  * The mailboxes of a From, To, Cc or Reply-To value (RFC 5322 section 3.4).
  *
- * Groups are flattened. What stands in the place of an address and is none comes out
- * with `address: null`. Two addresses without a comma between them come out as one, the
- * other its name: where every author counts, ask `isUnambiguous` first.
+ * Groups are flattened. Text in the place of an address that is none has `address: null`. Two addresses
+ * without a comma between them become one mailbox with the other as its name: a caller that must see every
+ * author calls `isUnambiguous` first.
  *
- * Limit: `MAX_LIST` characters of value. A longer one is refused unread, by `mailboxes` and by
- * `isUnambiguous`; `listWithin` cuts it for who can do with its first mailboxes.
+ * Limit: `MAX_LIST_LENGTH` characters. `parseMailboxList` and `isUnambiguous` refuse a longer value unread;
+ * `truncateList` cuts it for callers that need only its first mailboxes.
  */
 import addressparser from 'nodemailer/lib/addressparser'
 import { type Address, tryParseAddress } from './address.js'
@@ -16,14 +16,14 @@ import { Refusal } from './refusal.js'
 export interface Mailbox {
   /** Null: not an address. */
   readonly address: Address | null
-  /** Decoded, for display; empty where there is none. */
+  /** Decoded, for display; empty: none. */
   readonly name: string
 }
 
 /** 8 KB: a hundred mailboxes with long names. */
 export const MAX_LIST_LENGTH = 8192
 
-/** `value` is unfolded and not decoded: encoded words are names, never syntax. */
+/** `value`: unfolded, not decoded, because encoded words are names and never syntax. */
 export function parseMailboxList(value: string): readonly Mailbox[] {
   const simple = parseSimpleMailbox(value)
   if (simple !== null) return [simple]
@@ -32,7 +32,7 @@ export function parseMailboxList(value: string): readonly Mailbox[] {
   return entries.map(({ address, name }) => ({ address: tryParseAddress(address), name: decodeHeaderText(name) }))
 }
 
-/** The whole entries in the first `room` characters of `value`. */
+/** The complete entries in the first `room` characters of `value`. */
 export function truncateList(value: string, room: number = MAX_LIST_LENGTH): string {
   return value.length <= room ? value : value.slice(0, Math.max(value.lastIndexOf(',', room), 0))
 }
@@ -41,8 +41,8 @@ const bareAddress = /^[^\s<>@]+@[^\s<>@]+$/
 const bracketedAddress = /^[^<>]*<[^\s<>]*>$/
 
 /**
- * Is every address of the list one that all programs read alike? Each mailbox is an address
- * alone, or a phrase and one address in angle brackets, with nothing behind it.
+ * Do all programs read the same addresses in this list? Each mailbox must be a bare address, or a phrase and
+ * one address in angle brackets with nothing behind it.
  */
 export function isUnambiguous(value: string): boolean {
   if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
@@ -55,13 +55,13 @@ export function isUnambiguous(value: string): boolean {
     .every((mailbox) => mailbox === '' || bareAddress.test(mailbox) || bracketedAddress.test(mailbox))
 }
 
-/** Cannot run past the next question mark, so all tries together look at each character a few times. */
+/** Cannot match past the next question mark, so all attempts together visit each character a few times. */
 const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
 
 /**
- * `value` with a letter for each quoted string and encoded word and a blank for each comment:
- * what stands in them is no address. Null where a quoted string or comment never closes, or
- * a comment holds another: some readers take what follows for part of it, and others do not.
+ * `value` with a letter in place of each quoted string and encoded word and a blank in place of each comment:
+ * their content is no address. Null: a quoted string or comment never closes, or a comment holds another, so
+ * that programs disagree about where it ends.
  */
 function maskWords(value: string): string | null {
   const kept: string[] = []
@@ -77,7 +77,7 @@ function maskWords(value: string): string | null {
   return kept.join('') + value.slice(at)
 }
 
-/** After the word that begins at `start`; `start`: there is none; -1: it never ends. */
+/** Offset after the word that begins at `start`; `start`: there is none; -1: it never ends. */
 function findWordEnd(value: string, start: number): number {
   if (value[start] === '"') return findClosing(value, start + 1, '"', '')
   if (value[start] === '(') return findClosing(value, start + 1, ')', '(')
@@ -85,7 +85,7 @@ function findWordEnd(value: string, start: number): number {
   return encodedWord.test(value) ? encodedWord.lastIndex : start
 }
 
-/** After the first `closing` from `from` on that no backslash escapes; -1: none, or `forbidden` comes first. */
+/** Offset after the first unescaped `closing` from `from` on; -1: none, or `forbidden` comes first. */
 function findClosing(value: string, from: number, closing: string, forbidden: string): number {
   for (let at = from; at < value.length; at += 1) {
     const char = value[at]

@@ -117,11 +117,7 @@ const ROW_PORTION = 200
 type Key = string | number
 
 /** Rejects with the reason of `signal` if it is aborted. */
-export async function eraseWorkspace(
-  database: Store,
-  workspaceId: string,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function eraseWorkspace(database: Store, workspaceId: string, signal?: AbortSignal): Promise<void> {
   const commit: Store['commit'] = (writes) => {
     signal?.throwIfAborted()
     return database.commit(writes)

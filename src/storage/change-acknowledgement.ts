@@ -37,7 +37,7 @@ export function readAcknowledgedChange(read: Read): number {
   return Number(readServiceState(read, { key: ACKNOWLEDGED_KEY })[0]?.value ?? 0)
 }
 
-/** `asked`: as read before the caches were dropped. */
-export function acknowledgeChange(asked: number): Write {
-  return setServiceState({ key: ACKNOWLEDGED_KEY, value: String(asked) })
+/** `announced`: as read before the caches were dropped. */
+export function acknowledgeChange(announced: number): Write {
+  return setServiceState({ key: ACKNOWLEDGED_KEY, value: String(announced) })
 }

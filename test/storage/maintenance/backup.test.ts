@@ -84,7 +84,7 @@ t.test('restore works where there is no database yet, and where the old one is b
   const copy = join(folder, 'copy.db')
   await closedDatabase(source, 'kept')
   createBackup({ from: source, to: copy })
-  t.same(restoreBackup({ backup: copy, file, now }), { aside: undefined })
+  t.same(restoreBackup({ backup: copy, file, now }), { previousFile: undefined })
   writeFileSync(
     file,
     'no database at all, but longer than a header of one hundred bytes, so that it is looked at: '.repeat(9),

@@ -8,8 +8,7 @@
  */
 
 import type { Store } from '../storage/database.js'
-import type { Read } from '../storage/prepared.js'
-import { prepareWrite } from '../storage/prepared.js'
+import { prepareWrite, type Read } from '../storage/prepared.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'

@@ -7,8 +7,7 @@
  * place a million contacts deep holds nobody up.
  */
 import type { Address } from '../mail/address.js'
-import type { Slice } from '../storage/paging.js'
-import { MAX_ID, seekOffset } from '../storage/paging.js'
+import { MAX_ID, type Slice, seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { waitForStep } from '../storage/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'

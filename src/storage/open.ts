@@ -73,7 +73,7 @@ async function openReader(options: OpenOptions): Promise<SQLite.Database> {
   }
 }
 
-/** Only the owner may read it; the WAL gets the same mode. An existing file is not opened: closing it would release SQLite's locks. */
+/** Mode 0600, which the WAL inherits. An existing file is not opened: closing it would release SQLite's locks. */
 function createFile(file: string): void {
   if (existsSync(file)) return
   try {

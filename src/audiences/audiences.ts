@@ -6,8 +6,7 @@
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Slice } from '../storage/paging.js'
-import { seekOffset } from '../storage/paging.js'
+import { type Slice, seekOffset } from '../storage/paging.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'

@@ -7,8 +7,7 @@
  * does not block the event loop.
  */
 import type { Address } from '../mail/address.js'
-import type { Slice } from '../storage/paging.js'
-import { MAX_ID, seekOffset } from '../storage/paging.js'
+import { MAX_ID, type Slice, seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { waitForStep } from '../storage/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'

@@ -1,20 +1,14 @@
 /**
- * The one log of what happened, in the order in which it happened.
+ * The log of events, in their order.
  *
- * `seq` grows with every event and is never reused, so a reader keeps its place by it.
- * `data` is the payload as an endpoint receives it; it holds no message body.
+ * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `data` is the
+ * payload as an endpoint receives it; it contains no message body.
  */
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
-import { type Json, type JsonObject, toJson } from '../storage/tables/columns.js'
+import { type Json, type JsonObject, type Timestamp, toJson } from '../storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
-
-/** See `InternalEventType`. */
-export const internalEventTypes = [
-  'invitation.created',
-  'domain.broken',
-] as const satisfies readonly InternalEventType[]
 
 export interface Event {
   readonly workspaceId: string
@@ -56,8 +50,7 @@ interface FirstEventKey {
   readonly emailId: string
   readonly type: EventType | InternalEventType
   readonly recipient: string
-  /** Epoch milliseconds. */
-  readonly since: number
+  readonly since: Timestamp
 }
 
 function selectSimilar<Values extends FirstEventKey>({ db, slot }: StatementBuilder<Values>) {
@@ -90,7 +83,7 @@ const insertFirst = prepareWrite<Omit<EventRow, 'emailId' | 'recipient'> & First
 
 export type RecipientEvent = Event & { readonly emailId: string; readonly recipient: string }
 
-/** Misses where there is one of its type about this recipient of the email, later than `since`. */
+/** Misses if there is an event of this type for this recipient of the email later than `since`. */
 export function recordFirstEvent(event: RecipientEvent, since: number): Write {
   const { workspaceId, type, emailId, recipient, at, data } = event
   const id = `evt_${uuidv7(at)}`
@@ -105,12 +98,12 @@ export function isRecorded(read: Read, event: RecipientEvent, since: number): bo
   return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
 }
 
-/** The oldest event that is kept. */
+/** The oldest event in the log. */
 export const oldestEvent = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('events').select(['seq', 'created_at']).orderBy('seq').limit(1),
 )
 
-/** Removes events from before `before` up to `seq`, so that no step walks the whole table. */
+/** Removes events older than `before`, up to `seq`: the bound on `seq` keeps a step from walking the entire table. */
 export const removeOldEvents = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
   db.deleteFrom('events').where('seq', '<=', slot('seq')).where('created_at', '<', slot('before')),
 )

@@ -1,11 +1,10 @@
 /**
- * Addresses and domain names, parsed once at the edge and trusted inside.
+ * Addresses and domain names: parsed once at the edge, trusted inside.
  *
- * An `Address` is an RFC 5321 mailbox (section 4.1.2) with the domain in lower-case
- * A-labels (RFC 5890), so that comparing, routing and signing need no further care;
- * the local part keeps its case and may be UTF-8 (RFC 6531). Quoted local parts are
- * kept quoted. Address literals (`user@[192.0.2.1]`) are not taken: a message to one
- * can be neither authenticated nor bounced sensibly.
+ * An `Address` is an RFC 5321 mailbox (section 4.1.2) with its domain in lower-case A-labels (RFC 5890), so
+ * that it can be compared, routed and signed as it is. The local part keeps its case and its quotes and may
+ * be UTF-8 (RFC 6531). Address literals (`user@[192.0.2.1]`) are not accepted: a message to one can be neither
+ * authenticated nor bounced sensibly.
  *
  * Limits: 64 octets of local part, 255 of domain, 254 of both (RFC 5321 section 4.5.3.1).
  */
@@ -21,19 +20,19 @@ export type DomainName = string & { readonly [brand]: 'DomainName' }
 export type Address = string & { readonly [brand]: 'Address' }
 
 const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
-/** What RFC 5321 and 6531 keep out of an atom: controls, blanks, specials; and halves of surrogate pairs, which UTF-8 cannot say. */
+/** RFC 5321 and 6531 exclude controls, blanks and specials from an atom; lone surrogates cannot be written in UTF-8. */
 const atom = '[^\\p{Cc}\\p{Cs}\\s()<>[\\]:;@\\\\,."]+'
 const dotString = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
-/** Most addresses as they are: every rule for them in one look. A shortcut, past nothing that the others refuse. */
+/** A shortcut for most addresses: all rules in one expression. It accepts nothing that the other rules refuse. */
 const plainAddress =
   /^[\w!#$%&'*+/=?^`{|}~-]{1,64}@(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.){0,8}[a-z](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
-/** The domain name in `text`, or null. One label alone (`localhost`) is a domain name too. */
+/** The domain name in `text`, or null. A single label (`localhost`) is a domain name too. */
 export function tryParseDomainName(text: string): DomainName | null {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text
   if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null
-  // Plain names skip the IDN machinery: it refuses the underscore that real names have.
+  // ASCII names skip IDN processing, which refuses the underscore that real names have.
   const ascii = /^[\x21-\x7e]+$/.test(bare) ? bare.toLowerCase() : domainToASCII(bare)
   if (ascii === '' || ascii.length > 253 || /^[0-9.]+$/.test(ascii)) return null
   return ascii.split('.').every((part) => label.test(part)) ? (ascii as DomainName) : null
@@ -83,16 +82,16 @@ export function localPartOf(address: Address): string {
   return address.slice(0, address.lastIndexOf('@'))
 }
 
-/** Needs SMTPUTF8 on the wire: the local part is not ASCII (RFC 6531 section 3.2). */
+/** Does the address need SMTPUTF8: is its local part not ASCII (RFC 6531 section 3.2)? */
 export function needsUtf8(address: Address): boolean {
   return /[^\x20-\x7e]/.test(address)
 }
 
 const MAX_DISPLAY_LENGTH = 100
 
-/** A client's value, safe to say back to it: printable, short, and text: no half of a surrogate pair. */
+/** A client's value, safe to be repeated in a message: printable, short, without lone surrogates. */
 export function formatForDisplay(text: string): string {
-  // Cut first: it may be megabytes of which nobody will see anything.
+  // Cut first: it may have megabytes.
   const beginning = text.slice(0, text.length > MAX_DISPLAY_LENGTH ? MAX_DISPLAY_LENGTH - 3 : MAX_DISPLAY_LENGTH)
   const safe = toPrintableText(beginning)
   return text.length > MAX_DISPLAY_LENGTH ? `${safe}...` : safe

@@ -1,8 +1,9 @@
 /**
- * The authentication results of an inbound message, in the terms of RFC 8601.
+ * The results of sender authentication, in the words of RFC 8601.
  *
- * A value: made once before the message is accepted, stored with it, read by the policy, the spam score and the
- * API. Names and reasons in it are untrusted text: code that writes them into a header quotes them.
+ * They are made before a message is accepted, stored with it, and read by the acceptance policy, the spam score
+ * and the API. Names and reasons in them are untrusted text: code that writes them into a header must quote
+ * them.
  */
 
 /** RFC 8601 section 2.7.2. */
@@ -11,7 +12,7 @@ export type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'tem
 export type DkimResult = 'pass' | 'fail' | 'policy' | 'temperror' | 'permerror'
 /** RFC 7489 section 11.2. */
 export type DmarcResult = 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
-/** RFC 8617 section 4.4; `temperror` is our addition, for a chain whose keys DNS did not return. */
+/** RFC 8617 section 4.4; `temperror` is our addition: DNS gave no answer about the keys of the chain. */
 export type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
 /** RFC 8601 section 2.7.3. */
 export type IprevResult = 'pass' | 'fail' | 'temperror' | 'permerror'
@@ -20,7 +21,7 @@ export interface SpfVerdict {
   readonly result: SpfResult
   /** HELO stands in for a null return path (RFC 7208 section 2.4). */
   readonly identity: 'mailfrom' | 'helo'
-  /** The domain of the checked identity; empty if it has none. */
+  /** Domain of the checked identity; empty: it has none. */
   readonly domain: string
   readonly reason: string | null
   /** The domain owner's explanation of a `fail` (RFC 7208 section 6.2). */
@@ -29,7 +30,7 @@ export interface SpfVerdict {
 
 export interface DkimVerdict {
   readonly result: DkimResult
-  /** `d=` and `s=` as written; empty if missing. */
+  /** `d=` and `s=` as written; empty: missing. */
   readonly domain: string
   readonly selector: string
   readonly reason: string | null
@@ -39,13 +40,13 @@ export type DmarcPolicy = 'none' | 'quarantine' | 'reject'
 
 export interface DmarcVerdict {
   readonly result: DmarcResult
-  /** The author's domain; null if From has none or more than one. */
+  /** The author's domain; null: From has none, or more than one. */
   readonly domain: string | null
-  /** The domain of the record: the author's or a parent of it. */
+  /** The domain of the record: the author's or one above it. */
   readonly policyDomain: string | null
-  /** The record's policy for this domain, with subdomain policy and testing considered. */
+  /** The policy for this domain; subdomain policy and test mode are considered. */
   readonly policy: DmarcPolicy | null
-  /** What the owner requests for this message: `none` unless it failed. */
+  /** The action that the owner requests for this message: `none` unless it failed. */
   readonly disposition: DmarcPolicy
   readonly reason: string | null
 }
@@ -57,13 +58,13 @@ export interface ArcVerdict {
 
 export interface IprevVerdict {
   readonly result: IprevResult
-  /** The name that the address maps to and that maps back to it; null unless `pass`. */
+  /** The name of the address that resolves back to it; null unless `pass`. */
   readonly name: string | null
 }
 
 export interface Authentication {
   readonly spf: SpfVerdict
-  /** In the order of the fields, followed by those that were not verified. */
+  /** In the order of the fields; signatures that were not verified come last. */
   readonly dkim: readonly DkimVerdict[]
   readonly dmarc: DmarcVerdict
   readonly arc: ArcVerdict
@@ -72,13 +73,13 @@ export interface Authentication {
   readonly fromFields: number
 }
 
-/** How the message arrived. */
+/** The SMTP connection that brought the message. */
 export interface Connection {
   readonly clientAddress: string
   readonly helo: string
   /** Empty: the null return path. */
   readonly envelopeFrom: string
-  /** Our own: the authserv-id. */
+  /** Our host name: the authserv-id of the results that we write. */
   readonly hostname: string
 }
 

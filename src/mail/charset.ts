@@ -1,7 +1,7 @@
-/** Bytes of a charset as text, by the decoders of the platform; one of them wants mending. */
+/** Decodes bytes of a charset with the decoders of the platform, one of which needs a correction. */
 import { TextDecoder } from 'node:util'
 
-/** Null: nobody knows the charset. Bytes that mean nothing in it become replacement characters. */
+/** Null: the charset is unknown. Bytes that are invalid in it become replacement characters. */
 export function decodeCharset(bytes: Buffer, charset: string): string | null {
   const decoder = createDecoder(charset)
   if (decoder === null) return null
@@ -9,12 +9,12 @@ export function decodeCharset(bytes: Buffer, charset: string): string | null {
   return decoder.encoding === 'windows-1252' ? text.replace(highControl, (char) => decodeWindows1252(char)) : text
 }
 
-/** The one name of a charset that has many: `latin1` is `windows-1252`. Null: unknown. */
+/** The canonical name of a charset: that of `latin1` is `windows-1252`. Null: unknown. */
 export function encodingOf(charset: string): string | null {
   return createDecoder(charset)?.encoding ?? null
 }
 
-/** Escape sequences say what the octets after them mean. `encoding` as `encodingOf` gives it. */
+/** Do escape sequences change the meaning of the octets after them? `encoding`: as `encodingOf` returns it. */
 export function isStateful(encoding: string): boolean {
   return encoding === 'iso-2022-jp'
 }
@@ -22,7 +22,7 @@ export function isStateful(encoding: string): boolean {
 const highControl = /[\x80-\x9f]/g
 const windowsSigns = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
-/** Node's decoder of windows-1252, which is also that of ISO-8859-1, leaves these bytes as controls. */
+/** Node.js decodes these bytes of windows-1252 (also used for ISO-8859-1) as controls. */
 function decodeWindows1252(char: string): string {
   return windowsSigns[char.charCodeAt(0) - 0x80] ?? char
 }

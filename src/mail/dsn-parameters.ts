@@ -1,10 +1,10 @@
 /**
- * The parameters by which a client asks for delivery status notifications: NOTIFY and
- * ORCPT of RCPT, RET and ENVID of MAIL (RFC 3461 section 4; RFC 6533 section 3).
+ * The parameters that request delivery status notifications: NOTIFY and ORCPT of RCPT, RET and ENVID of MAIL
+ * (RFC 3461 section 4; RFC 6533 section 3).
  *
- * Kept decoded, written encoded. `checkedEnvid` and `checkedOrcpt` take decoded values,
- * because some SMTP libraries decode xtext themselves; `decodeXtext` is for those that
- * do not. Lengths are those of the encoded form: what we take we can also pass on.
+ * Values are stored decoded and written encoded. `validateEnvid` and `validateOrcpt` take decoded values,
+ * because some SMTP libraries decode xtext; `decodeXtext` is for those that do not. Length limits apply to
+ * the encoded form, so that every accepted value can be passed on.
  */
 
 import { toPrintableAscii } from './printable.js'
@@ -22,7 +22,7 @@ const xtext = /^(?:[!-*,-<>-~]|\+[0-9A-F]{2})*$/
 const atom = /^[\w!#$%&'*+/=?^`{|}~-]+$/
 const printableAscii = /^[\x20-\x7e]*$/
 
-/** `SUCCESS,FAILURE` as words; `never` only alone (section 4.1). */
+/** Parses `SUCCESS,FAILURE`; NEVER must be alone (section 4.1). */
 export function parseNotify(text: string): readonly DsnNotify[] {
   const words = text.toLowerCase().split(',')
   if (!words.every(isNotify)) throw refusalFor('NOTIFY', text, 'NEVER, or a list out of SUCCESS, FAILURE and DELAY')
@@ -45,7 +45,7 @@ export function formatRet(ret: DsnReturn): string {
   return ret === 'full' ? 'FULL' : 'HDRS'
 }
 
-/** The decoded envelope id, if it may be one (section 4.4). */
+/** Returns the decoded envelope id if it is valid (section 4.4). */
 export function validateEnvid(envid: string): string {
   if (envid === '' || !printableAscii.test(envid) || encodeXtext(envid).length > MAX_ENVID) {
     throw refusalFor('ENVID', envid, `1 to ${MAX_ENVID} characters of xtext, printable ASCII when decoded`)
@@ -53,7 +53,7 @@ export function validateEnvid(envid: string): string {
   return envid
 }
 
-/** The original recipient, `type;address`, free of xtext, if it may be one (section 4.2; RFC 6533 section 3). */
+/** Returns the original recipient, a decoded `type;address`, if it is valid (section 4.2; RFC 6533 section 3). */
 export function validateOrcpt(orcpt: string): string {
   const { type, address } = splitOrcpt(orcpt)
   const decoded = isUtf8Type(type) ? decodeUtf8Address(address) : address
@@ -63,7 +63,7 @@ export function validateOrcpt(orcpt: string): string {
   return `${type};${decoded}`
 }
 
-/** `type;address` with the address encoded as its type demands. */
+/** `type;address` with the address encoded as its type requires. */
 export function formatOrcpt(orcpt: string): string {
   const { type, address } = splitOrcpt(orcpt)
   return `${type};${isUtf8Type(type) ? encodeUtf8Address(address) : encodeXtext(address)}`
@@ -73,7 +73,7 @@ export function encodeXtext(text: string): string {
   return text.replace(/[^!-*,-<>-~]/g, (char) => `+${toHex(char.charCodeAt(0)).padStart(2, '0')}`)
 }
 
-/** Decodes xtext; its bytes come out as the characters of the same number. */
+/** Decodes xtext; each byte becomes the character with the same code. */
 export function decodeXtext(text: string): string {
   if (!xtext.test(text)) throw refusalFor('xtext', text, 'printable ASCII with +XX escapes')
   return text.replace(/\+(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
@@ -97,7 +97,7 @@ function isAllowedAddress(type: string, address: string): boolean {
   return isUtf8Type(type) ? !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(address) : printableAscii.test(address)
 }
 
-/** RFC 6533 section 3, utf-8-addr-xtext: fit for servers with and without SMTPUTF8. */
+/** RFC 6533 section 3, utf-8-addr-xtext: works with servers with and without SMTPUTF8. */
 function encodeUtf8Address(address: string): string {
   return address.replace(/[^!-*,-<>-[\]-~]/gu, (char) => `\\x{${toHex(char.codePointAt(0) ?? 0).padStart(2, '0')}}`)
 }

@@ -1,16 +1,15 @@
 /**
- * Locates the header fields of a raw message in one pass; nothing is decoded.
+ * Finds the header fields of a raw message in one pass; nothing is decoded.
  *
- * Offsets are into the raw bytes: `raw[start, colon)` is the name, `raw[colon + 1, end)` the value with its folded
- * lines and its line end. So fields can be removed, added and signed while every other byte stays as it came.
+ * Offsets are into the raw bytes: `raw[start, colon)` is the name, `raw[colon + 1, end)` the value with its
+ * folded lines and its line end. So fields can be removed, added and signed while every other byte stays.
  *
  * RFC 5322 section 2.2: a name is printable ASCII without a colon. Blanks between name and colon are accepted
- * (section 4.5.8). A line of blanks alone continues the field above it (section 4.2).
+ * (section 4.5.8). A line of blanks only continues the field above it (section 4.2). A line that is no field
+ * ends the header like an empty line and is the first line of the body, as in Postfix and OpenDKIM;
+ * `spliceHeader` then adds the missing empty line, so that every later reader sees the same body.
  *
- * A line that is no field ends the header as an empty line would, and is the first line of the body, as in Postfix
- * and OpenDKIM. `spliceHeader` then adds the missing empty line, so that every later reader sees the same body.
- *
- * Limits: a bare LF ends a line too (the SMTP listeners refuse such messages). More than 10,000 fields are
+ * Limits: a bare LF ends a line too (`line-check.ts` finds such messages). More than 10,000 fields are
  * refused.
  */
 import { isUtf8 } from 'node:buffer'
@@ -66,32 +65,32 @@ export function scanHeaderOrEmpty(raw: Buffer): Header {
   }
 }
 
-/** The unfolded value, trimmed. UTF-8; Latin-1 if it is not valid UTF-8. */
+/** The unfolded, trimmed value, read as UTF-8, or as Latin-1 if it is not valid UTF-8. */
 export function readFieldValue(raw: Buffer, field: HeaderField): string {
   const bytes = raw.subarray(field.colon + 1, field.end)
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
   return text.replaceAll('\r\n', '').replaceAll('\n', '').trim()
 }
 
-/** The fields called `name` (lower case), in their order. */
+/** The fields named `name` (lower case), in order. */
 export function findFields(header: Header, name: string): readonly HeaderField[] {
   return header.fields.filter((field) => field.name === name)
 }
 
 export interface HeaderSplice {
   readonly remove?: readonly HeaderField[]
-  /** Complete lines with CRLF, added before the first field. */
+  /** Complete lines with CRLF, inserted on top. */
   readonly prepend?: string
-  /** Complete lines with CRLF, added after the last field. */
+  /** Complete lines with CRLF, inserted after the last field. */
   readonly append?: string
 }
 
-/** A new message with fields removed and lines added, all other bytes as they were. */
+/** A new message with fields removed and lines inserted; all other bytes stay. */
 export function spliceHeader(raw: Buffer, header: Header, splice: HeaderSplice): Buffer {
   return Buffer.concat(spliceToPieces(raw, header, splice))
 }
 
-/** The same in pieces, which are views of the message where possible. */
+/** The same in pieces; pieces of the message share its memory. */
 export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice): readonly Buffer[] {
   const { remove = [], prepend = '', append = '' } = splice
   const pieces: Buffer[] = [Buffer.from(prepend)]
@@ -108,7 +107,7 @@ export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice
   return pieces
 }
 
-/** Offset of the colon of the field that begins at `start`, or -1 if no field begins there. */
+/** Offset of the colon of the field that begins at `start`; -1: no field begins there. */
 function findColon(raw: Buffer, start: number): number {
   let at = start
   let byte = raw[at] ?? 0
@@ -118,7 +117,7 @@ function findColon(raw: Buffer, start: number): number {
   return byte === COLON ? at : -1
 }
 
-/** Offset after the field whose value begins at `start`: its lines up to the first that is no continuation. */
+/** Offset after the field whose value begins at `start`: before the first line that is no continuation. */
 function findFieldEnd(raw: Buffer, start: number): number {
   let at = start
   for (;;) {

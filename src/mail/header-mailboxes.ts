@@ -1,8 +1,8 @@
 /**
- * The mailboxes that a message names in its To, Cc or Reply-To fields, for records and display.
+ * The mailboxes in the To, Cc or Reply-To fields of a message, for records and display.
  *
- * Whole entries of the first `MAX_LIST` characters are read, over all fields of the name: a message to a
- * long list of people is no fault, and the rest of it decides nothing.
+ * Only the entries in the first `MAX_LIST_LENGTH` characters of all fields of one name are read: a long list
+ * of recipients is no fault, and no decision depends on the rest.
  */
 import { findFields, type Header, readFieldValue } from './header-fields.js'
 import { MAX_LIST_LENGTH, type Mailbox, parseMailboxList, truncateList } from './mailbox-list.js'

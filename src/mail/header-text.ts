@@ -1,28 +1,27 @@
 /**
- * Header values as people read them: RFC 2047 encoded words decoded.
+ * Header values for people: decodes RFC 2047 encoded words.
  *
- * For display and records alone; what is sent keeps its bytes. The result holds no
- * control characters and no lone surrogates, so it may go into JSON, logs and lists.
+ * For display and records only; sent messages keep their bytes. The result has no control characters and no
+ * lone surrogates, so it may go into JSON, logs and lists.
  *
- * More tolerant than section 6: words are decoded wherever they stand (also inside
- * quoted strings), a character may be split over adjacent words of one charset, and
- * a Q word may hold blanks and octets that should have been escaped. A charset with states
- * (ISO-2022-JP) begins anew in each word (section 3), so its words are never joined. An
- * unknown charset leaves the word as it is. Charsets are those of `charset.ts`.
+ * More tolerant than section 6: words are decoded anywhere (also inside quoted strings), a character may be
+ * split over adjacent words of one charset, and a Q word may hold blanks and octets that should have been
+ * escaped. A stateful charset (ISO-2022-JP) starts anew in each word (section 3), so its words are never
+ * joined. A word of an unknown charset stays as it is.
  *
- * Limit: 2,000 characters are kept, or as many as are asked for; of an encoded value no more
- * than is in its first 32,000.
+ * Limits: the result has at most 2,000 characters, or the given maximum; only the first 32,000 characters of
+ * a value are read.
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeCharset, encodingOf, isStateful } from './charset.js'
 
 const MAX_TEXT_LENGTH = 2000
-/** Longest piece of a value that is looked at: four encoded bytes a character, all of them escaped. */
+/** Characters of a value that are read: four encoded bytes for each character, all of them escaped. */
 const MAX_SOURCE_LENGTH = 32_000
 
 /** `=?charset*language?B?payload?=` */
 const encodedWord = /=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?([^?\r\n]{0,2000})\?=/gi
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
 const controlCharacters = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g
 
 interface EncodedWord {
@@ -32,10 +31,10 @@ interface EncodedWord {
 }
 
 /** `value` (unfolded) with its encoded words decoded. */
-export function decodeHeaderText(value: string, most: number = MAX_TEXT_LENGTH): string {
+export function decodeHeaderText(value: string, maxLength: number = MAX_TEXT_LENGTH): string {
   const source = value.slice(0, MAX_SOURCE_LENGTH)
   const text = source.includes('=?') ? decodeWords(source) : source
-  return truncate(text.replace(controlCharacters, ' ').trim(), most)
+  return truncate(text.replace(controlCharacters, ' ').trim(), maxLength)
 }
 
 function decodeWords(value: string): string {
@@ -74,9 +73,9 @@ function decodeWordRun(run: readonly EncodedWord[]): string {
 }
 
 /**
- * RFC 2047 section 4.2: `_` is a space, `=XX` an octet. Other octets are forbidden there and common. A field that
- * is no UTF-8 was read an octet a character: they are octets of the word's charset. Of a field that is UTF-8
- * they are characters already.
+ * RFC 2047 section 4.2: `_` is a space, `=XX` an octet. Other octets are forbidden but common. If the field is
+ * not UTF-8, it was read as one character for each octet, so they are octets of the word's charset; if it is
+ * UTF-8, they are characters already.
  */
 function decodeQWord(payload: string, encoding: string): EncodedWord {
   const text = payload.replaceAll('_', ' ')
@@ -92,15 +91,15 @@ function decodeQWord(payload: string, encoding: string): EncodedWord {
 const nonLatin1 = /[^\0-\xff]/
 const asciiRun = /[\0-\x7f]+/g
 
-/** `text`: an octet a character. */
+/** `text`: one character for each octet. */
 function unescapeOctets(text: string): Buffer {
   const octets = text.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(octets, 'latin1')
 }
 
-/** At most `most` characters, no half of a surrogate pair at the end. */
-function truncate(text: string, most: number): string {
-  if (text.length <= most) return text
-  const last = text.charCodeAt(most - 1)
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most)
+/** At most `maxLength` characters, without a lone surrogate at the end. */
+function truncate(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const last = text.charCodeAt(maxLength - 1)
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? maxLength - 1 : maxLength)
 }

@@ -1,23 +1,22 @@
 /**
- * The form of a message's lines, looked at once before anything else reads it.
+ * Checks the lines of a message once, before anything else reads it.
  *
- * A line ends with CRLF and holds no CR, LF or NUL (RFC 5321 section 2.3.8, RFC 5322
- * section 2.3): servers that disagree about a bare CR or LF see different messages,
- * which is how mail is smuggled. RFC 5322 section 2.1.1 allows 998 octets in a line;
- * many programs send more, so the limit is the caller's.
+ * A line ends with CRLF and holds no CR, LF or NUL (RFC 5321 section 2.3.8, RFC 5322 section 2.3): servers
+ * that disagree about a bare CR or LF see different messages, which makes SMTP smuggling possible. RFC 5322
+ * section 2.1.1 allows 998 octets in a line; many programs send more, so the caller sets the limit.
  *
- * Bytes are looked for, not looked at one by one: a fraction of a microsecond a kilobyte of common
- * lines. Of the shortest lines it is half a second for 34 MB, so it can be done in steps.
+ * The check searches for bytes instead of visiting each: a fraction of a microsecond for a kilobyte of common
+ * lines. 34 MB of the shortest lines take half a second, so the check runs in steps.
  */
 import { isAscii } from 'node:buffer'
 
 export interface LineLimits {
-  /** Octets in one line, its CRLF not counted. */
+  /** Octets in one line without its CRLF. */
   readonly maxLineOctets: number
 }
 
 export type LineCheck =
-  /** `has8bit`: some byte is not ASCII (8BITMIME, RFC 6152). */
+  /** `has8bit`: at least one byte is not ASCII (8BITMIME, RFC 6152). */
   | { readonly kind: 'ok'; readonly has8bit: boolean }
   /** Bare CR, bare LF or NUL; `line` counts from 1. */
   | { readonly kind: 'bare-line-break'; readonly line: number }
@@ -27,7 +26,7 @@ const NUL = 0x00
 const LF = 0x0a
 const CR = 0x0d
 
-/** Lines of one step: two milliseconds. */
+/** Lines of one step, which takes two milliseconds. */
 const LINES_PER_STEP = 65_536
 
 /** Yields after each step but the last. */

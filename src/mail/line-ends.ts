@@ -1,26 +1,26 @@
 /**
- * Line ends of large text. In one pass over the bytes: a replacement by pattern costs a
- * match for each of millions of lines.
+ * Line ends of large text, converted in one pass over the bytes: a regular expression would cost a match for
+ * each of millions of lines.
  */
 
 const CR = 0x0d
 const LF = 0x0a
 
-/** The same lines, each with CRLF at its end; CR, LF and CRLF count as line ends. */
+/** The same lines, each ended by CRLF. CR, LF and CRLF count as line ends. */
 export function withCrlf(text: Buffer): Buffer {
-  const whole = Buffer.allocUnsafe(text.length + countLoneLineEnds(text))
+  const converted = Buffer.allocUnsafe(text.length + countLoneLineEnds(text))
   let at = 0
   for (let from = 0; from < text.length; from += 1) {
     const byte = text[from] ?? 0
     if (byte !== CR && byte !== LF) {
-      whole[at++] = byte
+      converted[at++] = byte
       continue
     }
-    whole[at++] = CR
-    whole[at++] = LF
+    converted[at++] = CR
+    converted[at++] = LF
     if (byte === CR && text[from + 1] === LF) from += 1
   }
-  return whole
+  return converted
 }
 
 function countLoneLineEnds(text: Buffer): number {

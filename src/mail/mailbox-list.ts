@@ -1,11 +1,12 @@
 /**
  * The mailboxes of a From, To, Cc or Reply-To value (RFC 5322 section 3.4).
  *
- * Groups are flattened. An entry without a valid address has `address: null`. Two addresses without a comma
- * between them become one entry with the other as its name: if every author counts, check `isUnambiguous` first.
+ * Groups are flattened. Text in the place of an address that is none has `address: null`. Two addresses
+ * without a comma between them become one mailbox with the other as its name: a caller that must see every
+ * author calls `isUnambiguous` first.
  *
- * Limit: `MAX_LIST_LENGTH` characters. Longer values are refused unread by `parseMailboxList` and `isUnambiguous`;
- * `truncateList` cuts them for callers that need only the first mailboxes.
+ * Limit: `MAX_LIST_LENGTH` characters. `parseMailboxList` and `isUnambiguous` refuse a longer value unread;
+ * `truncateList` cuts it for callers that need only its first mailboxes.
  */
 import addressparser from 'nodemailer/lib/addressparser'
 import { type Address, tryParseAddress } from './address.js'
@@ -15,7 +16,7 @@ import { Refusal } from './refusal.js'
 export interface Mailbox {
   /** Null if it is not a valid address. */
   readonly address: Address | null
-  /** Decoded, for display; empty if there is none. */
+  /** Decoded, for display; empty: none. */
   readonly name: string
 }
 
@@ -39,7 +40,7 @@ export function parseSimpleMailbox(value: string): { readonly address: Address; 
   return address === null ? null : { address, name }
 }
 
-/** `value` is unfolded and not decoded: encoded words are names, never syntax. */
+/** `value`: unfolded, not decoded, because encoded words are names and never syntax. */
 export function parseMailboxList(value: string): readonly Mailbox[] {
   const simple = parseSimpleMailbox(value)
   if (simple !== null) return [simple]
@@ -57,8 +58,8 @@ const bareAddress = /^[^\s<>@]+@[^\s<>@]+$/
 const bracketedAddress = /^[^<>]*<[^\s<>]*>$/
 
 /**
- * Whether all programs read every address of the list alike. Each mailbox is an address alone, or a phrase and one
- * address in angle brackets, with nothing after it.
+ * Do all programs read the same addresses in this list? Each mailbox must be a bare address, or a phrase and
+ * one address in angle brackets with nothing behind it.
  */
 export function isUnambiguous(value: string): boolean {
   if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
@@ -71,13 +72,13 @@ export function isUnambiguous(value: string): boolean {
     .every((mailbox) => mailbox === '' || bareAddress.test(mailbox) || bracketedAddress.test(mailbox))
 }
 
-/** Cannot run past the next question mark, so all attempts together read each character a few times. */
+/** Cannot match past the next question mark, so all attempts together visit each character a few times. */
 const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
 
 /**
- * `value` with a letter for each quoted string and encoded word and a blank for each comment: their content is no
- * address. Null if a quoted string or comment never closes, or if a comment contains another: some readers take
- * what follows for part of it, and others do not.
+ * `value` with a letter in place of each quoted string and encoded word and a blank in place of each comment:
+ * their content is no address. Null: a quoted string or comment never closes, or a comment holds another, so
+ * that programs disagree about where it ends.
  */
 function maskWords(value: string): string | null {
   const kept: string[] = []
@@ -93,7 +94,7 @@ function maskWords(value: string): string | null {
   return kept.join('') + value.slice(at)
 }
 
-/** The offset after the word that begins at `start`; `start` if there is none; -1 if it never ends. */
+/** Offset after the word that begins at `start`; `start`: there is none; -1: it never ends. */
 function findWordEnd(value: string, start: number): number {
   if (value[start] === '"') return findClosing(value, start + 1, '"', '')
   if (value[start] === '(') return findClosing(value, start + 1, ')', '(')
@@ -101,10 +102,7 @@ function findWordEnd(value: string, start: number): number {
   return encodedWord.test(value) ? encodedWord.lastIndex : start
 }
 
-/**
- * The offset after the first unescaped `closing` from `from` on; -1 if there is none, or if `forbidden` comes
- * first.
- */
+/** Offset after the first unescaped `closing` from `from` on; -1: none, or `forbidden` comes first. */
 function findClosing(value: string, from: number, closing: string, forbidden: string): number {
   for (let at = from; at < value.length; at += 1) {
     const char = value[at]

@@ -1,11 +1,10 @@
 /**
- * HTML that is written with a template, in which every value is text unless it is markup
- * already: nobody can forget to escape.
+ * HTML templates that escape every value unless it is `Markup`:
  *
  *     html`<p>${name}</p>`
  *
- * Escaped for element content and for attribute values in double quotes; a value must stand
- * nowhere else. Control characters that HTML does not allow are left out.
+ * Values are escaped for element content and for attribute values in double quotes, and must not stand
+ * elsewhere. Control characters that HTML does not allow are removed.
  */
 
 export class Markup {

@@ -1,4 +1,4 @@
-/** Date-times of header fields (RFC 5322 section 3.3): written in UTC, read in any zone. */
+/** Formats the date-times of header fields (RFC 5322 section 3.3), always in UTC. */
 
 /** Epoch milliseconds as `Sat, 21 Nov 2026 01:02:03 +0000`. */
 export function formatMessageDate(at: number): string {

@@ -1,8 +1,8 @@
 /**
  * Message identifiers: RFC 5322 section 3.6.4, with the UTF-8 of RFC 6532.
  *
- * What others made is judged kindly: printable, one `@`, angle brackets around it. The
- * dots of a dot-atom are not counted, because well-known senders miscount them.
+ * Foreign identifiers are checked leniently: printable, one `@`, angle brackets around. The dots of a dot-atom
+ * are not checked, because well-known senders misplace them.
  */
 const MAX_LENGTH = 500
 const msgId = /^<[^\s<>@\p{Cc}]+@[^\s<>@\p{Cc}]+>$/u

@@ -1,21 +1,21 @@
 /**
- * A mailbox as people write one: `bob@b.test`, `Bob <bob@b.test>`, `"Bob, of B" <bob@b.test>`.
+ * A mailbox as people write it: `bob@b.test`, `Bob <bob@b.test>`, `"Bob, of B" <bob@b.test>`.
  *
- * One mailbox alone, read strictly: what looks like a list would lose a recipient if it
- * were taken for a name. The name is what it says, encoded words are not decoded.
+ * Reads strictly one mailbox: a list that was taken for a name would lose a recipient. Encoded words in the
+ * name are not decoded.
  */
 import { type Address, tryParseAddress } from './address.js'
 
 export interface NamedAddress {
   readonly address: Address
-  /** Empty where there is none. */
+  /** Empty: none. */
   readonly name: string
 }
 
-/** In characters. */
+/** Characters of a name. */
 export const MAX_NAME_LENGTH = 256
 
-/** Of name, address and all around them. */
+/** Characters of the entire text. */
 const MAX_LENGTH = 1000
 
 const bracketedForm = /^(.*)<([^<>]*)>$/s
@@ -42,12 +42,12 @@ function parseDisplayName(phrase: string): string | null {
   return isDisplayName(name) ? name : null
 }
 
-/** May `name` stand before an address: one line, well-formed, not without end. */
+/** May `name` stand before an address? It must be one line, well-formed and short enough. */
 export function isDisplayName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && isOneLine(name)
 }
 
-/** No CR, LF or NUL and no half of a surrogate pair: it can be said in a header field and read back. */
+/** No CR, LF, NUL or lone surrogate: the text survives in a header field. */
 export function isOneLine(text: string): boolean {
   return !/[\r\n\0]|\p{Cs}/u.test(text)
 }

@@ -1,12 +1,12 @@
-/** What a line of the log says of the recipients of a message: how many, and the first of them. */
+/** The log fields for the recipients of a message: their number, and the first of them. */
 import type { Address } from './address.js'
 
-/** Recipients that a line names. */
+/** Recipients that a log line lists. */
 const MAX_NAMED_RECIPIENTS = 10
 
 export interface RecipientLogFields {
   readonly to: readonly Address[]
-  /** All of them. */
+  /** Number of all recipients. */
   readonly recipients: number
 }
 

@@ -1,11 +1,9 @@
 /**
- * The one error that a door may translate for a client. Everything else is a bug.
+ * The only error that a listener may translate for a client. Every other error is a bug.
  *
- * `kind` is closed: each door answers it from an exhaustive `Record<RefusalKind, …>`,
- * so a new kind does not compile until every door knows its reply.
- *
- * `message` is for the client: what was wrong, with the value and the rule, never
- * what we run on.
+ * `kind` is closed: each listener answers it from an exhaustive `Record<RefusalKind, …>`, so a new kind does
+ * not compile until every listener has a reply for it. `message` is for the client: it says what was wrong,
+ * with the value and the rule, and nothing about our internals.
  */
 export type RefusalKind =
   /** The message itself is malformed: no From, two From fields, a bad header. */
@@ -14,43 +12,43 @@ export type RefusalKind =
   | 'bare-line-break'
   /** A line longer than the limit. */
   | 'line-too-long'
-  /** An address that is no address. */
+  /** A text that is not an address. */
   | 'invalid-address'
   /** A parameter or field whose value is not allowed. */
   | 'invalid-parameter'
-  /** A request that misses a field it must have. */
+  /** A required field is missing. */
   | 'missing-field'
-  /** A body that is no JSON, or JSON that nests too deep. */
+  /** A body that is not JSON, or nests too deep. */
   | 'invalid-json'
   | 'unsupported-media-type'
   | 'method-not-allowed'
   /** A key that is wrong or revoked, or whose member is gone. */
   | 'bad-credentials'
   | 'key-expired'
-  /** No key where one is needed. */
+  /** No key, where one is required. */
   | 'authentication-required'
   /** Too many wrong keys. */
   | 'too-many-failures'
   /** The key may not do this. */
   | 'forbidden'
-  /** Sender or From in a domain that is not a verified one of the workspace. */
+  /** The domain of the sender or of From is not a verified domain of the workspace. */
   | 'sender-not-verified'
-  /** A recipient of inbound mail that a domain of ours does not have. */
+  /** A recipient of inbound mail that does not exist in a domain of ours. */
   | 'unknown-recipient'
-  /** A recipient of inbound mail in a domain that is none of ours. */
+  /** A recipient of inbound mail in a domain that is not ours. */
   | 'relay-denied'
   /** A recipient of inbound mail that its domain has blocked. */
   | 'recipient-blocked'
-  /** Nobody vouches for the author of inbound mail, whose domain asks to refuse that (DMARC), or nobody can tell who it is. */
+  /** Inbound mail fails DMARC and its domain requests to reject it, or its author cannot be determined. */
   | 'sender-not-authenticated'
   | 'all-recipients-suppressed'
   | 'too-many-recipients'
-  /** One attachment over its limit; the message as a whole is `too-large`. */
+  /** One attachment over its limit; `too-large` is for the entire message. */
   | 'attachment-too-large'
   | 'too-large'
-  /** The workspace holds as much mail from outside as it may. */
+  /** The workspace has used its storage for inbound mail. */
   | 'mailbox-full'
-  /** More Received fields than a message can gather without going in circles. */
+  /** More Received fields than a message has unless it loops. */
   | 'mail-loop'
   /** Too many requests in a window. */
   | 'rate-limited'
@@ -62,7 +60,7 @@ export type RefusalKind =
   | 'insufficient-quota'
   /** An idempotency key with another body, or a state that forbids the act. */
   | 'conflict'
-  /** What only a verified domain may do. */
+  /** An act that only a verified domain allows. */
   | 'domain-not-verified'
   /** A sending domain that another workspace has verified. */
   | 'domain-taken'
@@ -72,17 +70,17 @@ export type RefusalKind =
   | 'template-not-found'
   | 'audience-not-found'
   | 'contact-not-found'
-  /** Variables that a template uses and the data lacks, or a template that cannot be read. */
+  /** The data lacks variables that a template uses, or the template cannot be parsed. */
   | 'invalid-template-variables'
-  /** DNS has another answer for the records of a sending domain than it needs: all kinds of them, */
+  /** DNS does not have the expected records of a sending domain: several kinds of them, */
   | 'domain-not-proved'
   /** only those of its DKIM keys, */
   | 'dkim-not-proved'
   /** only that of its mail host. */
   | 'spf-not-proved'
-  /** Somebody whom we must ask does not answer: DNS. */
+  /** DNS does not answer. */
   | 'no-answer'
-  /** Disk full, or nearly: what is acknowledged stays, nothing new is taken. */
+  /** The disk is full or nearly full: nothing new is accepted. */
   | 'storage-full'
   /** Starting, draining, or over a limit of connections. */
   | 'unavailable'

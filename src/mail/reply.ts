@@ -1,5 +1,5 @@
 /**
- * What an SMTP server said: code, enhanced status code, text.
+ * The reply of an SMTP server: code, enhanced status code, text.
  *
  * RFC 5321 section 4.2 (codes, continuation lines), RFC 2034 (enhanced codes).
  * `text` has its lines joined by one space, without codes, at most 2 KB.
@@ -7,7 +7,7 @@
 export interface Reply {
   /** Three digits, 200 to 599. */
   readonly code: number
-  /** As `5.1.1`; null where the server gave none. */
+  /** As `5.1.1`; null: the server gave none. */
   readonly enhanced: string | null
   readonly text: string
 }
@@ -15,10 +15,10 @@ export interface Reply {
 /** Where in the dialogue a reply or failure fell. `message`: the reply to the final dot. */
 export type Stage = 'connect' | 'banner' | 'ehlo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message'
 
-/** Bytes of a remote's words that we keep. */
+/** Bytes of a reply's text that are stored. */
 export const MAX_REPLY_TEXT = 2048
 
-/** The reply as one line, as people know it from logs: `550 5.1.1 no such user`. */
+/** The reply as one line: `550 5.1.1 no such user`. */
 export function formatReply({ code, enhanced, text }: Reply): string {
   return [code, enhanced, text].filter((part) => part !== null && part !== '').join(' ')
 }

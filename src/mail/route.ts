@@ -1,11 +1,9 @@
 /**
- * A fixed next hop, as the operator writes it.
+ * A fixed next hop, as the operator writes it: `host:port`, `smtp://host:port` (STARTTLS if offered) or
+ * `smtps://host:port` (TLS from the start). The URL forms may have a percent-encoded `user:password@`. IPv6
+ * addresses are in brackets. The default port is 25, or 465 for smtps.
  *
- * `host:port`, `smtp://host:port` (STARTTLS where offered) or `smtps://host:port` (TLS
- * from the start), each URL form optionally with `user:password@`, percent-encoded as in
- * any URL. IPv6 addresses stand in brackets. Without a port: 25, or 465 for smtps.
- *
- * Invariant: a problem never repeats the text, since a password may stand in it.
+ * Invariant: a problem never repeats the text, since it may contain a password.
  */
 import { isIP } from 'node:net'
 import { tryParseDomainName } from './address.js'
@@ -66,7 +64,7 @@ function parseLogin(login: string): Route['auth'] | undefined {
   if (colon < 1) return undefined
   try {
     const [user, pass] = [decodeURIComponent(login.slice(0, colon)), decodeURIComponent(login.slice(colon + 1))]
-    // NUL separates the parts of AUTH PLAIN (RFC 4616), CR and LF end a command.
+    // NUL separates the parts of AUTH PLAIN (RFC 4616); CR and LF end a command.
     return pass === '' || /[\0\r\n]/.test(user + pass) ? undefined : { user, pass }
   } catch {
     return undefined

@@ -9,8 +9,7 @@
  * between two pages.
  */
 
-import type { Slice } from '../storage/paging.js'
-import { seekOffset } from '../storage/paging.js'
+import { type Slice, seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { EmailStatus } from '../storage/tables/email-tables.js'
 import type { Email } from './email.js'

@@ -1,9 +1,9 @@
 /**
- * How a command that works beside the daemon learns that its change is in effect.
+ * How a command that runs beside the daemon learns that the daemon has taken note of its change.
  *
- * The command's commit increments `change_asked`. The daemon checks for foreign commits four times a second,
- * reads that number, drops its caches, ends sessions, and then writes the number to `change_noticed`: from
- * then on no decision rests on what was true before that commit.
+ * Such a commit increments `change_asked`. The daemon checks for foreign commits four times a second: it
+ * reads that number, drops its caches, ends sessions, and then writes the number to `change_noticed`. After
+ * that, no decision rests on the state before the commit.
  */
 import { sql } from 'kysely'
 import type { Log } from '../platform/log.js'
@@ -26,7 +26,7 @@ const incrementState = prepareWrite<{ key: string }>(({ db, slot }) =>
     ),
 )
 
-/** Belongs into the commit that is to be acknowledged. */
+/** Belongs into the commit that the daemon must notice. */
 export function announceChange(): Write {
   return incrementState({ key: ANNOUNCED_KEY })
 }

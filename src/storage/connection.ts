@@ -1,19 +1,18 @@
 /**
  * One SQLite connection with the settings that every connection to our file needs.
  *
- * synchronous=FULL: in WAL mode a COMMIT returns after its fdatasync. The WAL is
- * copied back by whichever commit finds it over 8 MB, and cut to 32 MB when it starts
- * anew; it grows beyond that only while a reader holds an old snapshot.
+ * synchronous=FULL: in WAL mode a COMMIT returns after its fdatasync. The commit that finds the WAL over
+ * 8 MB copies it back; the WAL is cut to 32 MB when it starts anew, and grows beyond that only while a
+ * reader holds an old snapshot.
  *
- * better-sqlite3 comes with 16 MB of cached pages for each connection. Most pages are
- * written once and read from the system's cache, so a few suffice, and the memory of the
- * process stays small however long the queue is.
+ * cache_size: better-sqlite3 caches 16 MB of pages per connection by default. Most pages are written once
+ * and read from the system's cache, so 4 MB suffice, and memory stays small however long the queue is.
  */
 import SQLite from 'better-sqlite3'
 
 export interface ConnectionOptions {
   readonly file: string
-  /** A ceiling on the size of the file, in pages of 4 KB: a disk that fills up, at will. */
+  /** Limit of the file's size, in pages of 4 KB: lets a test fill the disk. */
   readonly maxPages?: number | undefined
   /** How long to wait for another process's transaction, in milliseconds. */
   readonly busyTimeout?: number | undefined

@@ -1,15 +1,14 @@
 /**
- * The data folder belongs to one daemon at a time; `restore` counts as one.
+ * Lets one daemon at a time use the data folder; `restore` counts as one.
  *
- * The lock is an exclusive transaction on an SQLite file that stays empty. The kernel
- * drops it with the process, however that ends: there is no stale lock to clear. The
- * command line works beside the daemon and does not take it.
+ * The lock is an exclusive transaction on an SQLite file that stays empty. The kernel releases it when
+ * the process ends, so there are no stale locks. Other commands run beside the daemon and do not take it.
  */
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
 
-/** Somebody else holds the folder; the message is for the operator. */
+/** Another process holds the folder. The message is for the operator. */
 export class DataFolderHeld extends Error {
   override name = 'DataFolderHeld'
 }
@@ -18,15 +17,15 @@ export interface DataLock {
   readonly release: () => void
 }
 
-/** Those of this process. V8 would close a database that nothing refers to any more, and the lock with it. */
+/** Locks of this process. Without a reference, V8 would close the database and release the lock. */
 const heldLocks = new Set<SQLite.Database>()
 
-/** Milliseconds: another may be looking (`isDataFolderHeld`), which takes less than one. */
+/** Milliseconds: another process may be checking (`isDataFolderHeld`), which takes less than one. */
 const CHECK_TIMEOUT = 250
 
 export function lockDataFolder(folder: string): DataLock {
   const file = join(folder, 'daemon.lock')
-  // Never open a lock file that is there: closing it again would drop a lock that this process holds.
+  // An existing lock file is never opened this way: closing it would release a lock that this process holds.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
   const db = new SQLite(file, { timeout: CHECK_TIMEOUT })
   try {
@@ -46,7 +45,7 @@ export function lockDataFolder(folder: string): DataLock {
   }
 }
 
-/** Does a daemon (or a restore) hold the folder now? Changes nothing. */
+/** Does a daemon (or a restore) hold the folder now? Read-only. */
 export function isDataFolderHeld(folder: string): boolean {
   const file = join(folder, 'daemon.lock')
   if (!existsSync(file)) return false

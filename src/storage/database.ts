@@ -4,9 +4,9 @@
 import type { Read } from './prepared.js'
 import type { Commit } from './writer/write.js'
 
-/** What rooms use of the database. */
+/** The part of the database that most rooms use. */
 export interface Store {
-  /** Synchronous, for short reads; long ones go in pages, or the WAL never checkpoints. */
+  /** Synchronous, for short reads. Long reads go in pages, or the WAL is never checkpointed. */
   readonly read: Read
   readonly commit: Commit
 }
@@ -14,11 +14,11 @@ export interface Store {
 export interface Database extends Store {
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
-  /** Commits made so far by the writer: many writes share one. */
+  /** Commits that the writer has made: many requests share one. */
   readonly countCommits: () => number
-  /** Gives up to `pages` free pages back to the file system: called now and then, after deletions. */
+  /** Gives up to `pages` free pages back to the file system, as periodic work after deletions. */
   readonly reclaimPages: (pages: number) => Promise<void>
-  /** Finishes what was asked for, then closes both connections. */
+  /** Completes pending requests, then closes both connections. */
   readonly close: () => Promise<void>
 }
 

@@ -1,9 +1,9 @@
 /**
  * Brings the schema of an open connection up to date, or refuses a newer one.
  *
- * Invariant: all pending migrations are done or none (one transaction, which is also
- * the lock: of two processes that start at once, the second waits and finds nothing
- * left to do). A database with a migration that we do not know is not touched.
+ * Invariant: all pending migrations are done or none. They are one transaction, which is also the lock:
+ * if two processes start at once, the second waits and finds nothing to do. A database with an unknown
+ * migration is left untouched.
  */
 import type SQLite from 'better-sqlite3'
 import { Kysely, type Migration, Migrator, SqliteDialect, sql } from 'kysely'
@@ -34,7 +34,7 @@ export function listAppliedMigrations(db: SQLite.Database): string[] {
   return db.prepare<[], string>(`select name from ${migrationTable} order by name`).pluck().all()
 }
 
-/** `name`: what the operator calls the file. */
+/** `name`: the file as the operator named it. */
 export function refuseNewer(db: SQLite.Database, migrations: Migrations, name = db.name): void {
   const unknown = listAppliedMigrations(db).filter((name) => !(name in migrations))
   if (unknown.length > 0) throw new NewerDatabase(name, unknown)

@@ -1,4 +1,4 @@
-/** Every migration in its order. Frozen once released: a change is a new one. */
+/** All migrations in their order. A released migration never changes: a correction is a new one. */
 import type { Migration } from 'kysely'
 import * as sending from './migrations/0001-sending.js'
 import * as rest from './migrations/0002-rest.js'

@@ -1,9 +1,9 @@
 /**
- * Opens the database, making it when it is not there: the daemon and every command
- * line call come in here, in any number beside each other.
+ * Opens the database and creates it if it does not exist. The daemon and any number of commands may do so
+ * at the same time.
  *
- * Invariant: whoever holds a `Database` sees the schema of this version. Settings that
- * only an empty file can take (auto_vacuum) are made before the first table.
+ * Invariant: a `Database` has the schema of this version. Settings that only an empty file accepts
+ * (auto_vacuum) are made before the first table.
  */
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ export interface OpenOptions extends ConnectionOptions {
   readonly startThread?: (options: ConnectionOptions) => Worker
 }
 
-/** Where the database of a data folder lies. */
+/** The database file of a data folder. */
 export function databaseFile(dataDir: string): string {
   return join(dataDir, 'posthorn.db')
 }
@@ -61,7 +61,7 @@ async function openReader(options: OpenOptions): Promise<SQLite.Database> {
   const db = openConnection({ file, busyTimeout })
   try {
     refuseNewer(db, migrations)
-    // On a file that is not empty this would be a write, at every start of every command.
+    // On a file that is not empty this would be a write at every start of every command.
     if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
     await useWal(db)
     await migrate(db, migrations)
@@ -73,7 +73,7 @@ async function openReader(options: OpenOptions): Promise<SQLite.Database> {
   }
 }
 
-/** With a mode that keeps others out; the WAL takes after it. Never opens a file that is there: closing it would drop SQLite's locks. */
+/** Mode 0600, which the WAL inherits. An existing file is not opened: closing it would release SQLite's locks. */
 function createFile(file: string): void {
   if (existsSync(file)) return
   try {
@@ -83,7 +83,7 @@ function createFile(file: string): void {
   }
 }
 
-/** Two processes may come upon an empty file at once, and SQLite does not wait for this change. */
+/** Two processes may open an empty file at once, and SQLite does not wait for this change. */
 async function useWal(db: SQLite.Database): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,8 +1,6 @@
 /**
- * Statements built with Kysely once, at load, and bound many times.
- *
- * Compiling a query costs more than running it, so every statement of a hot path is
- * compiled when its module loads, with named slots where its values go:
+ * Statements that are built with Kysely once, when their module loads, and bound many times: compiling a
+ * query costs more than running it. Named slots stand for the values:
  *
  *     const hold = prepareWrite<{ id: string; held: 0 | 1 }>(({ db, slot }) =>
  *       db.updateTable('queue').set({ held: slot('held') }).where('id', '=', slot('id')), 1)
@@ -24,7 +22,7 @@ import {
 import type { Tables } from './tables/tables.js'
 import type { Write } from './writer/write.js'
 
-/** A Kysely that compiles and cannot run: where statements come from. */
+/** A Kysely that compiles statements and cannot run them. */
 export const queryBuilder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
@@ -40,7 +38,7 @@ class Slot {
 
 export interface StatementBuilder<Values> {
   readonly db: Kysely<Tables>
-  /** The place of a value; typed as the value, so that Kysely checks the column. */
+  /** Stands for a value, and has its type, so that Kysely checks the column. */
   readonly slot: <Name extends keyof Values & string>(name: Name) => Values[Name]
   /** A slot for each of these columns, under its own name. */
   readonly slots: <Name extends keyof Values & string>(names: readonly Name[]) => Pick<Values, Name>
@@ -68,7 +66,7 @@ function prepare<Values extends object>(
   }
 }
 
-/** A write with slots. `rows`: how many rows it must touch, when that matters. */
+/** A write with slots. `rows`: how many rows it must change; absent: any number. */
 export function prepareWrite<Values extends object>(
   build: (builder: StatementBuilder<Values>) => Compilable,
   rows?: number,
@@ -83,12 +81,12 @@ export function prepareWrite<Values extends object>(
 /** Runs a read on the reading connection: see `Database.read`. */
 export type Read = <Row>(sql: string, parameters: readonly unknown[]) => Row[]
 
-/** Takes the builder of a read; the rows have the type that Kysely infers. */
+/** Builds a read whose rows have the type that Kysely infers. */
 type ReadFactory<Values> = <Query extends Compilable<unknown>>(
   build: (builder: StatementBuilder<Values>) => Query,
 ) => (read: Read, values: Values) => InferResult<Query>
 
-/** A read with slots. Called twice, because TypeScript cannot infer one type parameter and be told another. */
+/** A read with slots. Called twice, because TypeScript cannot infer one type parameter while another is given. */
 export function prepareRead<Values extends object>(): ReadFactory<Values> {
   return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
     const { sql, bind } = prepare<Values>(build)
@@ -96,18 +94,18 @@ export function prepareRead<Values extends object>(): ReadFactory<Values> {
   }
 }
 
-/** Runs a read that is put together for one use: lists with filters. */
+/** Runs a read that is built for one use, such as a list with filters. */
 export function runQuery<Row>(read: Read, query: Compilable<Row>): Row[] {
   const { sql, parameters } = query.compile()
   return read(sql, parameters)
 }
 
-/** SQLite's own number of a row: an index ends in it where the table has no other key that rows are kept by. */
+/** SQLite's internal row number: the last column of every index of a table that is not `without rowid`. */
 export function rowidOf(table: string): RawBuilder<number> {
   return sql<number>`${sql.id(table, 'rowid')}`
 }
 
-/** A write that is put together for one use: only the columns that somebody has named. It must touch `rows`. */
+/** A write that is built for one use, such as an update of the given columns only. It must change `rows` rows. */
 export function toWrite(query: Compilable, rows: number): Write {
   const { sql, parameters } = query.compile()
   return { sql, parameters, rows }

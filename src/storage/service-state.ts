@@ -1,4 +1,4 @@
-/** Facts of this installation that must survive a restart: secrets, last runs. */
+/** Facts of this installation that outlive a restart: secrets, times of periodic work. */
 import { prepareRead, prepareWrite } from './prepared.js'
 
 /** The id of the operator's workspace: see `accounts/operator-workspace.ts`. */
@@ -8,7 +8,7 @@ export const readServiceState = prepareRead<{ key: string }>()(({ db, slot }) =>
   db.selectFrom('service_state').select('value').where('key', '=', slot('key')),
 )
 
-/** The first value stays: two processes that start at once agree. */
+/** Keeps an existing value, so that two processes that start at once agree. */
 export const initServiceState = prepareWrite<{ key: string; value: string }>(({ db, slot }) =>
   db
     .insertInto('service_state')

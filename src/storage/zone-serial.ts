@@ -1,8 +1,8 @@
 /**
- * The serial of the service zone (RFC 1035 section 3.3.13): secondaries copy the zone when it has grown.
+ * The serial number of the service zone (RFC 1035 section 3.3.13): secondaries copy the zone when it grows.
  *
- * Triggers raise it with every change of the keys that the zone holds. What the configuration adds to the
- * zone is not in the database: whoever starts with another configuration raises it (`raiseZoneSerial`).
+ * Triggers raise it with every change of the zone's keys. Records from the configuration are not in the
+ * database: a start with a changed configuration calls `raiseZoneSerial`.
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from './prepared.js'
@@ -11,7 +11,7 @@ const selectSerial = prepareRead<object>()(({ db }) => db.selectFrom('zone_seria
 
 export function readZoneSerial(read: Read): number {
   const [row] = selectSerial(read, {})
-  if (row === undefined) throw new Error('the zone has no serial')
+  if (row === undefined) throw new Error('the zone has no serial number')
   return row.serial
 }
 

@@ -14,8 +14,7 @@ import {
 } from '../../messages/queue/queue-admin.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import type { Write } from '../../storage/writer/write.js'
-import { tryCommit } from '../../storage/writer/write.js'
+import { tryCommit, type Write } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,

@@ -9,8 +9,7 @@
  */
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../mail/address.js'
-import type { Slice } from '../../storage/paging.js'
-import { seekOffset } from '../../storage/paging.js'
+import { type Slice, seekOffset } from '../../storage/paging.js'
 import { prepareRead, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
 import { INDEX_STEP, ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../storage/tables/inbound-tables.js'

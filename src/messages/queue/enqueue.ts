@@ -4,8 +4,7 @@
  */
 
 import { recordEvent } from '../../events/event-log.js'
-import type { Address } from '../../mail/address.js'
-import { domainOf } from '../../mail/address.js'
+import { type Address, domainOf } from '../../mail/address.js'
 import { uuidv7 } from '../../platform/ids.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'

@@ -10,8 +10,7 @@ import { type DomainName, domainOf } from '../../mail/address.js'
 import type { Store } from '../../storage/database.js'
 import { prepareRead } from '../../storage/prepared.js'
 import type { Flag } from '../../storage/tables/columns.js'
-import type { Commit } from '../../storage/writer/write.js'
-import { tryCommit } from '../../storage/writer/write.js'
+import { type Commit, tryCommit } from '../../storage/writer/write.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
 
 const PAGE_SIZE = 200

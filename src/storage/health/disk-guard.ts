@@ -1,9 +1,7 @@
 /**
- * Refuses new mail before the disk is full, so that what was accepted can still be
- * delivered, logged and backed up. SQLite's own "full" stands behind it.
- *
- * The disk is looked at every second. When the file system does not say how full it is,
- * the last answer stands.
+ * Refuses new mail before the disk is full, so that accepted mail can still be delivered, logged and backed
+ * up; SQLite's own "disk full" is the second line. The disk is checked every second. If the file system does
+ * not answer, the last result stands.
  */
 import type { DiskSpace } from '../../platform/disk-space.js'
 
@@ -14,10 +12,10 @@ export interface DiskThresholds {
 
 const defaultThresholds: DiskThresholds = { minShare: 0.05, minBytes: 1024 ** 3 }
 
-/** In words, for messages. */
+/** The default thresholds in words, for messages. */
 export const thresholdText = '5 % of the disk and 1 GB must be free'
 
-/** Not under 5 % of the disk, and not under 1 GiB. */
+/** At least 5 % of the disk and at least 1 GiB must be free. */
 export function hasEnoughSpace({ free, total }: DiskSpace, thresholds: DiskThresholds = defaultThresholds): boolean {
   return free >= total * thresholds.minShare && free >= thresholds.minBytes
 }
@@ -25,10 +23,10 @@ export function hasEnoughSpace({ free, total }: DiskSpace, thresholds: DiskThres
 export interface DiskGuardOptions {
   readonly path: string
   readonly readSpace: (path: string) => Promise<DiskSpace>
-  /** Called when the disk becomes nearly full (`hasRoom` false, at the start too) and when it has room again. */
+  /** Called when the disk becomes nearly full (`hasRoom` is false; at the start too) and when it has room again. */
   readonly onChange: (hasRoom: boolean, space: DiskSpace) => void
   readonly thresholds?: DiskThresholds
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two checks. */
   readonly interval?: number
 }
 

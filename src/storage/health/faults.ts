@@ -1,14 +1,14 @@
 /**
- * SQLite's result codes, sorted into what a caller can do about them.
+ * Sorts SQLite's result codes by what a caller can do about them.
  *
- * A broken constraint is the request's own affair. A fault is the machine's: nothing
- * can be written now, the same request may succeed later. Whatever remains (no such
- * table, an unbindable value) is a bug and keeps its own error.
+ * A broken constraint concerns one request. A fault concerns the machine: nothing can be written now, and the
+ * same request may succeed later. Everything else (no such table, an unbindable value) is a bug and keeps its
+ * own error.
  */
 import SQLite from 'better-sqlite3'
 import { ConstraintViolated, StorageFault } from '../writer/write.js'
 
-/** The primary codes of a fault; extended ones (`SQLITE_IOERR_WRITE`) begin with them. */
+/** Primary codes of faults; extended codes (`SQLITE_IOERR_WRITE`) begin with them. */
 const faultCodes = [
   'SQLITE_FULL',
   'SQLITE_IOERR',
@@ -33,7 +33,7 @@ export function toStorageError(error: unknown): Error {
   return error
 }
 
-/** What becomes of a whole batch when its transaction could not be made. */
+/** The result of an entire batch whose transaction failed. */
 export function toStorageFault(error: unknown): StorageFault {
   const known = toStorageError(error)
   return known instanceof StorageFault ? known : new StorageFault('SQLITE_ABORT', known.message)

@@ -1,16 +1,16 @@
 /**
- * Notices when the database stops taking writes and when it takes them again.
+ * Reports when the database stops accepting writes and when it accepts them again.
  *
- * A commit that fails with a `StorageFault` begins an outage. While it lasts a probe is written every
- * five seconds, and the first one that succeeds, with no fault since the probe before it, is the end: on a
- * disk without room small commits still succeed between large ones that fail, and that is one outage.
+ * A commit that fails with a `StorageFault` begins an outage. During an outage a probe is written every five
+ * seconds. The first probe that succeeds ends it, if no fault occurred since the previous probe: on a full
+ * disk small commits still succeed between large ones that fail, and all of that is one outage.
  */
 import { type Commit, StorageFault, type Write } from '../writer/write.js'
 
 export interface FaultWatchOptions {
   readonly onOutageStart: (fault: StorageFault) => void
   readonly onOutageEnd: () => void
-  /** Something small that may be written at any time. */
+  /** A small write that is harmless at any time. */
   readonly buildProbe: () => Write
   /** Milliseconds between two probes. */
   readonly interval?: number
@@ -55,10 +55,10 @@ export function watchFaults(
   }
 
   async function sendProbe(): Promise<void> {
-    const quiet = !hasFaulted
+    const hadNoFault = !hasFaulted
     hasFaulted = false
     await watchedCommit([buildProbe()])
-    if (timer === null || !quiet || hasFaulted) return
+    if (timer === null || !hadNoFault || hasFaulted) return
     stopProbes()
     onOutageEnd()
   }

@@ -1,25 +1,24 @@
 /**
- * `backup`: a copy of the database as it is at one moment, made while the daemon works.
+ * `backup`: a copy of the database as of one moment, made while the daemon runs.
  *
- * Invariant: under the asked-for name stands a complete database that is on disk, or
- * nothing. It holds secrets (keys, mail): mode 0600.
+ * Invariant: the target name means a complete database on disk, or nothing. It contains secrets (keys,
+ * mail): mode 0600.
  *
- * VACUUM INTO reads one snapshot, however long that takes. SQLite's backup interface
- * begins anew whenever another connection commits, so under load it never ends.
- * Limits: blocks its thread (it is for the command line), and the WAL cannot be copied
- * back while it runs, so it grows by what is written meanwhile.
+ * VACUUM INTO reads one snapshot, however long that takes; SQLite's backup interface restarts whenever
+ * another connection commits, so under load it never ends. Limits: it blocks its thread (it is for the
+ * command line), and the WAL grows meanwhile, because it cannot be copied back.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
 
-/** A file stands where a new one should come to be. */
+/** The target file exists. */
 export class FileExistsError extends Error {
   override name = 'FileExistsError'
 
   constructor(readonly file: string) {
-    super(`${file} is there already: it is not overwritten`)
+    super(`${file} exists: it is not overwritten`)
   }
 }
 
@@ -33,7 +32,7 @@ export function createBackup({ from, to }: BackupOptions): void {
   if (existsSync(to)) throw new FileExistsError(to)
   const partial = `${to}.partial-${process.pid}`
   try {
-    // VACUUM INTO takes an empty file that is there, and keeps its mode.
+    // VACUUM INTO accepts an existing empty file and keeps its mode.
     closeSync(openSync(partial, 'wx', 0o600))
     copySnapshot(from, partial)
     syncFile(partial)
@@ -55,7 +54,7 @@ function copySnapshot(from: string, to: string): void {
   }
 }
 
-/** Puts a file, or the names in a folder, on disk. */
+/** Flushes a file, or the names in a folder, to disk. */
 export function syncFile(path: string): void {
   const file = openSync(path, 'r')
   try {

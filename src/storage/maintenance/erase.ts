@@ -1,23 +1,20 @@
 /**
- * The end of a workspace, in two steps: it is closed by one commit, then erased in many.
+ * Deletes a workspace in two steps: one commit closes it, then many small commits erase it.
  *
- * Closing takes away all that anything could be done with: the workspace itself, who belongs
- * to it (so its keys are nobody's), who could still join it, its sending domains and their
- * keys, and its imports that are under way. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
- * it and nothing signed; and it leaves a mark in `erasures`, so that the erasure is taken up
- * again after a crash (`storage/maintenance/erasure-runner.ts`).
+ * Closing removes all that could still be used: the workspace, its members (so its API keys belong to no
+ * member), pending invitations, its sending domains and their DKIM keys, and running imports. These rows
+ * are few: people make them by hand. From that commit on the workspace cannot be found, and nothing is
+ * accepted or signed for it. A row in `erasures` makes the daemon resume after a crash
+ * (`daemon/erasures.ts`).
  *
- * Erasing takes every row of every table that bears its id. The list of tables is complete by
- * its type: a new table with a `workspace_id` does not compile until it stands here. Cut
- * short, it can be begun again.
- *
- * Works in small commits, so that mail flows on meanwhile. A table with an index led by
- * `workspace_id` gives its rows up in portions; any other is walked by its primary key
- * in slices (an index on it would cost every message).
+ * Erasing removes every row with its id. The list of tables is complete by its type: a new table with a
+ * `workspace_id` does not compile until it is listed. An interrupted erasure can be started again. A table
+ * with an index that begins with `workspace_id` is erased in portions; any other is walked by primary key
+ * in slices, because such an index would cost every message.
  */
 
 import { keysOf } from '../../platform/records.js'
-import type { Database } from '../database.js'
+import type { Store } from '../database.js'
 import { prepareRead, prepareWrite } from '../prepared.js'
 import { OPERATOR_WORKSPACE_KEY } from '../service-state.js'
 import type { Tables } from '../tables/tables.js'
@@ -30,14 +27,14 @@ type WorkspaceTable = {
 interface ErasePlan {
   readonly key: string
   readonly by: 'index' | 'slices'
-  /** Rows of one commit, where a row may have tens of megabytes. */
+  /** Rows of one commit, for tables whose rows may have tens of megabytes. */
   readonly portion?: number
 }
 
 const LARGE_ROW_PORTION = 20
 
 const erasePlans = {
-  // First, so that nothing is attempted in vain.
+  // First, so that no delivery is attempted in vain.
   queue: { key: 'id', by: 'index' },
   imports: { key: 'id', by: 'index' },
   import_chunks: { key: 'seq', by: 'index', portion: LARGE_ROW_PORTION },
@@ -60,7 +57,7 @@ const erasePlans = {
   audience_removals: { key: 'audience_id', by: 'index' },
   audiences: { key: 'id', by: 'index' },
   contacts: { key: 'id', by: 'index' },
-  // After the contacts, whose removal it counts.
+  // After the contacts: their removal updates it.
   contact_counts: { key: 'list', by: 'index' },
   inbound_totals: { key: 'bytes', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
@@ -74,16 +71,16 @@ const erasePlans = {
   bayes_messages: { key: 'verdict', by: 'index' },
   bayes_tokens: { key: 'token', by: 'index' },
   bayes_days: { key: 'day', by: 'index' },
-  // After the tokens, whose removal it counts.
+  // After the tokens: their removal updates it.
   bayes_counts: { key: 'tokens', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: ErasePlan & { readonly key: keyof Tables[Name] } }
 
-/** Every table whose rows belong to workspaces. */
+/** All tables whose rows belong to workspaces. */
 export const workspaceTables = keysOf(erasePlans)
 
 /**
- * Misses when there is no such workspace any more, and when it is the operator's, which is never
- * closed. Who belonged to it alone is forgotten with it.
+ * Misses if the workspace is gone, or is the operator's, which is never closed. Users who belonged to no
+ * other workspace are deleted with it.
  */
 export function closeWorkspace(workspaceId: string, at: number): Write[] {
   const deleteRowsOf = (table: WorkspaceTable): Write => ({
@@ -104,12 +101,12 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
   ]
 }
 
-/** Closed ones that are not erased, or not for certain. */
+/** Closed workspaces whose erasure is not known to be complete. */
 export const listClosedWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('erasures').select(['id', 'asked_at']).orderBy('asked_at').orderBy('id'),
 )
 
-/** Nothing of it is left, and nothing can come any more. */
+/** All rows of the workspace are gone, and no new ones can come. */
 export const endErasure = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('erasures').where('id', '=', slot('id')),
 )
@@ -119,15 +116,9 @@ const ROW_PORTION = 200
 
 type Key = string | number
 
-type ReadAndCommit = Pick<Database, 'read' | 'commit'>
-
-/** Rejects with the reason of `signal` where it is cut short. */
-export async function eraseWorkspace(
-  database: ReadAndCommit,
-  workspaceId: string,
-  signal?: AbortSignal,
-): Promise<void> {
-  const commit: ReadAndCommit['commit'] = (writes) => {
+/** Rejects with the reason of `signal` if it is aborted. */
+export async function eraseWorkspace(database: Store, workspaceId: string, signal?: AbortSignal): Promise<void> {
+  const commit: Store['commit'] = (writes) => {
     signal?.throwIfAborted()
     return database.commit(writes)
   }
@@ -139,20 +130,20 @@ export async function eraseWorkspace(
 }
 
 async function eraseByIndex(
-  { read, commit }: ReadAndCommit,
+  { read, commit }: Store,
   table: string,
   { key, portion = ROW_PORTION }: ErasePlan,
   workspaceId: string,
 ): Promise<void> {
   const some = `select 1 from ${table} where workspace_id = ? limit 1`
-  // As a pair, they are found by the primary key; beside `workspace_id = ?` each portion would walk through all that is left.
+  // As a pair, the rows are found by the primary key; with `workspace_id = ?` each portion would walk over all remaining rows.
   const sql = `delete from ${table} where (workspace_id, ${key}) in
     (select workspace_id, ${key} from ${table} where workspace_id = ? limit ${portion})`
   while (read(some, [workspaceId]).length > 0) await commit([{ sql, parameters: [workspaceId] }])
 }
 
 async function eraseBySlices(
-  { read, commit }: ReadAndCommit,
+  { read, commit }: Store,
   table: string,
   { key, portion = ROW_PORTION }: ErasePlan,
   workspaceId: string,

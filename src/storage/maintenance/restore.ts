@@ -1,10 +1,9 @@
 /**
- * `restore`: puts a backup in the place of the database, and keeps the old one aside.
+ * `restore`: replaces the database with a backup and keeps the old one under another name.
  *
- * Invariant: at every moment the database's name means either the old or the new one,
- * complete, and no WAL of the one lies beside the other (SQLite would replay it into
- * the wrong file). Refused while a daemon holds the data folder, and while any process
- * has the old database open.
+ * Invariant: at every moment the database's name means a complete database, old or new, and the WAL of
+ * one never lies beside the other (SQLite would replay it into the wrong file). Refused while a daemon
+ * holds the data folder, or while any process has the old database open.
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -17,20 +16,20 @@ import { migrations as ours } from '../migrations.js'
 import { syncFile } from './backup.js'
 import { findIntegrityProblems } from './verify.js'
 
-/** The backup is no sound database of this program. */
+/** The backup is not a sound database of this program. */
 export class UnusableBackup extends Error {
   override name = 'UnusableBackup'
 }
 
 export interface RestoreOptions {
   readonly backup: string
-  /** The database that it becomes. */
+  /** The database to replace. */
   readonly file: string
   readonly now: number
   readonly migrations?: Migrations
 }
 
-/** Where the old database was put; undefined when there was none. */
+/** `previousFile`: the old database; undefined: there was none. */
 export interface RestoreResult {
   readonly previousFile: string | undefined
 }
@@ -81,7 +80,7 @@ function withDatabase(file: string, act: (db: SQLite.Database) => void): void {
   }
 }
 
-/** A second name for the old database; the first one is about to mean the new. */
+/** Gives the old database a second name, since the first one is about to mean the new database. */
 function linkPrevious(file: string, aside: string): string {
   checkpointWal(file, aside)
   linkSync(file, aside)
@@ -89,9 +88,9 @@ function linkPrevious(file: string, aside: string): string {
 }
 
 /**
- * Leaves no WAL beside the old database. Fails when somebody has it open, be it another
- * command. Of a database beyond reading, the WAL goes aside as it is; it is given its
- * second name first, because SQLite removes a WAL that it cannot use.
+ * Leaves no WAL beside the old database. Fails if any process has it open. If the database is unreadable,
+ * its WAL is kept beside the renamed file; it gets its second name first, because SQLite removes a WAL that
+ * it cannot use.
  */
 function checkpointWal(file: string, aside: string): void {
   const keptWal = `${aside}-wal`

@@ -1,8 +1,8 @@
 /**
- * `verify-data`: is the file sound, and do its rows agree with each other?
+ * `verify-data`: is the file sound, and are its rows consistent?
  *
- * Reads one snapshot on a connection of its own, so a running daemon does not disturb
- * it. Long, and it blocks its thread: for the command line. The WAL grows meanwhile.
+ * Reads one snapshot on its own connection, so a running daemon does not disturb it. It takes long and
+ * blocks its thread (it is for the command line), and the WAL grows meanwhile.
  */
 import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
@@ -21,13 +21,13 @@ export interface Problem {
 
 interface Check {
   readonly check: string
-  /** What each row that `sql` finds has against it. */
+  /** What is wrong with the rows that `sql` selects. */
   readonly message: string
   /** Selects the ids of the offending rows. */
   readonly sql: string
 }
 
-/** Of a workspace that is being erased some rows are gone before others. */
+/** While a workspace is being erased, some of its rows are gone before others. */
 const notErasing = 'workspace_id not in (select id from erasures)'
 
 const missingParent = (table: string, key: string, parent: string): string =>
@@ -61,7 +61,7 @@ const checks: readonly Check[] = [
   },
   {
     check: 'email-counts',
-    message: 'kept counts of emails that are not what is there',
+    message: 'stored counts of emails that differ from the rows',
     sql: `select workspace_id || ' ' || status from (
         select workspace_id, status, count(*) as count from emails group by workspace_id, status
         union all select workspace_id, status, -count from email_counts)
@@ -69,7 +69,7 @@ const checks: readonly Check[] = [
   },
   {
     check: 'contact-counts',
-    message: 'kept counts of contacts that are not what is there',
+    message: 'stored counts of contacts that differ from the rows',
     sql: `select workspace_id || ' ' || list from (
         select workspace_id, audience_id as list, count(*) as count from contacts
           where audience_id is not null group by workspace_id, audience_id
@@ -93,7 +93,7 @@ const checks: readonly Check[] = [
   },
   {
     check: 'bayes-counts',
-    message: 'kept counts of learned tokens that are not what is there',
+    message: 'stored counts of learned tokens that differ from the rows',
     sql: `select workspace_id from (
         select workspace_id, count(*) as tokens from bayes_tokens group by workspace_id
         union all select workspace_id, -tokens from bayes_counts)
@@ -101,7 +101,7 @@ const checks: readonly Check[] = [
   },
   {
     check: 'cached-file-totals',
-    message: 'kept sizes of cached files that are not what is there',
+    message: 'stored sizes of cached files that differ from the rows',
     sql: `select workspace_id from (
         select workspace_id, sum(size + ${CACHED_FILE_ROW_BYTES}) as bytes from cached_files group by workspace_id
         union all select workspace_id, -bytes from cached_file_totals)
@@ -109,7 +109,7 @@ const checks: readonly Check[] = [
   },
   {
     check: 'inbound-totals',
-    message: 'kept sizes of inbound mail that are not what is there',
+    message: 'stored sizes of inbound mail that differ from the rows',
     sql: `select workspace_id from (
         select workspace_id, size as bytes from inbound_emails
           where exists (select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id)
@@ -144,7 +144,7 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** An empty list: all is well. Throws `NewerDatabase`, or a fault of the machine. */
+/** An empty list: no problem was found. Throws `NewerDatabase`, or a `StorageFault`. */
 export function verifyData(file: string, migrations: Migrations = ours): Problem[] {
   try {
     return findProblems(file, migrations)

@@ -1,7 +1,6 @@
 /**
- * What the REST door needs: which key sent an email, kept counts of emails by status,
- * usage of quotas, the first answer of an idempotency key, the audit log, and indexes
- * of the lists.
+ * For the REST API: the key that sent an email, counts of emails by status (maintained by triggers), usage of
+ * quotas, the first answer for an idempotency key, the audit log, and indexes for lists.
  */
 import { runStatements } from '../migrate.js'
 

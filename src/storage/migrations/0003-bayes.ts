@@ -1,6 +1,6 @@
 /**
- * What the spam classifier has learned: counts of tokens and of messages of each workspace, and
- * which messages were learned as what. The index by worth is the order in which tokens are forgotten.
+ * What the spam classifier has learned: counts of tokens and messages of each workspace, and each learned
+ * message with its verdict. Tokens are expired in the order of the index by worth.
  */
 import { runStatements } from '../migrate.js'
 

@@ -1,4 +1,4 @@
-/** Mail from outside: its record, its bytes, and what waits to be looked at. */
+/** Inbound mail: its record, its bytes, and what is still to be processed. */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([

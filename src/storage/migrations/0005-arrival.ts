@@ -1,6 +1,6 @@
 /**
- * What was seen of the client and the connection that brought a message, for its spam score;
- * and what waits to be looked at is found by its workspace, so that none is behind another's.
+ * What was seen of the client that brought a message, for its spam score. Unprocessed mail is indexed by
+ * workspace, so that no workspace waits behind another.
  */
 import { runStatements } from '../migrate.js'
 

@@ -1,4 +1,4 @@
-/** Addresses of a domain that takes mail for any local part, to which it takes none. */
+/** Addresses whose mail is refused although their domain accepts mail for any local part. */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([

@@ -1,4 +1,4 @@
-/** What DNS showed of a sending domain and when it is asked again; the way of a key from published to retired. */
+/** The DNS state of a sending domain and its next check; the lifetime of a DKIM key from published to retired. */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([

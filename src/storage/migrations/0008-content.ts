@@ -1,8 +1,8 @@
 /**
- * Templates, and files that are uploaded once to be sent often.
+ * Templates, and files that are uploaded once and sent often.
  *
- * A file lies in chunks, so that none of its commits is large. Each counts 4 KB beside its
- * own size: a million empty ones are no small thing either.
+ * A file is stored in chunks, so that none of its commits is large. Each file counts 4 KB beside its own size:
+ * a million empty files take space too.
  */
 import { runStatements } from '../migrate.js'
 

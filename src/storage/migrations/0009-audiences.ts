@@ -1,4 +1,4 @@
-/** Audiences, contacts, kept counts of both, and the removals that are under way. */
+/** Audiences, contacts, counts of both (maintained by triggers), and removals in progress. */
 import { runStatements } from '../migrate.js'
 
 const counted = (row: 'new' | 'old', by: '+ 1' | '- 1'): string =>

@@ -1,6 +1,6 @@
 /**
- * Invitations, workspaces that are being erased, the lists of who belongs where, and the few
- * events that the service's own mail is written from.
+ * Invitations, workspaces that are being erased, indexes of members, and an index of the few events from which
+ * the service's own mail is written.
  */
 import { runStatements } from '../migrate.js'
 

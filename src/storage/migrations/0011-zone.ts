@@ -1,8 +1,8 @@
 /**
- * The serial of the service zone, raised by everything that changes which keys the zone holds;
- * and registrations by the label that stands for them in the zone: the end of their id.
+ * The serial number of the service zone, raised by every change of the keys in the zone; and an index of
+ * registrations by the label that they have in the zone: the end of their id.
  *
- * A serial is the time of the change in seconds, or one more than the last: it never goes back.
+ * A serial number is the time of the change in seconds, or one more than the last: it never goes back.
  */
 import { runStatements } from '../migrate.js'
 

@@ -1,4 +1,4 @@
-/** Lists of a workspace in their whole order, so that no page of them sorts what comes before and after it. */
+/** Indexes with the complete order of lists of a workspace, so that no page has to sort rows outside it. */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([

@@ -1,7 +1,7 @@
 /**
- * What keeps every read short: an index for each filter of the inbound list, in its order, with what
- * the filters beside it ask for, so that a walk along it needs no rows of the table; and the
- * number of tokens that a classifier has learned, kept by triggers.
+ * Keeps every read short: an index for each filter of the inbound list, in list order, with the columns of the
+ * other filters, so that a walk along it needs no table rows; and the number of tokens that a classifier has
+ * learned, maintained by triggers.
  */
 import { runStatements } from '../migrate.js'
 

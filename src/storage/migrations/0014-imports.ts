@@ -1,4 +1,4 @@
-/** Imports of many rows that go on behind their request: what was asked for, how far they are, and their files. */
+/** Imports that go on after their request was answered: their options, progress, and files. */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([

@@ -1,7 +1,7 @@
 /**
- * Invitations know the user who sent them, and end when that user may no longer invite, whatever
- * statement takes the right away. The operator's workspace is stored: of an existing database the
- * oldest that lives, which is the one that system mail went to before.
+ * Invitations know their inviter, and triggers cancel them when that user may no longer invite, whichever
+ * statement takes the right away. The operator's workspace is stored; in an existing database it is the oldest
+ * one, which received system mail before.
  */
 import { runStatements } from '../migrate.js'
 

@@ -1,8 +1,8 @@
 /**
- * The bytes of mail from outside that each workspace holds, kept by triggers.
+ * The bytes of inbound mail of each workspace, maintained by triggers.
  *
- * A message counts with the size in its record as long as its bytes are there. The two rows leave in
- * either order: whichever goes first gives the bytes back.
+ * A message counts the size in its record while its bytes exist. Its two rows are deleted in either order:
+ * whichever goes first subtracts the bytes.
  */
 import { runStatements } from '../migrate.js'
 

@@ -1,7 +1,6 @@
 /**
- * How many messages of each day's mail the classifier has learned, and of which day each one is.
- *
- * Of what was learned before, only the moment of learning is known: it stands for the date.
+ * How many messages of each day's mail the classifier has learned, and the day of each. For messages learned
+ * before, only the time of learning is known: it stands for the date.
  */
 import { runStatements } from '../migrate.js'
 

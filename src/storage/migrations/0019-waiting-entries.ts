@@ -1,4 +1,4 @@
-/** What an entry of the queue waits for; and the leases, found without a walk over the queue. */
+/** What a queue entry waits for, and an index of leases that spares a walk over the queue. */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([

@@ -33,7 +33,7 @@ export interface CachedFilesTable {
   key: string
   name: string
   content_type: string
-  /** Of the chunks that are stored so far. */
+  /** Octets of the chunks that are stored so far. */
   size: number
   /** 0: the upload is under way, or was cut off. */
   complete: Flag

@@ -77,7 +77,7 @@ export interface DkimSignaturesTable {
   email_id: string
   workspace_id: string
   created_at: Timestamp
-  /** The whole header field with its CRLF; made once, at the first attempt. */
+  /** The complete header field with its CRLF; made once, at the first attempt. */
   field: string
 }
 

@@ -33,7 +33,7 @@ export interface InboundEmailsTable {
   /** `report`: it came to a return path and is about mail that we sent; never listed. */
   kind: 'mail' | 'report'
   status: InboundStatus
-  /** Of the first of `envelope_to`; empty for a report. */
+  /** Domain of the first address in `envelope_to`; empty for a report. */
   domain: DomainName | ''
   /** Empty for `<>`. */
   envelope_from: Address | ''

@@ -1,16 +1,15 @@
 /**
- * Many requests, one fsync: a batch of requests becomes one transaction, and each
- * request of it is done entirely or not at all.
+ * Group commit: a batch of requests becomes one transaction with one fsync, and each request succeeds or
+ * fails as a unit.
  *
- * Invariant: when `run` returns, every request without an error is on disk (WAL,
- * synchronous=FULL); every other one has left no trace. A disk that cannot take the
- * batch fails all of it, and the connection is ready for the next one.
+ * Invariant: when `run` returns, every request without an error is on disk (WAL, synchronous=FULL), and
+ * every other request has left no trace. If the disk cannot take the batch, all of it fails, and the
+ * connection is ready for the next one.
  *
- * Savepoints cost twice as much as the rows they guard (SQLite copies each page that
- * a savepoint touches), and nearly all requests succeed. So a batch first runs without
- * them: a request that fails before it has changed a row needs no undoing (a lease or
- * a key that was taken, mostly). Only if there is something to undo, the batch is
- * rolled back and run again with a savepoint for each request.
+ * Savepoints cost twice as much as the rows they guard (SQLite copies each page that a savepoint touches),
+ * and nearly all requests succeed. So a batch first runs without them: a request that fails before it has
+ * changed a row needs no undo (mostly a lease or a key that is taken). Only if something must be undone is
+ * the batch rolled back and run again with a savepoint for each request.
  */
 import type SQLite from 'better-sqlite3'
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
@@ -20,27 +19,27 @@ import { createStatementCache } from './statement-cache.js'
 import { MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
 
 export type WriteRequest = readonly Write[]
-/** Why a request was not done; undefined when it was. */
+/** Why a request failed; undefined: it succeeded. */
 export type WriteOutcome = Error | undefined
 
 export interface GroupCommit {
-  /** One outcome per request, in their order. Never throws. */
+  /** One outcome for each request, in order. Never throws. */
   readonly run: (requests: readonly WriteRequest[]) => WriteOutcome[]
   readonly countCommits: () => number
 }
 
 interface Failure {
   readonly error: Error
-  /** It has changed rows that must be restored. */
+  /** The request has changed rows that must be restored. */
   readonly dirty: boolean
 }
 
-/** Its memory is ours, and may be written to. */
+/** Its memory was transferred, so this thread may write to it. */
 function isMoved({ buffer }: Uint8Array): boolean {
   return buffer.byteLength >= MOVE_FROM_BYTES
 }
 
-/** What was moved here is joined for its own statement, and let go of at once. */
+/** Joins moved pieces for their statement and frees the memory right after it. */
 function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: readonly unknown[]) => Result): Result {
   if (!parameters.some((value) => value instanceof MovedBytes)) return run(parameters)
   const joined: Buffer[] = []
@@ -48,9 +47,9 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
     if (!(value instanceof MovedBytes)) return value
     const inPlace = value.pieces.some(isMoved) ? joinInPlace(value.pieces) : null
     if (inPlace !== null) return inPlace
-    const whole = Buffer.concat(value.pieces)
-    joined.push(whole)
-    return whole
+    const bytes = Buffer.concat(value.pieces)
+    joined.push(bytes)
+    return bytes
   })
   try {
     return run(bound)
@@ -80,7 +79,7 @@ export function createGroupCommit(db: SQLite.Database): GroupCommit {
     }
   }
 
-  /** Undefined: something must be undone, and nothing here can do it. */
+  /** Undefined: something must be undone, which takes savepoints. */
   function runWithoutSavepoints(requests: readonly WriteRequest[]): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = []
     for (const request of requests) {

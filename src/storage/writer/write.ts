@@ -1,25 +1,24 @@
 /**
- * What a room asks the database to do, as a value.
+ * A change of the database, as a value.
  *
- * Record functions return writes; the caller joins them and hands the list to
- * `commit`, which makes all of them durable or none. A write may say how many
- * rows it must touch: "cancel while scheduled" is one UPDATE whose miss is a
- * conflict, so no transaction is ever held open across an `await`.
+ * Record functions return writes; the caller joins them and passes the list to `commit`, which makes all
+ * or none of them durable. A write may say how many rows it must change: "cancel while scheduled" is one
+ * UPDATE whose miss is a conflict, so no transaction is ever open across an `await`.
  */
 export interface Write {
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Rows that this statement must change. Absent: any number will do. */
+  /** Rows that this statement must change. Absent: any number. */
   readonly rows?: number
 }
 
-/** Bytes of a memory from which on it is moved and not copied. */
+/** Memory of at least this many bytes is moved instead of copied. */
 export const MOVE_FROM_BYTES = 1_048_576
 
 /**
- * A parameter made of pieces: their bytes, one after the other, which only the writer joins. The
- * memory of large pieces goes over to the writer with the commit, and is gone here whatever comes of
- * it: a message of many megabytes is never held twice. Nothing else may be using that memory.
+ * A parameter in pieces, which only the writer joins. The memory of large pieces is transferred to the
+ * writer with the commit and is lost to the caller even if the commit fails: a message of many megabytes is
+ * never held twice. Nothing else may use that memory.
  */
 export class MovedBytes {
   constructor(readonly pieces: readonly Uint8Array[]) {}
@@ -29,22 +28,22 @@ export class MovedBytes {
   }
 }
 
-/** Resolves once every write of the list is on disk. Rejects, with none of them done, otherwise. */
+/** Resolves when every write of the list is on disk. If it rejects, none of them was made. */
 export type Commit = (writes: readonly Write[]) => Promise<void>
 
-/** A write touched another number of rows than it must: the world had moved on. */
+/** A write changed another number of rows than it must: the rows have changed since they were read. It "missed". */
 export class WriteConflict extends Error {
   override name = 'WriteConflict'
 }
 
-/** A write broke a constraint of the schema: a key that is there already, a check. */
+/** A write violated a constraint of the schema, such as a unique key or a check. */
 export class ConstraintViolated extends Error {
   override name = 'ConstraintViolated'
 }
 
 /**
- * The database cannot take writes now: disk full, read-only, I/O error, stopped.
- * What was acknowledged stays; the same request may succeed later.
+ * The database cannot take writes now: disk full, read-only, I/O error, stopped. Acknowledged commits are
+ * not affected; the same request may succeed later.
  */
 export class StorageFault extends Error {
   override name = 'StorageFault'
@@ -58,7 +57,7 @@ export class StorageFault extends Error {
   }
 }
 
-/** Waits for a commit: true when it was made, false when a write of it missed. */
+/** Resolves to whether the commit was made; false: one of its writes missed. */
 export async function tryCommit(commit: Promise<void>): Promise<boolean> {
   try {
     await commit

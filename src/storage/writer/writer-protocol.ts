@@ -1,12 +1,12 @@
 /**
- * What the main thread and the writer thread say to each other.
+ * The messages between the main thread and the writer thread.
  *
- * Messages are answered in their order, so nothing needs an id: an answer counts the
- * messages it settles and lists the requests among them that failed. A statement's
- * text crosses once; after that it is a number, its place in the order of texts.
+ * Messages are answered in order, so they need no ids: an answer counts the messages that it settles and
+ * lists the failed requests among them. The text of a statement is sent once; after that it is a number,
+ * its place in the order of texts.
  *
- * Bytes: a Buffer is often a small window on a large pool, and cloning it would copy
- * the whole pool. Such a window is copied first. Only large pieces of `MovedBytes` are transferred.
+ * A Buffer is often a small window on a large pool, and cloning it would copy the entire pool, so such a
+ * window is copied first. Only large pieces of `MovedBytes` are transferred.
  */
 import type { WriteRequest } from './group-commit.js'
 import { ConstraintViolated, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
@@ -15,7 +15,7 @@ import { ConstraintViolated, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Wri
 export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]
 
 export type ToWriter =
-  /** `texts` are new ones, numbered on from those before; `forget`: begin again at 0. */
+  /** `texts` are new; their numbers continue those before. `forget`: numbering restarts at 0. */
   | {
       readonly kind: 'requests'
       readonly forget: boolean
@@ -25,7 +25,7 @@ export type ToWriter =
   | { readonly kind: 'reclaim'; readonly pages: number }
   | { readonly kind: 'stop' }
 
-/** `request` counts through all requests that this answer settles. */
+/** `request`: place among all requests that this answer settles. */
 export interface WireFailure {
   readonly request: number
   readonly kind: 'missed' | 'constraint' | 'fault' | 'bug'
@@ -46,12 +46,12 @@ export type FromWriter =
 
 const MAX_STATEMENT_TEXTS = 2000
 
-/** What becomes of `MovedBytes` on the way. */
+/** The form of `MovedBytes` in a message. */
 interface WirePieces {
   readonly pieces: readonly Uint8Array[]
 }
 
-/** The sending side's numbers of texts. */
+/** The sender's numbers of statement texts. */
 export class StatementNumbers {
   private readonly numbers = new Map<string, number>()
   private newTexts: string[] = []
@@ -66,17 +66,17 @@ export class StatementNumbers {
     return number
   }
 
-  /** What the other side must learn before the next message; call once a message. */
+  /** What the receiver must learn before the next message. Called once for each message. */
   takeUpdate(): { readonly forget: boolean; readonly texts: readonly string[] } {
-    const news = { forget: this.forget, texts: this.newTexts }
+    const update = { forget: this.forget, texts: this.newTexts }
     this.newTexts = []
     this.forget = this.numbers.size > MAX_STATEMENT_TEXTS
     if (this.forget) this.numbers.clear()
-    return news
+    return update
   }
 }
 
-/** `transfer` gets the memory that is to be transferred with the message. */
+/** Adds the memory to be transferred with the message to `transfer`. */
 export function toWire(request: WriteRequest, numbers: StatementNumbers, transfer: Set<ArrayBuffer>): WireWrite[] {
   return request.map(({ sql, parameters, rows }) => [
     numbers.numberOf(sql),
@@ -100,7 +100,7 @@ function isWirePieces(value: unknown): value is WirePieces {
   return typeof value === 'object' && value !== null && 'pieces' in value
 }
 
-/** A value as it may cross; whatever cannot be bound is refused here, where it harms one request alone. */
+/** A value that may be sent. A value that cannot be bound is refused here, where only its own request fails. */
 function toBindable(value: unknown): unknown {
   if (value instanceof Uint8Array) return value.byteLength === value.buffer.byteLength ? value : new Uint8Array(value)
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')

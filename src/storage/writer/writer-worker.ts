@@ -1,12 +1,12 @@
 /**
- * The writer thread: takes whatever waits at its port, commits it as one batch, answers.
+ * The writer thread: commits all messages that wait at its port as one batch, then answers.
  *
- * Invariant: an answer leaves after the COMMIT that it speaks of. While a commit runs,
- * messages gather at the port; all of them go into the next batch.
+ * Invariant: an answer is sent after its COMMIT. Messages that arrive during a commit go into the next
+ * batch.
  *
- * After a fault other than a full or busy database the connection is not trusted any
- * more: the next batch opens a new one. Another process's commits show as a change of
- * `data_version`; it is compared before each batch and four times a second.
+ * After a fault other than a full or busy database the connection is no longer trusted: the next batch
+ * opens a new one. Commits of other processes change `data_version`, which is compared before each batch
+ * and four times a second.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type SQLite from 'better-sqlite3'
@@ -17,7 +17,7 @@ import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteReque
 import { MovedBytes, StorageFault } from './write.js'
 import { type FromWriter, failureToWire, fromWire, type ToWriter } from './writer-protocol.js'
 
-/** Keeps a commit, and so the longest wait for an answer, to some tens of milliseconds. */
+/** Requests of one batch: limits a commit, and so the wait for an answer, to some tens of milliseconds. */
 const MAX_BATCH = 2000
 const IDLE_CHECK_INTERVAL = 250
 
@@ -56,10 +56,10 @@ class WriterThread {
     return this.database
   }
 
-  /** `data_version` means something on one connection only: after a change of connection, suppose the worst. */
-  private checkForeignCommit({ dataVersion }: OpenDatabase, suppose = false): void {
+  /** `data_version` is comparable on one connection only: after a change of connection, a foreign commit is assumed. */
+  private checkForeignCommit({ dataVersion }: OpenDatabase, assume = false): void {
     const now = dataVersion.get()
-    if (suppose || (this.dataVersion !== undefined && now !== this.dataVersion)) this.send({ kind: 'foreign-commit' })
+    if (assume || (this.dataVersion !== undefined && now !== this.dataVersion)) this.send({ kind: 'foreign-commit' })
     this.dataVersion = now
   }
 
@@ -69,7 +69,7 @@ class WriterThread {
     this.database = undefined
   }
 
-  /** The first message and all that wait behind it, up to one that is not requests. */
+  /** Handles the first message and all that wait behind it, up to one of another kind than `requests`. */
   private handleMessages(first: ToWriter): void {
     const batch: WriteRequest[] = []
     let messages = 0
@@ -107,7 +107,7 @@ class WriterThread {
     return result instanceof StorageFault ? result : undefined
   }
 
-  /** Without anything to do, it looks for foreign commits and, after a fault, for a database that is well again. */
+  /** Even an empty `act` detects foreign commits and, after a fault, reopens the database. */
   private withDatabase<Result>(act: (open: OpenDatabase) => Result): Result | StorageFault {
     try {
       const open = this.getDatabase()

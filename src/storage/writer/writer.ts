@@ -1,11 +1,10 @@
 /**
- * The writer as the main thread sees it: `commit` gathers what one turn of the event
- * loop asks for, posts it to the writer thread in a few messages and resolves when it is
- * on disk.
+ * The main thread's side of the writer: `commit` gathers the requests of one turn of the event loop, posts
+ * them to the writer thread in a few messages, and resolves when they are on disk.
  *
- * When the thread dies, whatever it had not answered is rejected with a StorageFault:
- * it may or may not be on disk, as after a power cut. The thread is started again after
- * `restartAfter`; until it has opened the database, requests are rejected at once.
+ * If the thread exits, its unanswered requests are rejected with a StorageFault; they may or may not be on
+ * disk, as after a power cut. The thread is restarted after `restartAfter`; until it has opened the
+ * database, requests are rejected at once.
  */
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../../platform/processes/thread-options.js'
@@ -22,15 +21,15 @@ import {
 } from './writer-protocol.js'
 
 export interface WriterOptions extends ConnectionOptions {
-  /** Milliseconds between the death of the thread and the next start. */
+  /** Milliseconds between the exit of the thread and the next start. */
   readonly restartAfter?: number | undefined
-  /** Starts the thread; a test keeps it, to end it. */
+  /** Starts the thread; lets a test end it. */
   readonly startThread?: ((options: ConnectionOptions) => Worker) | undefined
 }
 
 /**
- * Requests that are posted without waiting for the end of the turn. A turn in which fifty clients
- * speak takes the main thread many milliseconds: the writer would wait for it, then it for the writer.
+ * This many requests are posted before the turn ends. A turn that serves fifty clients takes many
+ * milliseconds: the writer would wait for the main thread, and then the main thread for the writer.
  */
 const POST_BATCH = 16
 
@@ -46,16 +45,16 @@ export class Writer {
   private readonly options: WriterOptions
   private readonly listeners = new Set<() => void>()
   private worker: Worker | undefined
-  /** Set while requests are taken: the thread has opened the database and is not asked to stop. */
+  /** Requests are accepted: the thread has opened the database and was not asked to stop. */
   private ready = false
   private closing = false
   private restartTimer: NodeJS.Timeout | undefined
   private numbers = new StatementNumbers()
   private gatheredRequests: WireWrite[][] = []
-  /** Memory that goes with what is gathered. */
+  /** Memory to transfer with the gathered requests. */
   private transfer = new Set<ArrayBuffer>()
   private gatheredPromises: PendingRequest[] = []
-  /** One list for each message that is not answered yet, in their order. */
+  /** One list for each unanswered message, in order. */
   private postedRequests: PendingRequest[][] = []
   private commitsOfThread = 0
   private pastCommits = 0
@@ -64,7 +63,7 @@ export class Writer {
     this.options = options
   }
 
-  /** Resolves once the thread has the database open. */
+  /** Resolves when the thread has opened the database. */
   static async open(options: WriterOptions): Promise<Writer> {
     const writer = new Writer(options)
     const opened = new Promise<void>((resolve, reject) => {
@@ -111,7 +110,7 @@ export class Writer {
     })
   }
 
-  /** Finishes what was asked for. */
+  /** Completes pending requests first. */
   async close(): Promise<void> {
     if (this.closing) return
     this.post()
@@ -189,7 +188,7 @@ export class Writer {
     if (!this.closing) this.restartTimer = setTimeout(() => this.restartThread(), this.options.restartAfter ?? 1000)
   }
 
-  /** While there was no thread nobody looked for other processes' commits: suppose there were some. */
+  /** Without a thread, commits of other processes went unnoticed: some are assumed. */
   private restartThread(): void {
     this.startThread().once('message', (message: FromWriter) => {
       if (message.kind === 'opened') for (const listener of this.listeners) listener()

@@ -116,7 +116,7 @@ t.test('emails are counted by status from the migration on, through every change
     [],
   )
   await database.commit([{ sql: 'update email_counts set count = 9 where workspace_id = ?', parameters: ['ws_2'] }])
-  t.match(verifyData(file).find(({ check }) => check === 'email-counts')?.message, /1 kept counts.*: ws_2 queued/)
+  t.match(verifyData(file).find(({ check }) => check === 'email-counts')?.message, /1 stored counts.*: ws_2 queued/)
 })
 
 const GiB = 1024 ** 3

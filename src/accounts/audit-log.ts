@@ -62,7 +62,7 @@ export function actorOf({ userId, keyId }: Principal): Actor {
   return userId === null ? operatorActor : { id: userId, keyId }
 }
 
-export interface AuditEntry {
+interface AuditEntry {
   readonly workspaceId: string
   readonly actor: Actor
   readonly action: AuditAction

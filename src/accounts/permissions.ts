@@ -21,7 +21,7 @@ import type { Principal } from './principal.js'
 export const areas = ['send', 'read', 'write', 'admin', 'admin-read', 'owner', 'named', 'named-read'] as const
 export type Area = (typeof areas)[number]
 
-export type Permission = 'yes' | 'own' | 'no'
+type Permission = 'yes' | 'own' | 'no'
 
 const rolePermissions: Readonly<Record<Area, Readonly<Record<Role, boolean>>>> = {
   send: { owner: true, admin: true, member: true },

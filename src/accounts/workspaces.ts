@@ -170,7 +170,7 @@ interface WorkspaceRequest {
   readonly now: number
 }
 
-export interface NewWorkspace {
+interface NewWorkspace {
   readonly id: string
   readonly writes: readonly Write[]
 }

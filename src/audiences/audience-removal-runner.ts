@@ -10,7 +10,7 @@ import type { Log } from '../platform/log.js'
 import type { Store } from '../storage/database.js'
 import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from './audience-removal.js'
 
-export interface AudienceRemovalRunnerDeps extends Store {
+interface AudienceRemovalRunnerDeps extends Store {
   readonly log: Pick<Log, 'error'>
   /** Milliseconds that a deletion waits for its contacts at most. */
   readonly maxWait?: number

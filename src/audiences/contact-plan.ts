@@ -17,7 +17,7 @@ export interface PlannedLine {
   readonly line: ContactLine
 }
 
-export type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary>
+type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary>
 
 interface PlanContext {
   readonly read: Read

@@ -16,13 +16,13 @@ import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
 import { ContactPlan, type PlannedLine } from './contact-plan.js'
 
-export interface ContactImport {
+interface ContactImport {
   readonly workspaceId: string
   readonly audienceId: string
   readonly resubscribe: boolean
 }
 
-export interface ImportDeps extends Store {
+interface ImportDeps extends Store {
   readonly clock: Clock
 }
 

@@ -21,7 +21,7 @@ import {
 } from './contacts.js'
 
 /** The fields of a request; undefined: not given. */
-export interface RequestedContact {
+interface RequestedContact {
   readonly email?: Address | undefined
   readonly first_name?: string | null | undefined
   readonly last_name?: string | null | undefined

@@ -11,7 +11,7 @@ import { currentUser } from './process-user.js'
 
 const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
 
-export interface Failure {
+interface Failure {
   readonly status: 1 | 2
   readonly text: string
 }

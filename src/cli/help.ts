@@ -1,7 +1,7 @@
 /** The text of `help`, `--help` and a call without arguments: all commands, or the usage of some. */
 import { type Command, UsageError } from './command.js'
 
-export type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
+type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
 
 /** The commands that need no database. */
 const standaloneCommands: readonly DescribedCommand[] = [

@@ -41,7 +41,7 @@ import { formatHelp, formatOverview, unknownCommandError } from './help.js'
 import { type CommandLine, parseLine } from './parse-line.js'
 import { becomeOwner } from './process-user.js'
 
-export interface ProgramIo {
+interface ProgramIo {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly print: (text: string) => void

@@ -22,7 +22,7 @@ export interface Machine {
 
 type Frozen<T> = T extends string | Network | URL ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
 
-export interface ServiceConfig {
+interface ServiceConfig {
   readonly hostname: DomainName
   readonly data_dir: string
   readonly zone: DomainName
@@ -35,7 +35,7 @@ export interface ServiceConfig {
 }
 
 /** null: no certificate is configured, and a self-signed one is created. */
-export interface TlsConfig {
+interface TlsConfig {
   readonly cert_file: string | null
   readonly key_file: string | null
 }

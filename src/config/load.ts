@@ -21,7 +21,7 @@ export type LoadedConfig =
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface ConfigSource {
+interface ConfigSource {
   /** The value of `--config`. */
   readonly file: string | null
   readonly env: Env

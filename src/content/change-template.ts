@@ -21,7 +21,7 @@ import {
   updateTemplate,
 } from './templates.js'
 
-export interface TemplateRequest {
+interface TemplateRequest {
   readonly name: string
   readonly subject: string
   readonly html: string | null

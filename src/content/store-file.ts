@@ -30,7 +30,7 @@ export interface StoreFileDeps extends Store {
   readonly maxBytes?: number
 }
 
-export interface NewFile {
+interface NewFile {
   readonly workspaceId: string
   readonly name: string
   readonly contentType: string

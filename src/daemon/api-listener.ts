@@ -46,7 +46,7 @@ const UNREAD_ANSWER_LIMITS = { all: 1_024 * MB, share: 256 * MB }
 /** Streamed answers under way, and the time that a client has for a piece. */
 const STREAM_LIMITS = { all: 40, share: 4, milliseconds: 30_000 }
 
-export interface ApiDeps {
+interface ApiDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
@@ -59,7 +59,7 @@ export interface ApiDeps {
   readonly memory: Pick<MessageMemory, 'requests'>
 }
 
-export interface Api {
+interface Api {
   readonly listener: ApiListener
   /** Begins to answer requests; returns the routes. */
   readonly serve: (deps: RouteDeps) => readonly Route[]

@@ -28,7 +28,7 @@ import type { Edges } from './edges.js'
 /** Bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
-export interface DeliveryDeps {
+interface DeliveryDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log

@@ -9,7 +9,7 @@ import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
-export interface DomainCheckDeps {
+interface DomainCheckDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log

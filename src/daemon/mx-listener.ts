@@ -9,7 +9,7 @@ import { type MxListener, startMxListener } from '../smtp/mx/mx-listener.js'
 import type { MessageMemory } from './message-memory.js'
 import type { Receiving } from './receiving.js'
 
-export interface MxDeps {
+interface MxDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log

@@ -10,7 +10,7 @@ import type { Database } from '../storage/database.js'
 import { createErasureRunner, type ErasureRunner } from '../storage/maintenance/erasure-runner.js'
 import type { Delivery } from './delivery.js'
 
-export interface PeopleDeps {
+interface PeopleDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log

@@ -14,7 +14,7 @@ import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submis
 import { type SubmissionListener, startSubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { MessageMemory } from './message-memory.js'
 
-export interface SubmissionDeps {
+interface SubmissionDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log

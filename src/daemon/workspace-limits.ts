@@ -33,7 +33,7 @@ export interface Limits {
   readonly stop: () => Promise<void>
 }
 
-export interface WorkspaceLimitsDeps {
+interface WorkspaceLimitsDeps {
   readonly config: Config
   readonly log: Log
   readonly database: Database

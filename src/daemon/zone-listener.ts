@@ -8,7 +8,7 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 
-export interface ZoneDeps {
+interface ZoneDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log

@@ -10,7 +10,7 @@ import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js
 import { type DnsRecord, dnsRecordsOf } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 
-export interface DomainResource {
+interface DomainResource {
   readonly id: string
   readonly domain: string
   readonly status: SendingDomain['status']
@@ -41,7 +41,7 @@ interface SuggestedRecord<Type> {
 }
 
 /** A key as the TXT record that could replace its CNAME. */
-export interface DkimKeyResource {
+interface DkimKeyResource {
   readonly selector: string
   readonly name: string
   readonly txt: string

@@ -36,7 +36,7 @@ export interface DomainRequest {
   readonly now: number
 }
 
-export interface NewDomain {
+interface NewDomain {
   readonly row: SendingDomain
   readonly writes: Write[]
 }
@@ -104,7 +104,7 @@ export function requireNotTaken(read: Read, workspaceId: string, domain: DomainN
   }
 }
 
-export interface DkimKeySlot {
+interface DkimKeySlot {
   readonly workspaceId: string
   readonly domain: DomainName
   readonly selector: string

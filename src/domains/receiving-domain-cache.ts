@@ -12,7 +12,7 @@ import type { Read } from '../storage/prepared.js'
 import { verifiedByName } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
-export interface ReceivingCacheLimits {
+interface ReceivingCacheLimits {
   /** Of domains and their blocked addresses. */
   readonly maxWeight: number
   readonly maxForeignNames: number

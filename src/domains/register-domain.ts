@@ -12,7 +12,7 @@ import { ConstraintViolated } from '../storage/writer/write.js'
 import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
 
-export interface Registration extends DomainRequest {
+interface Registration extends DomainRequest {
   readonly actor: Actor
 }
 

@@ -8,7 +8,7 @@ import { tryCommit } from '../storage/writer/write.js'
 import { type ImportRef, removeImportFile, storeImportFile } from './import-file.js'
 import { countPendingImports, insertImport, MAX_PENDING_IMPORTS } from './import-records.js'
 
-export interface RequestedImport {
+interface RequestedImport {
   readonly workspaceId: string
   readonly options: ImportOptions
   readonly file: Buffer

@@ -16,7 +16,7 @@ import { type ImportRef, removeImportFile, removeOrphanFiles } from './import-fi
 import { failImport, importById, listPendingImports } from './import-records.js'
 import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
 
-export interface RunnerDeps extends ImportDeps {
+interface RunnerDeps extends ImportDeps {
   readonly log: Pick<Log, 'error' | 'info'>
   /** Milliseconds to wait after a fault. */
   readonly retryDelay?: number

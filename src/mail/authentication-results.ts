@@ -13,9 +13,9 @@ export type DkimResult = 'pass' | 'fail' | 'policy' | 'temperror' | 'permerror'
 /** RFC 7489 section 11.2. */
 export type DmarcResult = 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
 /** RFC 8617 section 4.4; `temperror` is our addition: DNS gave no answer about the keys of the chain. */
-export type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
+type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
 /** RFC 8601 section 2.7.3. */
-export type IprevResult = 'pass' | 'fail' | 'temperror' | 'permerror'
+type IprevResult = 'pass' | 'fail' | 'temperror' | 'permerror'
 
 export interface SpfVerdict {
   readonly result: SpfResult
@@ -84,7 +84,7 @@ export interface Connection {
 }
 
 /** One word for each check, as the interface shows them. */
-export interface ResultSummary {
+interface ResultSummary {
   readonly spf_result: 'pass' | 'fail' | 'neutral'
   readonly dkim_result: DkimResult | 'none'
   readonly dmarc_result: DmarcResult

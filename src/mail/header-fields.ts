@@ -77,7 +77,7 @@ export function findFields(header: Header, name: string): readonly HeaderField[]
   return header.fields.filter((field) => field.name === name)
 }
 
-export interface HeaderSplice {
+interface HeaderSplice {
   readonly remove?: readonly HeaderField[]
   /** Complete lines with CRLF, inserted on top. */
   readonly prepend?: string

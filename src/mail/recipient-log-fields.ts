@@ -4,7 +4,7 @@ import type { Address } from './address.js'
 /** Recipients that a log line lists. */
 const MAX_NAMED_RECIPIENTS = 10
 
-export interface RecipientLogFields {
+interface RecipientLogFields {
   readonly to: readonly Address[]
   /** Number of all recipients. */
   readonly recipients: number

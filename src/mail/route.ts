@@ -16,7 +16,7 @@ export interface Route {
   readonly auth: { readonly user: string; readonly pass: string } | null
 }
 
-export type ParsedRoute =
+type ParsedRoute =
   | { readonly kind: 'route'; readonly route: Route }
   | { readonly kind: 'problem'; readonly problem: string }
 

@@ -95,7 +95,7 @@ export function filterRecipients<Details extends Pick<EmailDetails, 'recipients'
   return { ...story, recipients: story.recipients.filter(({ id }) => id === recipientId) }
 }
 
-export interface EmailKey {
+interface EmailKey {
   readonly workspaceId: string
   readonly id: string
 }

@@ -13,7 +13,7 @@ export interface EmailSummary {
   readonly tags: Email['tags']
 }
 
-export interface EmailEvent {
+interface EmailEvent {
   readonly email: EmailSummary
   readonly recipient: string
   readonly type: EventType

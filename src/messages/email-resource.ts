@@ -19,14 +19,14 @@ import type { MimeReader } from './mime/mime-parts.js'
 import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
 import { rawOfEmail, signatureOfEmail } from './raw-message.js'
 
-export interface EmailContent {
+interface EmailContent {
   readonly html: string | null
   readonly text: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly attachments: readonly Pick<MimeAttachment, 'filename' | 'content_type' | 'size'>[]
 }
 
-export type WithContent<Details> = Details & EmailContent
+type WithContent<Details> = Details & EmailContent
 
 type AttemptField =
   | 'number'
@@ -38,10 +38,10 @@ type AttemptField =
   | 'response'
   | 'tls'
   | 'next_attempt_at'
-export type LoggedAttempt = Pick<AttemptDetails, AttemptField>
+type LoggedAttempt = Pick<AttemptDetails, AttemptField>
 
 type RecipientField = 'email' | 'status' | 'last_response' | 'mx' | 'next_attempt_at' | 'delivered_at'
-export interface RecipientResource extends Pick<RecipientDetails, RecipientField> {
+interface RecipientResource extends Pick<RecipientDetails, RecipientField> {
   /** Number of attempts. */
   readonly attempts: number
   readonly attempt_log: readonly LoggedAttempt[]

@@ -29,7 +29,7 @@ export const insertRecipient = prepareWrite<RecipientRow>(({ db, slot }) =>
 )
 
 /** The result of an attempt. */
-export interface AttemptUpdate {
+interface AttemptUpdate {
   readonly id: string
   readonly status: RecipientStatus
   readonly attempts: number

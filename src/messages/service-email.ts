@@ -13,7 +13,7 @@ export interface ServiceSender {
   readonly mailFrom: Address
 }
 
-export interface ServiceEmail {
+interface ServiceEmail {
   readonly id: string
   readonly messageId: string
   readonly from: Address

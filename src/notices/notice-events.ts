@@ -12,7 +12,7 @@ import type { InvitationEventData } from './invitation-notice.js'
 
 const CURSOR = 'notices_cursor'
 
-export const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
+const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
 
 /** A row of the log; its type says what its data is. */
 export type NoticeEvent = { readonly seq: number; readonly workspace_id: string; readonly created_at: Timestamp } & (

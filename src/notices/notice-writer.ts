@@ -20,7 +20,7 @@ import { composeNotice, type NoticeMail } from './notice-mail.js'
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20
 
-export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender, Store {
+interface NoticeDeps extends InvitationNoticeDeps, ServiceSender, Store {
   readonly clock: () => number
   readonly log: Pick<Log, 'info' | 'error'>
   /** Hands committed mail to delivery. */

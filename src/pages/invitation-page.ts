@@ -9,12 +9,12 @@ import { html, type Markup } from '../mail/markup.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Page, renderNotePage, renderPage } from './layout.js'
 
-export interface PageView {
+interface PageView {
   readonly query: URLSearchParams
   readonly now: number
 }
 
-export interface FormSubmission {
+interface FormSubmission {
   readonly form: URLSearchParams
   readonly remoteAddress: string
   readonly now: number

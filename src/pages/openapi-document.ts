@@ -32,7 +32,7 @@ export interface Parameter {
   readonly schema: Schema
 }
 
-export interface Media {
+interface Media {
   readonly schema?: Schema
   readonly example?: unknown
 }
@@ -172,7 +172,7 @@ export function formatType(document: OpenApi, schema: Schema): string {
   return names.map((name) => (name === 'string' && format !== undefined ? format : name)).join(' or ')
 }
 
-export function resolveSchema(document: OpenApi, schema: Schema): Schema {
+function resolveSchema(document: OpenApi, schema: Schema): Schema {
   const name = schema.$ref?.split('/').at(-1)
   return name === undefined ? schema : (document.components?.schemas?.[name] ?? {})
 }

@@ -5,7 +5,7 @@ import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitat
 import { type Page, renderNotePage } from './layout.js'
 import { startPage, startPageRedirect } from './start-page.js'
 
-export interface PageRequest {
+interface PageRequest {
   readonly path: string
   readonly query: URLSearchParams
   /** Null: a GET without a form. */
@@ -14,14 +14,14 @@ export interface PageRequest {
   readonly now: number
 }
 
-export interface UiPages {
+interface UiPages {
   readonly find: (path: string) => { readonly form: boolean } | null
   /** Throws a Refusal. */
   readonly show: (request: PageRequest) => Promise<Page> | Page
   readonly showError: (status: number, message: string, request: PageRequest | null) => Page
 }
 
-export interface UiPagesDeps {
+interface UiPagesDeps {
   readonly acceptDeps: AcceptDeps
   /** The OpenAPI document. */
   readonly document: object

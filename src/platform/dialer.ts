@@ -17,7 +17,7 @@ import {
 } from 'node:tls'
 import { errorCodeOf } from './errors.js'
 
-export type DialFailure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable'
+type DialFailure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable'
 
 /** A connection that could not be opened, or broke. */
 export class DialError extends Error {
@@ -31,17 +31,17 @@ export class DialError extends Error {
   }
 }
 
-export interface DialLimits {
+interface DialLimits {
   /** Milliseconds. */
   readonly timeout: number
   readonly signal: AbortSignal
 }
 
-export interface DialOptions extends DialLimits {
+interface DialOptions extends DialLimits {
   readonly localAddress?: string | undefined
 }
 
-export interface UpgradeOptions extends DialLimits {
+interface UpgradeOptions extends DialLimits {
   /** Name or address of the peer, which its certificate must be for. */
   readonly host: string
   readonly verify: boolean

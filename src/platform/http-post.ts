@@ -12,11 +12,11 @@ import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import { urlToHttpOptions } from 'node:url'
 
 /** The message says why there is no response, for a log. */
-export class HttpFault extends Error {
+class HttpFault extends Error {
   override name = 'HttpFault'
 }
 
-export interface HttpPostSettings {
+interface HttpPostSettings {
   /** `http:` or `https:`. */
   readonly url: URL
   /** Requests under way at a time; further ones wait. */
@@ -27,7 +27,7 @@ export interface HttpPostSettings {
   readonly maxResponseBytes: number
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   /** Values are latin1 and are sent byte for byte. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: Buffer

@@ -7,7 +7,7 @@
 import { LRUCache } from 'lru-cache'
 
 /** An entry that weighs more than `max` is not stored. */
-export interface LruCacheOptions<V> {
+interface LruCacheOptions<V> {
   /** Entries, or the sum of their weights. */
   readonly max: number
   /** A whole number from 1. */

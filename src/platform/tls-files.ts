@@ -25,7 +25,7 @@ export interface TlsFiles extends TlsPair {
   readonly caFile: string
 }
 
-export interface SelfSignedOptions {
+interface SelfSignedOptions {
   /** Where the pair is stored. */
   readonly folder: string
   readonly hostname: string

@@ -6,20 +6,19 @@ import type { AcceptInboundDeps } from './accept-inbound.js'
 import { findCopyOwner } from './destinations.js'
 import { isTooLargeFor } from './system-mail.js'
 
-export interface RecipientCheckDeps
-  extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'> {
+interface RecipientCheckDeps extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'> {
   /** Bytes of the largest message that the listener accepts. */
   readonly maxSize: number
 }
 
-export interface CheckedRecipient {
+interface CheckedRecipient {
   /** Recipients of one workspace share a copy of the message. Null: mail of the service itself. */
   readonly workspaceId: string | null
   /** The workspace may lack room for a message of unknown size: its message must not be shared with another workspace. */
   readonly alone: boolean
 }
 
-export type RecipientFault =
+type RecipientFault =
   | 'unknown-recipient'
   | 'relay-denied'
   | 'recipient-blocked'

@@ -8,7 +8,7 @@
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import type { InboundRecipient } from './recipient-policy.js'
 
-export interface MailDestination {
+interface MailDestination {
   readonly kind: 'mail'
   readonly workspaceId: string
   /** The domain of the first address. */
@@ -16,14 +16,14 @@ export interface MailDestination {
   readonly addresses: readonly Address[]
 }
 
-export interface ReportDestination {
+interface ReportDestination {
   readonly kind: 'report'
   readonly addresses: readonly Address[]
 }
 
 export type Destination = MailDestination | ReportDestination
 
-export interface Destinations {
+interface Destinations {
   readonly destinations: readonly Destination[]
   /** Return paths without a valid token. */
   readonly ignoredAddresses: readonly Address[]
@@ -38,7 +38,7 @@ export interface Destinations {
 export type OperatorWorkspace = string | null
 
 /** Who gets the copy; null for an invalid return path, which gets none. */
-export type CopyOwner = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
+type CopyOwner = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
 
 /** `refused`: the recipient is not accepted. `unowned`: deferred, because there is no operator's workspace. */
 export function findCopyOwner(

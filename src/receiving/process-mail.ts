@@ -7,7 +7,7 @@ import type { Write } from '../storage/writer/write.js'
 import { buildReceivedData } from './inbound-content.js'
 import type { MailProcessor } from './inbound-processor.js'
 
-export interface ProcessMailDeps {
+interface ProcessMailDeps {
   readonly clock: Clock
   readonly judgeSpam: JudgeSpam
 }

@@ -17,7 +17,7 @@ import { type Header, type HeaderField, readFieldValue, spliceToPieces } from '.
 import { formatMessageDate } from '../mail/message-date.js'
 import type { TlsFacts } from './received-message.js'
 
-export interface ResultField {
+interface ResultField {
   readonly name: 'Authentication-Results' | 'Received-SPF'
   /** Folded or not. */
   readonly value: string

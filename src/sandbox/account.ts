@@ -21,7 +21,7 @@ import type { Database } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { DOMAIN, HOST } from './paths.js'
 
-export interface Account {
+interface Account {
   readonly workspaceId: string
   readonly key: string
 }

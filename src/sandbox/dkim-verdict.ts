@@ -12,7 +12,7 @@ import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 
 /** The TXT record of a name, or undefined. */
-export type FindPublishedKey = (name: string) => string | undefined
+type FindPublishedKey = (name: string) => string | undefined
 
 export interface DkimVerdict {
   readonly result: 'pass' | 'fail' | 'none'

@@ -27,7 +27,7 @@ import { submitBySmtp, waitUntilSettled } from './sample.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
 
-export interface QuickstartOptions {
+interface QuickstartOptions {
   readonly folder: string
   /** Null: the ports of the existing configuration, or the default ones. */
   readonly portBase: number | null

@@ -27,7 +27,7 @@ export interface Arrival {
   readonly file: string
 }
 
-export interface SinkParts {
+interface SinkParts {
   readonly listen: ListenAddress
   /** PEM texts. */
   readonly tls: { readonly cert: string; readonly key: string }
@@ -38,7 +38,7 @@ export interface SinkParts {
   readonly onArrival: (arrival: Arrival) => void
 }
 
-export interface Sink {
+interface Sink {
   readonly stop: () => Promise<void>
 }
 

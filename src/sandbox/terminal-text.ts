@@ -22,7 +22,7 @@ export function storyLines(interfaceName: string, story: EmailDetails): string[]
   return ['', `How it got there, from submission over ${interfaceName} on:`, '', ...indented, '']
 }
 
-export interface Guide {
+interface Guide {
   readonly paths: SandboxPaths
   readonly configured: SandboxConfig
   readonly key: string

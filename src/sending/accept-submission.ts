@@ -15,11 +15,11 @@ import { summarizeMessage } from './prepare-message.js'
 import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
 import type { SubmittedMessage } from './submitted-message.js'
 
-export interface AcceptedEmail {
+interface AcceptedEmail {
   readonly emailId: string
 }
 
-export interface AcceptSubmissionDeps {
+interface AcceptSubmissionDeps {
   readonly read: Read
   readonly clock: Clock
   readonly prepare: PrepareEmail

@@ -23,7 +23,7 @@ import {
 } from './idempotency.js'
 import type { PreparedEmail } from './prepare-email.js'
 
-export interface CommitEmailsDeps extends Store {
+interface CommitEmailsDeps extends Store {
   readonly charge: EmailCharger
   /** The writes that lease the first attempt in the same commit, if it can begin at once. Absent: it never can. */
   readonly claim?: (enqueued: EnqueuedEmail) => Claim | null
@@ -36,7 +36,7 @@ export interface IdempotentRequest extends KeyUse {
   readonly becomes: EarlierUse
 }
 
-export interface CommitEmailsOptions {
+interface CommitEmailsOptions {
   /** Several emails of one request: if a quota has no room for all of them, none is stored. */
   readonly batch?: boolean
   /** More writes of the same commit. */

@@ -23,7 +23,7 @@ export interface RequestedEmail {
   readonly recipientIds: readonly string[]
 }
 
-export interface ComposeDeps {
+interface ComposeDeps {
   readonly hostname: string
   readonly prepare: PrepareEmail
 }

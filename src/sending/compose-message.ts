@@ -19,7 +19,7 @@ import { composeHeader } from './compose-header.js'
 import { composePlain } from './compose-plain.js'
 import type { Attachment, InlineImage, MessageContent } from './message-content.js'
 
-export interface ComposeContext {
+interface ComposeContext {
   readonly emailId: string
   readonly hostname: string
   readonly now: number

@@ -10,7 +10,7 @@ import { encodeBase64Lines } from './base64-lines.js'
 import { composeHeader } from './compose-header.js'
 import type { MessageContent } from './message-content.js'
 
-export interface PlainMessage {
+interface PlainMessage {
   /** Without a Message-ID in `fields`. */
   readonly content: MessageContent
   readonly messageId: string

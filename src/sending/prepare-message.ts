@@ -22,9 +22,9 @@ import { isServiceField } from './service-headers.js'
 import type { MessageSummary } from './submitted-message.js'
 
 /** Far more than mail programs write, far fewer than we can parse. */
-export const MAX_FIELDS = 1_000
+const MAX_FIELDS = 1_000
 
-export interface MessageOrigin {
+interface MessageOrigin {
   readonly hostname: string
   /** `ESMTPSA` and the like (RFC 3848), or `HTTPS`. */
   readonly protocol: string

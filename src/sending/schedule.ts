@@ -5,7 +5,7 @@
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
-export const MAX_AHEAD = 30 * 24 * 3_600_000
+const MAX_AHEAD = 30 * 24 * 3_600_000
 
 const isoPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
 

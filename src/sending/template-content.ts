@@ -14,7 +14,7 @@ import { createUnsubscribeAddress } from '../mail/recipient-token.js'
 import { Refusal } from '../mail/refusal.js'
 import type { MessageContent } from './message-content.js'
 
-export interface TemplateUse {
+interface TemplateUse {
   readonly template: ParsedTemplate
   readonly data: TemplateData
   readonly from: Address

@@ -11,7 +11,7 @@ import ipaddr from 'ipaddr.js'
 import type { LookupResult } from '../platform/dns/resolver.js'
 import { parseIpAddress } from '../platform/ip-address.js'
 
-export interface BlockList {
+interface BlockList {
   readonly zone: string
   /** Points that a listing adds to the spam score. */
   readonly weight: number
@@ -22,7 +22,7 @@ export interface Listing extends BlockList {
   readonly answer: string
 }
 
-export interface DnsblDeps {
+interface DnsblDeps {
   readonly lists: readonly BlockList[]
   readonly resolveAddresses: (name: string) => Promise<LookupResult<string>>
   /** Milliseconds for all lists together. */

@@ -12,16 +12,13 @@ import { parseJson } from '../storage/tables/columns.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'
 
-export type InboundOrigin = Pick<
-  InboundEmail,
-  'client_address' | 'helo' | 'envelope_from' | 'authentication' | 'received_at'
->
+type InboundOrigin = Pick<InboundEmail, 'client_address' | 'helo' | 'envelope_from' | 'authentication' | 'received_at'>
 
 export function buildInboundSpamMessage(email: InboundOrigin, message: ParsedMessage): SpamMessage {
   return buildSpamMessage(message, spamContextOf(email))
 }
 
-export interface RecordedContext extends SpamContext {
+interface RecordedContext extends SpamContext {
   readonly origin: SpamOrigin
 }
 

@@ -9,7 +9,7 @@ import { collectSpamFacts } from './facts/spam-facts.js'
 import { spamRules } from './rules/all-rules.js'
 import type { SpamMessage } from './spam-message.js'
 
-export interface SpamReport {
+interface SpamReport {
   readonly score: number
   /** Heaviest first. */
   readonly contributions: readonly SpamContribution[]

@@ -21,7 +21,7 @@ import type { CheckWithRspamd } from './rspamd/rspamd.js'
 import { collectRspamdContributions } from './rspamd/rspamd-points.js'
 import { type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
 
-export interface SpamVerdictDeps {
+interface SpamVerdictDeps {
   readonly read: Read
   readonly thresholds: SpamThresholds
   /** Null if none is configured. */

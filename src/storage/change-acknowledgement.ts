@@ -39,7 +39,7 @@ export function readAcknowledgedChange(read: Read): number {
   return Number(readServiceState(read, { key: ACKNOWLEDGED_KEY })[0]?.value ?? 0)
 }
 
-export interface ChangeAcknowledgerDeps {
+interface ChangeAcknowledgerDeps {
   readonly database: Pick<Database, 'read' | 'commit'>
   readonly log: Pick<Log, 'error'>
   /** Drops what is cached. */

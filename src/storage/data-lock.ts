@@ -13,7 +13,7 @@ export class DataFolderHeld extends Error {
   override name = 'DataFolderHeld'
 }
 
-export interface DataLock {
+interface DataLock {
   readonly release: () => void
 }
 

@@ -26,7 +26,7 @@ import {
 } from './provider-columns.js'
 import { addNewSuppression, findSuppression, type NewSuppression } from './suppressions.js'
 
-export interface SuppressionImport {
+interface SuppressionImport {
   readonly workspaceId: string
   /** The reason of lines that have none. */
   readonly reason: SuppressionReason

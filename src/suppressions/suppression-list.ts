@@ -11,7 +11,7 @@ import { prepareRead, type Read } from '../storage/prepared.js'
 import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import type { Suppression } from './suppressions.js'
 
-export interface SuppressionPage {
+interface SuppressionPage {
   readonly workspaceId: string
   /** Undefined: any. */
   readonly reason: SuppressionReason | undefined

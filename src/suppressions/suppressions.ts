@@ -92,7 +92,7 @@ function toRow({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewS
   }
 }
 
-export interface SuppressResult {
+interface SuppressResult {
   /** The record that is on the list now. */
   readonly record: Suppression
   readonly isNew: boolean

@@ -12,7 +12,7 @@ import { parseJson } from '../../storage/tables/columns.js'
 import type { Principal } from '../principal.js'
 import { type ApiKeyRow, keyById } from './api-keys.js'
 
-export interface KeyLimits {
+interface KeyLimits {
   /** Null: never. */
   readonly expiresAt: number | null
   /** CIDRs; empty: from anywhere. */
@@ -22,7 +22,7 @@ export interface KeyLimits {
 }
 
 /** Undefined: not requested. */
-export type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
+type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
 
 export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
   return {
@@ -72,7 +72,7 @@ function isWithinNetwork(outer: string, inner: string): boolean {
 }
 
 /** The limits, named as the fields of the key. */
-export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
+type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
 
 function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
   const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)

@@ -16,12 +16,12 @@ interface KeyFields {
   readonly allowed_domains: readonly string[]
 }
 
-export interface KeyResource extends KeyFields {
+interface KeyResource extends KeyFields {
   readonly last_used_at: string | null
   readonly revoked_at: string | null
 }
 
-export interface CreatedKeyResource extends KeyFields {
+interface CreatedKeyResource extends KeyFields {
   /** The complete key, which only this answer has. */
   readonly key: string
 }

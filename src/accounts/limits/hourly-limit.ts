@@ -14,7 +14,7 @@ import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 
 const HOUR = 3_600_000
 
-export interface HourlyLimit {
+interface HourlyLimit {
   /** Of the rows in `usage`. */
   readonly kind: string
   readonly max: number

@@ -16,7 +16,7 @@ import type { Write } from '../../storage/writer/write.js'
 import { findOperatorWorkspace } from '../operator-workspace.js'
 import type { PlanCache } from './plans.js'
 
-export interface InboundBytes {
+interface InboundBytes {
   /** Bytes. */
   readonly held: number
   /** Null: unlimited. */
@@ -25,7 +25,7 @@ export interface InboundBytes {
 
 export type InboundBytesReader = (workspaceId: string) => InboundBytes
 
-export interface InboundBytesDeps {
+interface InboundBytesDeps {
   readonly read: Read
   readonly planOf: PlanCache['find']
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes'>

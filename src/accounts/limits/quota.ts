@@ -32,7 +32,7 @@ import {
   windowStart,
 } from './usage.js'
 
-export interface Chargeable {
+interface Chargeable {
   readonly workspaceId: string
   readonly senderDomain: string
 }
@@ -47,7 +47,7 @@ export interface Charge {
 /** `emails`: all of one workspace. */
 export type EmailCharger = (emails: readonly Chargeable[], now: number) => Charge
 
-export interface QuotaDeps {
+interface QuotaDeps {
   readonly read: Read
   readonly planOf: (workspaceId: string) => Plan
   readonly domainEmailsPerDay: number

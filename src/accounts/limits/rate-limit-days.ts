@@ -13,7 +13,7 @@ import { addToExisting, bucketsSince, REQUESTS } from './usage.js'
 /** Rows of one commit. */
 const ROWS_PER_COMMIT = 500
 
-export interface DailyRequests {
+interface DailyRequests {
   /** The requests of the workspace in the day that ends now, oldest first. */
   readonly readSlices: (workspaceId: string, now: number) => readonly Slice[]
   readonly count: (workspaceId: string, now: number) => void

@@ -42,7 +42,7 @@ export interface RateLimit {
   readonly peek: (key: string, now: number) => RateState
 }
 
-export interface RateLimitDeps {
+interface RateLimitDeps {
   readonly limitsOf: (key: string) => PlanLimits
   /** Stores the counts of a day beyond this process. */
   readonly days?: {

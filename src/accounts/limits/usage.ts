@@ -58,7 +58,7 @@ export function windowStart(window: UsageWindow, now: number): number {
   return bucketOf(window, now) - (window.buckets - 1) * (window.width ?? 0)
 }
 
-export type UsageRow = Tables['usage']
+type UsageRow = Tables['usage']
 
 const addOnConflict = (conflict: OnConflictBuilder<Tables, 'usage'>) =>
   conflict
@@ -169,7 +169,7 @@ export const bucketsSince = prepareRead<{ workspaceId: string; kind: string; sin
     .orderBy('bucket'),
 )
 
-export type Usage =
+type Usage =
   | {
       readonly plan: string
       readonly rate_limit: { readonly requests_per_second: number; readonly burst_limit: number }

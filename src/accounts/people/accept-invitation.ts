@@ -33,7 +33,7 @@ export interface AcceptDeps extends Store {
 }
 
 /** Two limits, so that many client addresses cannot evict the counts of invitations. */
-export interface AttemptLimits {
+interface AttemptLimits {
   /** By client address, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
   /** By the id of the invitation. */
@@ -69,7 +69,7 @@ const endedMessages = {
   expired: 'the invitation has expired: ask for another one',
 } as const
 
-export interface Acceptance {
+interface Acceptance {
   readonly token: string
   readonly fullName: string
   readonly password: string
@@ -77,7 +77,7 @@ export interface Acceptance {
   readonly now: number
 }
 
-export interface AcceptedInvitation {
+interface AcceptedInvitation {
   readonly workspaceId: string
   readonly member: ReturnType<typeof memberById>[number]
   readonly key: NewKey

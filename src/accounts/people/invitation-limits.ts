@@ -32,7 +32,7 @@ const MAX_PER_PERSON_HOUR = 50
 const MAX_PER_PERSON_DAY = 200
 const MAX_PER_ADDRESS_DAY = 3
 
-export interface InvitationCount {
+interface InvitationCount {
   /** The inviter. */
   readonly userId: string
   /** The invitee; spellings of one address, and subaddresses after a `+`, count as one. */
@@ -84,7 +84,7 @@ function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly 
   ]
 }
 
-export interface InvitationCharge {
+interface InvitationCharge {
   /** First in the commit of the invitation. They miss when a limit is reached, and change nothing then. */
   readonly writes: readonly Write[]
   /** Why they missed; null: no limit is reached. */

@@ -54,7 +54,7 @@ export function requireInvitable(read: Read, { workspaceId, email: given, now }:
   })
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   readonly row: InvitationRow
   /** They miss when the inviter may no longer invite. */
   readonly writes: readonly Write[]

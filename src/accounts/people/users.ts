@@ -9,7 +9,7 @@
 import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 
-export interface NewUser {
+interface NewUser {
   readonly id: string
   readonly email: Address
   readonly full_name: string

@@ -9,7 +9,7 @@ import { contentType, filename } from '../emails/email-fields.js'
 import { timestamp } from '../http/input/values.js'
 import { json, type UploadRoute, uploadRoute } from '../http/route.js'
 
-export interface FileDeps extends StoreFileDeps, Pick<CreateDeps, 'hasDiskSpace'> {}
+interface FileDeps extends StoreFileDeps, Pick<CreateDeps, 'hasDiskSpace'> {}
 
 const cachedFile = z
   .strictObject({

@@ -25,7 +25,7 @@ import {
   toTemplateResource,
 } from './template-fields.js'
 
-export interface TemplateRouteDeps extends Store {
+interface TemplateRouteDeps extends Store {
   readonly templates: Pick<TemplateCache, 'find' | 'forget'>
   /** The value of `unsubscribe_url` in previews: it unsubscribes no recipient. */
   readonly sampleUnsubscribeUrl: string

@@ -28,7 +28,7 @@ import {
 
 export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 
-export interface DomainDeps extends RotationDeps {
+interface DomainDeps extends RotationDeps {
   /** Drops what is cached of the domain and starts failing its queued mail, which goes on by itself. */
   readonly onDomainDeleted: (gone: DeletedDomain) => void
   /** Drops what is cached of the domain. */

@@ -19,7 +19,7 @@ import { idempotencyHeaders, parseIdempotencyKey, repeatAnswer, withStoredAnswer
 import { buildRequestedEmail } from './requested-email.js'
 import type { StoredParts } from './stored-parts.js'
 
-export const MAX_BATCH = 100
+const MAX_BATCH = 100
 /** 32 MB: all composed messages of a batch are in memory until the commit. */
 export const MAX_BATCH_BYTES = 32 * 1_048_576
 

@@ -16,7 +16,7 @@ import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import { notFound } from '../http/input/values.js'
 
-export interface StoredPartsDeps {
+interface StoredPartsDeps {
   readonly read: Read
   readonly templates: Pick<TemplateCache, 'find'>
   readonly fillTemplate: RenderContent

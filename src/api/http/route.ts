@@ -14,7 +14,7 @@ import type { FileLimit, UploadedFile } from './input/upload.js'
 import type { ErrorCode } from './output/error-answer.js'
 import type { HeaderName } from './output/header-fields.js'
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface Call<Query = unknown, Body = unknown> {
   readonly principal: Principal
@@ -127,7 +127,7 @@ interface UploadCommon extends KeyCommon {
   readonly fileExample?: string
 }
 
-export interface UploadSpec<Query> extends UploadCommon {
+interface UploadSpec<Query> extends UploadCommon {
   readonly query?: z.ZodType<Query>
   readonly run: (call: UploadCall<Query>) => Promise<Answer>
 }
@@ -151,7 +151,7 @@ interface SignedLinkCommon extends Common {
   readonly area: 'link'
 }
 
-export interface SignedLinkSpec<Query> extends SignedLinkCommon {
+interface SignedLinkSpec<Query> extends SignedLinkCommon {
   readonly query: z.ZodType<Query>
   readonly run: (call: SignedLinkCall<Query>) => Promise<Answer> | Answer
 }
@@ -163,7 +163,7 @@ export interface SignedLinkRoute extends SignedLinkCommon {
 }
 
 /** A request without a key, authorized by a secret in its body. */
-export interface PublicCall<Body = unknown> {
+interface PublicCall<Body = unknown> {
   readonly body: Body
   readonly remoteAddress: string
   readonly now: number
@@ -175,7 +175,7 @@ interface PublicCommon extends Common {
   readonly area: 'public'
 }
 
-export interface PublicSpec<Body> extends PublicCommon {
+interface PublicSpec<Body> extends PublicCommon {
   readonly body: z.ZodType<Body>
   readonly run: (call: PublicCall<Body>) => Promise<Answer> | Answer
 }

@@ -38,7 +38,7 @@ export const acceptedAnswer: DocumentedAnswer = {
     .meta({ id: 'BegunImport' }),
 }
 
-export interface FileImport<Report> {
+interface FileImport<Report> {
   readonly workspaceId: string
   /** What the import keeps of the request. */
   readonly options: ImportOptions

@@ -7,7 +7,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 
-export interface LinkedAttachment {
+interface LinkedAttachment {
   readonly workspaceId: string
   readonly inboundId: string
   /** Index among the attachments of the email, from 0. */

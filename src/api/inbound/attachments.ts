@@ -26,7 +26,7 @@ import { downloadTypeOf, fileNameOf } from './attachment-file.js'
 import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
-export interface AttachmentDeps extends InboundDeps {
+interface AttachmentDeps extends InboundDeps {
   /** The key that signs links. */
   readonly secret: KeyObject
   /** Without a trailing slash. */

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { defOf, isTransform } from '../http/input/absent-fields.js'
 import { exampleValues } from './example-values.js'
 
-export interface Example {
+interface Example {
   /** Undefined if anything is missing. */
   readonly value: unknown
   /** Paths without an example, such as `data[].name`. */

@@ -43,7 +43,7 @@ const fieldError = z.object({
 const errorCode = z.enum(keysOf(statusOfCode))
 
 /** The body of every error. */
-export const errorBody = z
+const errorBody = z
   .object({
     error: z.object({
       code: errorCode.meta({ id: 'ErrorCode', description: 'For programs. Later versions may add codes.' }),

@@ -12,7 +12,7 @@ import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
 import { tagDescriptions } from './openapi-tags.js'
 
-export interface ApiInfo {
+interface ApiInfo {
   readonly version: string
   /** The base URL of the API. */
   readonly server: string

@@ -31,7 +31,7 @@ import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
 
-export interface ApiKeyDeps extends Store {
+interface ApiKeyDeps extends Store {
   /** Drops what is cached of a revoked key, and ends its sessions. */
   readonly onKeyRevoked: (keyId: string) => void
 }

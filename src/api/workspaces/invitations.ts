@@ -25,7 +25,7 @@ import { type Answer, json, publicRoute, type Route, route } from '../http/route
 import { member, toMemberResource } from './members.js'
 import { authorizeInWorkspace, sliceFields, workspaceId } from './named-workspace.js'
 
-export interface InvitationDeps extends Store {
+interface InvitationDeps extends Store {
   readonly acceptDeps: AcceptDeps
 }
 

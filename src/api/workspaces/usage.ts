@@ -7,7 +7,7 @@ import type { Read } from '../../storage/prepared.js'
 import { timestamp } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 
-export interface UsageDeps {
+interface UsageDeps {
   readonly read: Read
   readonly planOf: (workspaceId: string) => Plan
   readonly inboundBytes: InboundBytesReader

@@ -33,7 +33,7 @@ import { type Answer, type Call, json, type Route, route } from '../http/route.j
 import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspace.js'
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
-export interface WorkspaceDeps extends Store {
+interface WorkspaceDeps extends Store {
   /** The plan of new workspaces. */
   readonly plan: string
   /** Drops what is cached of a closed workspace, and starts erasing its records. */

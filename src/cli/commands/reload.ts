@@ -14,7 +14,7 @@ import { keysOf, type UnknownRecord } from '../../platform/records.js'
 import { createSerialRunner } from '../../platform/serial-runner.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 
-export interface ReloadDeps {
+interface ReloadDeps {
   /** What the daemon was started with. */
   readonly config: Config
   readonly log: Log

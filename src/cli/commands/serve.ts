@@ -15,7 +15,7 @@ import { version } from '../../platform/version.js'
 import { type Call, refuseExtraWords } from '../command.js'
 import { createReloader } from './reload.js'
 
-export interface ServeOptions {
+interface ServeOptions {
   /** NOTIFY_SOCKET of systemd. */
   readonly socket: string | null
   /** Standard output goes to systemd's journal. */

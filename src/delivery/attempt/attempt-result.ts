@@ -8,7 +8,7 @@
 import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
 
-export interface Peer {
+interface Peer {
   /** Host name of the MX, or of the route. */
   readonly mx: string
   readonly address: string | null

@@ -9,7 +9,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Exchange } from '../smtp/send-result.js'
 
-export interface CallLimit {
+interface CallLimit {
   readonly signal: AbortSignal
   /** Handles the rejection of a call: a timeout if the limit struck, else it is thrown again. */
   readonly timeoutOrRethrow: (error: unknown) => Exchange

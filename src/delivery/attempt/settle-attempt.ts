@@ -46,7 +46,7 @@ export interface SettleDeps extends Store {
 }
 
 /** How long an outcome that cannot be written is kept. */
-export interface SettleOptions {
+interface SettleOptions {
   /** The process ends, and the outcome is given up. */
   readonly signal: AbortSignal
   /** Called each time the database does not take it. */

@@ -9,7 +9,7 @@ import { type DomainName, tryParseDomainName } from '../../mail/address.js'
 import type { MxRecord } from '../../platform/dns/resolver.js'
 import type { RandomSource } from '../../platform/random.js'
 
-export type MxOrder =
+type MxOrder =
   | { readonly kind: 'hosts'; readonly hosts: readonly DomainName[] }
   /** RFC 7505: the domain takes no mail. */
   | { readonly kind: 'null-mx' }
@@ -17,7 +17,7 @@ export type MxOrder =
   | { readonly kind: 'loop' }
   | { readonly kind: 'junk' }
 
-export const MAX_MX_HOSTS = 10
+const MAX_MX_HOSTS = 10
 
 export function orderMxHosts(
   records: readonly MxRecord[],

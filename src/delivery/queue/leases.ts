@@ -26,7 +26,7 @@ export interface Claim {
   readonly writes: readonly Write[]
 }
 
-export interface LeasesDeps {
+interface LeasesDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log

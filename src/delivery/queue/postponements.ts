@@ -18,7 +18,7 @@ import { forcedAttemptTimeOf, type RetryPolicy } from './retry-schedule.js'
 /** Entries in one commit, which takes the writer a few milliseconds. */
 const PORTION_SIZE = 500
 
-export interface PostponementDeps {
+interface PostponementDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log

@@ -19,7 +19,7 @@ export interface RetryPolicy {
   readonly expireAfter: number
 }
 
-export interface DeferredEntry {
+interface DeferredEntry {
   readonly enqueuedAt: number
   /** Attempts so far, including the one that was just deferred. */
   readonly attempts: number

@@ -13,7 +13,7 @@ import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-
 import { joinTranscripts } from '../smtp/transcript.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly signal: AbortSignal
   /** The host is called even if it is remembered as unreachable. */
   readonly ignoreOutages: boolean
@@ -23,7 +23,7 @@ export interface OpenOptions {
 
 export type OpenSession = (host: Host, options: OpenOptions) => Promise<OpenResult | Outage>
 
-export interface OpenerDeps extends SmtpClientDeps {
+interface OpenerDeps extends SmtpClientDeps {
   readonly clock: Clock
   readonly unreachableHosts: UnreachableHosts
 }

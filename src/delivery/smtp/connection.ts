@@ -22,7 +22,7 @@ export interface ConnectionFailure {
   readonly detail: string
 }
 
-export type ReplyResult =
+type ReplyResult =
   | { readonly kind: 'reply'; readonly serverReply: ServerReply }
   | { readonly kind: 'failed'; readonly why: ConnectionFailure }
 

@@ -25,7 +25,7 @@ import type { Timeouts } from './timeouts.js'
 const MAX_BACKLOG = 256 * 1024
 const LONE_DOT = Buffer.from('.\r\n')
 
-export interface TransactionResult {
+interface TransactionResult {
   readonly sent: SendResult
   /** The server may still hold an unfinished transaction: the next one begins with RSET. */
   readonly needsReset: boolean

@@ -11,7 +11,7 @@ const MAX_RECORD_LENGTH = 4096
 const MAX_RECORDS = 20
 
 /** The value of a tag may fold; its name may not. */
-export function parseKeyTags(text: string): ReadonlyMap<string, string> | null {
+function parseKeyTags(text: string): ReadonlyMap<string, string> | null {
   if (text.length > MAX_RECORD_LENGTH) return null
   const tags = new Map<string, string>()
   const parts = text.split(';')

@@ -21,7 +21,7 @@ export type RotationStep =
 
 type RotationKey = Pick<DkimKeyRow, 'selector' | 'signing' | 'usable_at' | 'retired_at'>
 
-export interface RotationFacts {
+interface RotationFacts {
   readonly keys: readonly RotationKey[]
   /** Milliseconds for which a key that has signed stays published. */
   readonly retirementTime: number

@@ -30,7 +30,7 @@ export type CheckedRow = Pick<
 
 export type DomainEventType = 'domain.verified' | 'domain.broken' | 'domain.failed'
 
-export interface CheckOutcome {
+interface CheckOutcome {
   readonly row: CheckedRow
   readonly event: DomainEventType | null
 }

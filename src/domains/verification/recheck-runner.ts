@@ -10,7 +10,7 @@ import type { Log } from '../../platform/log.js'
 import type { RotationDeps } from '../dkim/rotate-keys.js'
 import { type RecheckDeps, recheckDomains } from './recheck-domains.js'
 
-export interface RecheckRunnerDeps {
+interface RecheckRunnerDeps {
   readonly rotationDeps: RotationDeps
   readonly clock: Clock
   readonly log: Log

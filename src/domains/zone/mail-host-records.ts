@@ -6,7 +6,7 @@
  */
 import type { MxRecord } from '../../platform/dns/resolver.js'
 
-export interface MailHostRecords {
+interface MailHostRecords {
   /** Empty: no MX record. */
   readonly mx: readonly MxRecord[]
   readonly addresses: readonly string[]
@@ -14,7 +14,7 @@ export interface MailHostRecords {
 }
 
 /** What the records are compared with. */
-export interface ExpectedMailHost {
+interface ExpectedMailHost {
   readonly target: string
   readonly inboundMxHost: string
   /** The TXT records at `target`. */
@@ -44,7 +44,7 @@ export function spfAuthorizesUs({ txt }: Pick<MailHostRecords, 'txt'>, expected:
   return own !== undefined && hasSameTerms(terms, parseTerms(own))
 }
 
-export function filterSpfRecords(txt: readonly string[]): readonly string[] {
+function filterSpfRecords(txt: readonly string[]): readonly string[] {
   return txt.filter((text) => /^v=spf1(?: |$)/i.test(text))
 }
 

@@ -46,7 +46,7 @@ function formatSoaNumbers({ serial, refresh, retry, expire, negativeTtl }: SoaDa
   return [serial, refresh, retry, expire, negativeTtl].join(' ')
 }
 
-export interface PlainRecord {
+interface PlainRecord {
   readonly name: string
   readonly type: RecordData['type']
   readonly ttl: number

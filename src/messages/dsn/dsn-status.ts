@@ -10,7 +10,7 @@ import { formatMessageDate } from '../../mail/message-date.js'
 import { toPrintableAscii } from '../../mail/printable.js'
 import { type DsnRecipient, type DsnReport, toOneLine, wrapText } from './dsn-report.js'
 
-export interface DeliveryStatus {
+interface DeliveryStatus {
   readonly type: 'message/delivery-status' | 'message/global-delivery-status'
   /** Groups of fields with CRLF line ends. */
   readonly text: string

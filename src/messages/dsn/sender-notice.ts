@@ -15,7 +15,7 @@ import type { DsnKind, DsnRecipient } from './dsn-report.js'
 import { formatDsnSubject } from './dsn-text.js'
 
 /** What a notification is about. */
-export interface NoticeSubject {
+interface NoticeSubject {
   readonly email: Email
   /** The message; empty if it is no longer stored. */
   readonly raw: Buffer
@@ -28,7 +28,7 @@ export function shouldNotifySender({ email, notify }: Omit<NoticeSubject, 'raw'>
   return email.source === 'smtp' && email.envelope_from !== '' && shouldSendDsn(notify, kind)
 }
 
-export interface NoticeReport {
+interface NoticeReport {
   readonly kind: DsnKind
   readonly recipient: DsnRecipient
 }

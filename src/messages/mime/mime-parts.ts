@@ -44,7 +44,7 @@ export const defaultMimeLimits: MimeLimits = {
 }
 
 /** Reads the bytes of a message when its turn has come; undefined: they are gone. */
-export type RawSource = () => Buffer | undefined
+type RawSource = () => Buffer | undefined
 
 interface Job<Process> {
   /** Settles the promise of the caller. */

@@ -8,7 +8,7 @@ import type { Log } from '../../platform/log.js'
 import type { Store } from '../../storage/database.js'
 import { type DeletedDomain, failDomain } from './fail-domain.js'
 
-export interface DeletedDomainRunnerDeps extends Store {
+interface DeletedDomainRunnerDeps extends Store {
   readonly log: Pick<Log, 'error' | 'warn'>
   /** No mail from the domain is left in the queue, or the walk was interrupted. */
   readonly onWalkEnd: (gone: DeletedDomain) => void

@@ -18,7 +18,7 @@ import { rollUpEmail } from '../roll-up.js'
 import { toTagObject } from './enqueue.js'
 
 export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
-export type QueueStatus = (typeof queueStatuses)[number]
+type QueueStatus = (typeof queueStatuses)[number]
 
 export interface QueueFilter {
   readonly workspaceId?: string | undefined

@@ -17,7 +17,7 @@ import { reasonOfCode, reasonOfStatus } from './status-reasons.js'
 
 export type { Stage } from '../../mail/reply.js'
 
-export interface ReplyClassification {
+interface ReplyClassification {
   readonly kind: 'temporary' | 'permanent'
   /** What the reply concerns: the session as a whole, the return path, the recipient, or the message. */
   readonly scope: 'session' | 'sender' | 'recipient' | 'message'

@@ -31,7 +31,7 @@ const replyPatterns: readonly ReplyPattern[] = [
   ...patternsOfServer,
 ]
 
-export interface ReplyWords {
+interface ReplyWords {
   readonly stage: Stage
   readonly code: number
   /** As `5.1.1`, or null. */

@@ -6,7 +6,7 @@
  */
 import type { Log } from '../log.js'
 
-export interface ClientLogLimits {
+interface ClientLogLimits {
   /** Lines of a kind about one client. */
   readonly perClient: number
   /** Lines of a kind about all clients. */
@@ -17,7 +17,7 @@ export interface ClientLogLimits {
 
 const defaultClientLogLimits: ClientLogLimits = { perClient: 20, total: 600, window: 60_000 }
 
-export interface ClientLogLine {
+interface ClientLogLine {
   /** The address. */
   readonly client: string
   readonly [field: string]: unknown

@@ -12,7 +12,7 @@ export type DnsAnswer =
   | { readonly kind: 'failure'; readonly detail: string }
 
 /** The chain ends at a name for which the reply has no records: a query for it must follow. */
-export interface UnresolvedAlias {
+interface UnresolvedAlias {
   readonly kind: 'onward'
   readonly name: string
   /** Seconds, of the chain so far. */

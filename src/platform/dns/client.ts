@@ -24,7 +24,7 @@ import {
   parseDnsServer,
 } from './transport.js'
 
-export interface DnsClientSettings {
+interface DnsClientSettings {
   /** Empty: the system's. */
   readonly servers: readonly DnsServer[]
   /** Milliseconds for one try; it doubles with each further one. */

@@ -17,7 +17,7 @@ export interface RawRecord {
   readonly end: number
 }
 
-export interface Section {
+interface Section {
   readonly records: readonly RawRecord[]
   /** Offset of the next section. */
   readonly end: number

@@ -32,7 +32,7 @@ export interface ExchangeOptions {
   readonly accepts: (reply: Buffer) => boolean
 }
 
-export type Exchange = (server: DnsServer, query: Buffer, options: ExchangeOptions) => Promise<ExchangeResult>
+type Exchange = (server: DnsServer, query: Buffer, options: ExchangeOptions) => Promise<ExchangeResult>
 
 export interface DnsTransport {
   readonly overUdp: Exchange

@@ -24,7 +24,7 @@ export interface MemoryBudget {
   countWaiting(): number
 }
 
-export interface MemoryRequest {
+interface MemoryRequest {
   readonly bytes: number
   /** The parts that it must fit into as well, in their own bytes. */
   readonly levels: readonly MemoryLevel[]

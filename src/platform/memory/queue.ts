@@ -28,7 +28,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal
 }
 
-export interface MemoryQueue {
+interface MemoryQueue {
   /**
    * True: all levels had room and `acquire` succeeded. False: the wait timed out or was aborted, too many requests
    * wait already, or a level is too small even when empty.

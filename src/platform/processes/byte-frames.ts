@@ -9,12 +9,12 @@ import type { Writable } from 'node:stream'
 
 const HEADER_BYTES = 10
 
-export interface FrameLimits {
+interface FrameLimits {
   readonly value: number
   readonly bytes: number
 }
 
-export class FrameTooLarge extends Error {
+class FrameTooLarge extends Error {
   override name = 'FrameTooLarge'
 }
 

@@ -7,7 +7,7 @@
 import { execFile } from 'node:child_process'
 import type { Log } from '../log.js'
 
-export interface NotifySocket {
+interface NotifySocket {
   notifyReady(status: string): Promise<void>
   notifyStopping(): Promise<void>
 }

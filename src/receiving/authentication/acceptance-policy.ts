@@ -11,7 +11,7 @@ import type { Authentication } from '../../mail/authentication-results.js'
 
 export type DmarcSetting = 'reject' | 'quarantine' | 'report'
 
-export type AcceptanceDecision =
+type AcceptanceDecision =
   | { readonly kind: 'accept' }
   | { readonly kind: 'spam'; readonly reason: 'dmarc-quarantine' | 'dmarc-reject' | 'several-author-domains' }
   | {

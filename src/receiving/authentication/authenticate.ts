@@ -31,7 +31,7 @@ import { checkSpf } from './check-spf.js'
 import { createMessageQueries, defaultQueryLimits, type QueryLimits } from './dns-queries.js'
 import { selectSignatures } from './signature-fields.js'
 
-export interface AuthenticateDeps {
+interface AuthenticateDeps {
   readonly resolver: RecordResolver
   readonly clock: Clock
   readonly limits?: QueryLimits & DkimLimits

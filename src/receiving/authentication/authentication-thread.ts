@@ -29,7 +29,7 @@ export interface AuthenticationResult {
 /** The caller must not use `raw` afterwards. `header`: of `raw`. */
 export type Authenticate = (raw: Buffer, header: Header, connection: Connection) => Promise<AuthenticationResult>
 
-export interface AuthenticationDeps {
+interface AuthenticationDeps {
   readonly resolver: RecordResolver
   readonly clock: Clock
 }

@@ -52,7 +52,7 @@ class BoundedVerifier extends DkimVerifier {
   }
 }
 
-export interface VerifiedSignatures {
+interface VerifiedSignatures {
   readonly results: DKIMVerifyResult['results']
   readonly arc: DKIMVerifyResult['arc']
 }

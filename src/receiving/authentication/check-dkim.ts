@@ -22,7 +22,7 @@ import { keyNameOf, type SignatureField, type SignatureFields, type SkippedSigna
 
 export const MIN_KEY_BITS = 1024
 
-export interface DkimCheck {
+interface DkimCheck {
   readonly verdicts: readonly DkimVerdict[]
   /** For the ARC check, which uses the same parsed message. */
   readonly chain: DKIMVerifyResult['arc']

@@ -18,7 +18,7 @@ import type {
   SpfVerdict,
 } from '../../mail/authentication-results.js'
 
-export interface DmarcInput {
+interface DmarcInput {
   /** Addresses of the From fields. */
   readonly authors: readonly string[]
   readonly fromFields: number

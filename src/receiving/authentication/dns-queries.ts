@@ -37,7 +37,7 @@ export class NoDnsAnswer extends Error {
   }
 }
 
-export interface MessageQueries {
+interface MessageQueries {
   /** A resolver for one check: at most `maxQueries` queries that no other check has made. */
   readonly createResolver: (maxQueries: number) => DNSResolver
 }

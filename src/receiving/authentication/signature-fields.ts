@@ -14,7 +14,7 @@ import { domainToASCII } from 'node:url'
 import { findFields, type Header, type HeaderField, readFieldValue, spliceHeader } from '../../mail/header-fields.js'
 import { notVerifiedPrefix } from './bounded-verifier.js'
 
-export const MAX_SIGNATURES = 10
+const MAX_SIGNATURES = 10
 
 const MAX_FIELD = 16_384
 /** Names in the `h=` tag; other colons of the field count too. */

@@ -49,7 +49,7 @@ export interface ReportDeps {
  * Why a report changed nothing. `gone`: the recipient is no longer stored, or belongs to no workspace.
  * `other-recipient`: it names other recipients alone. `state`, `repeated`: see `messages/late-outcome`.
  */
-export type IgnoredReason = UnclaimedReason | 'gone' | 'other-recipient' | 'state' | 'repeated'
+type IgnoredReason = UnclaimedReason | 'gone' | 'other-recipient' | 'state' | 'repeated'
 
 export interface ReportHandler {
   readonly processReport: ReportProcessor

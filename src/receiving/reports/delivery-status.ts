@@ -23,7 +23,7 @@ const recipientFieldNames: ReadonlySet<string> = new Set([
 ])
 const statusFieldNames: ReadonlySet<string> = new Set([...recipientFieldNames, 'action', 'status', 'diagnostic-code'])
 
-export interface DeliveryStatusPart {
+interface DeliveryStatusPart {
   readonly bounces: readonly Bounce[]
   readonly envid: string | null
 }

@@ -22,7 +22,7 @@ export interface ProseReport {
   readonly addressees: readonly Address[]
 }
 
-export interface ProseRecipient {
+interface ProseRecipient {
   readonly recipient: Address
   /** The address before an alias or a forward, if the report names it too. */
   readonly original: Address | null

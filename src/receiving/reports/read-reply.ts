@@ -26,7 +26,7 @@ export function findReply(text: string): Reply | null {
 }
 
 /** An enhanced status code anywhere in `text`, or null. */
-export function findStatus(text: string): string | null {
+function findStatus(text: string): string | null {
   return statusPattern.exec(text)?.[1] ?? null
 }
 
@@ -38,7 +38,7 @@ export function toOneLine(text: string, maxLength = MAX_DIAGNOSTIC): string {
     .replace(/[\ud800-\udbff]$/, '')
 }
 
-export interface BounceFacts {
+interface BounceFacts {
   /** The class that the report states; null if none. */
   readonly kind: BounceKind | null
   readonly status: string | null

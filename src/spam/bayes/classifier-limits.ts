@@ -20,7 +20,7 @@ const MAX_UNSEASONED_SCORE = 2
 /** Subtracted from the `suspicious` threshold to get the limit against a DMARC pass. */
 const DMARC_MARGIN = 1
 
-export interface TrustInput {
+interface TrustInput {
   /** Learned messages that were received in the last 180 days. */
   readonly recent: TokenCount
   readonly dmarcPass: boolean

@@ -16,7 +16,7 @@ const MAX_TEXT = 65_536
 const MAX_URLS = 200
 const MAX_VALUE = 1000
 
-export interface VisibleHtml {
+interface VisibleHtml {
   readonly text: string
   /** Values of href, src, action and background, in document order. */
   readonly urls: readonly string[]

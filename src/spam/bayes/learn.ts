@@ -19,7 +19,7 @@ export interface BayesDeps extends Store {
   readonly limits?: BayesLimits
 }
 
-export interface LearnRequest extends MessageRef {
+interface LearnRequest extends MessageRef {
   readonly verdict: BayesVerdict
   /** Its `receivedAt` decides whether it counts as recent mail. */
   readonly message: SpamMessage

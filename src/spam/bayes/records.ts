@@ -33,7 +33,7 @@ interface LearnInput extends MessageRef {
   readonly at: number
 }
 
-export interface LearnedMessage extends MessageRef {
+interface LearnedMessage extends MessageRef {
   readonly seq: number
   readonly verdict: BayesVerdict
   readonly keys: readonly number[]
@@ -58,7 +58,7 @@ const selectMessageCounts = prepareRead<{ workspaceId: string }>()(({ db, slot }
   db.selectFrom('bayes_messages').select(['verdict', 'count']).where('workspace_id', '=', slot('workspaceId')),
 )
 
-export function countLearnedMessages(read: Read, workspaceId: string): TokenCount {
+function countLearnedMessages(read: Read, workspaceId: string): TokenCount {
   const counts = new Map(selectMessageCounts(read, { workspaceId }).map(({ verdict, count }) => [verdict, count]))
   return { spam: counts.get('spam') ?? 0, ham: counts.get('ham') ?? 0 }
 }

@@ -10,7 +10,7 @@
  * Pure. Null until there are 50 messages of each kind.
  */
 
-export const MIN_MESSAGES = 50
+const MIN_MESSAGES = 50
 /** Strength and value of the prior, for a token never seen. */
 const PRIOR_STRENGTH = 0.45
 const PRIOR_PROBABILITY = 0.5
@@ -30,7 +30,7 @@ export interface BayesCounts {
   readonly tokens: ReadonlyMap<string, TokenCount>
 }
 
-export function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
+function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
   return spam >= MIN_MESSAGES && ham >= MIN_MESSAGES
 }
 

@@ -21,7 +21,7 @@ const MAX_VALUE = 2_000
 const MAX_PAGES = 3
 const MAX_PAGE = 98_304
 
-export interface MimeOutline {
+interface MimeOutline {
   /** The message itself first, then the parts in it, in their order. */
   readonly parts: readonly SpamPart[]
   readonly pages: readonly string[]

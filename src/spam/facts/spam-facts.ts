@@ -43,7 +43,7 @@ export interface SpamFacts {
   readonly author: Author | null
 }
 
-export interface Author {
+interface Author {
   readonly address: Address
   readonly name: string
   readonly local: string

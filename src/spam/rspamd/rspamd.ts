@@ -35,14 +35,14 @@ export interface RspamdLimits {
   readonly responseBytes: number
 }
 
-export const defaultRspamdLimits: RspamdLimits = {
+const defaultRspamdLimits: RspamdLimits = {
   timeout: 5_000,
   concurrency: 20,
   memoryBytes: 64 * 1024 ** 2,
   responseBytes: 1024 ** 2,
 }
 
-export interface RspamdDeps {
+interface RspamdDeps {
   /** Of an rspamd worker, with or without `/checkv2` at its end. */
   readonly url: URL
   readonly clock: Clock

@@ -5,7 +5,7 @@
  */
 import type { DiskSpace } from '../../platform/disk-space.js'
 
-export interface DiskThresholds {
+interface DiskThresholds {
   readonly minShare: number
   readonly minBytes: number
 }
@@ -20,7 +20,7 @@ export function hasEnoughSpace({ free, total }: DiskSpace, thresholds: DiskThres
   return free >= total * thresholds.minShare && free >= thresholds.minBytes
 }
 
-export interface DiskGuardOptions {
+interface DiskGuardOptions {
   readonly path: string
   readonly readSpace: (path: string) => Promise<DiskSpace>
   /** Called when the disk becomes nearly full (`hasRoom` is false; at the start too) and when it has room again. */

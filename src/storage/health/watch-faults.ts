@@ -7,7 +7,7 @@
  */
 import { type Commit, StorageFault, type Write } from '../writer/write.js'
 
-export interface FaultWatchOptions {
+interface FaultWatchOptions {
   readonly onOutageStart: (fault: StorageFault) => void
   readonly onOutageEnd: () => void
   /** A small write that is harmless at any time. */

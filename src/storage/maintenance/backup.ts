@@ -22,7 +22,7 @@ export class FileExistsError extends Error {
   }
 }
 
-export interface BackupOptions {
+interface BackupOptions {
   /** The database. */
   readonly from: string
   readonly to: string

@@ -12,7 +12,7 @@ import { endErasure, eraseWorkspace, listClosedWorkspaces } from './erase.js'
 const LAST_PASS_DELAY = 3_600_000
 const RETRY_DELAY = 60_000
 
-export interface ErasureRunnerDeps {
+interface ErasureRunnerDeps {
   readonly database: Pick<Database, 'read' | 'commit'>
   readonly log: Pick<Log, 'error' | 'info'>
   /** Unsettled rows may have left the queue. */

@@ -21,7 +21,7 @@ export class UnusableBackup extends Error {
   override name = 'UnusableBackup'
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly backup: string
   /** The database to replace. */
   readonly file: string
@@ -30,7 +30,7 @@ export interface RestoreOptions {
 }
 
 /** `previousFile`: the old database; undefined: there was none. */
-export interface RestoreResult {
+interface RestoreResult {
   readonly previousFile: string | undefined
 }
 

@@ -13,7 +13,7 @@ import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../tables/tables.js'
 import { workspaceTables } from './erase.js'
 
-export interface Problem {
+interface Problem {
   /** A stable word for machines. */
   readonly check: string
   readonly message: string

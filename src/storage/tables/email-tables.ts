@@ -13,7 +13,7 @@ export type RecipientStatus = CommonStatus | 'suppressed'
 /** An email whose recipients are all suppressed has failed. */
 export type EmailStatus = CommonStatus | 'complained'
 export type Priority = 'high' | 'normal' | 'low'
-export type AttemptOutcome = 'delivered' | 'sent' | 'deferred' | 'bounced' | 'failed'
+type AttemptOutcome = 'delivered' | 'sent' | 'deferred' | 'bounced' | 'failed'
 
 export interface Tag {
   readonly name: string

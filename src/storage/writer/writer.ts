@@ -20,7 +20,7 @@ import {
   type WireWrite,
 } from './writer-protocol.js'
 
-export interface WriterOptions extends ConnectionOptions {
+interface WriterOptions extends ConnectionOptions {
   /** Milliseconds between the exit of the thread and the next start. */
   readonly restartAfter?: number | undefined
   /** Starts the thread; lets a test end it. */

@@ -38,7 +38,7 @@ function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
 }
 
-export interface Page<Shown> {
+interface Page<Shown> {
   readonly data: readonly Shown[]
   readonly has_more: boolean
   readonly next_cursor: string | null
@@ -113,7 +113,7 @@ export function checkListForm({ limit, offset, page, per_page }: ListQuery, cont
   if (skipped > MAX_OFFSET) addProblem('page', `must not skip more than ${MAX_OFFSET} items`)
 }
 
-export interface PageMeta {
+interface PageMeta {
   readonly total: number
   readonly page: number
   readonly page_size: number
@@ -121,7 +121,7 @@ export interface PageMeta {
 }
 
 /** The requested slice, and for numbered pages the metadata of the answer. */
-export interface ListRequest {
+interface ListRequest {
   readonly slice: Slice
   /** Null: the limit form. */
   readonly metaOf: ((total: number) => PageMeta) | null

@@ -36,7 +36,7 @@ export class BodyTooSlow extends Error {
   override name = 'BodyTooSlow'
 }
 
-export type BodyMemory = Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>
+type BodyMemory = Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>
 
 export interface BodyPace extends TransferPace {
   /** Milliseconds that a long body waits for memory before it is read. */

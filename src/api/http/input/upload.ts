@@ -28,7 +28,7 @@ export interface UploadedFile {
   readonly bytes: AsyncIterable<Buffer>
 }
 
-export interface UploadOptions {
+interface UploadOptions {
   readonly limit: FileLimit
   readonly pace: TransferPace
   /** Called when everything is read, before the bytes end. Throws if the client is no longer authorized. */

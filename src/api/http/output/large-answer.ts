@@ -18,7 +18,7 @@ import { waitForDrain } from './wait-for-drain.js'
 /** Bytes above which an answer is large, and bytes of a piece. */
 const LARGE_BYTES = 65_536
 
-export interface LargeAnswerLimits {
+interface LargeAnswerLimits {
   /** Bytes that wait in memory. */
   readonly memory: MemoryShares
   /** Bytes that wait in memory or in files. */

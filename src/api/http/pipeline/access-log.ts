@@ -13,7 +13,7 @@ import type { ClientLog } from '../../../platform/connections/client-log.js'
 import type { Log } from '../../../platform/log.js'
 import type { ApiContext } from './api-context.js'
 
-export interface AccessLogDeps {
+interface AccessLogDeps {
   readonly log: Pick<Log, 'debug' | 'info' | 'isLevelEnabled'>
   readonly lines: ClientLog
   readonly clock: Clock

@@ -28,7 +28,7 @@ import { checkRate, type IdentityResolver } from './request-identity.js'
 import type { Peer } from './request-source.js'
 import { createHandler, type RunRouteDeps } from './run-route.js'
 
-export interface AppDeps extends RunRouteDeps {
+interface AppDeps extends RunRouteDeps {
   readonly identityResolver: IdentityResolver
   readonly checkReadiness: CheckReadiness
   readonly peerOf: (request: IncomingMessage) => Peer

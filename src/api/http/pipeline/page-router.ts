@@ -20,7 +20,7 @@ import { methodNotAllowed } from './dispatch.js'
 import { checkRate } from './request-identity.js'
 import { findClientScheme, isForeignOrigin, type Peer, type Scheme } from './request-source.js'
 
-export interface PageRequest {
+interface PageRequest {
   /** `/ui/docs`. */
   readonly path: string
   readonly query: URLSearchParams
@@ -30,7 +30,7 @@ export interface PageRequest {
   readonly now: number
 }
 
-export interface Page {
+interface Page {
   readonly status: number
   readonly html: string
   readonly headers: Readonly<Record<string, string>>
@@ -45,7 +45,7 @@ export interface Pages {
   readonly showError: (status: number, message: string, request: PageRequest | null) => Page
 }
 
-export interface PageRouterDeps {
+interface PageRouterDeps {
   readonly clock: Clock
   readonly memory: MemoryShares
   readonly pace: TransferPace

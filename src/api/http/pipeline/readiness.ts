@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../../platform/clock.js'
 
-export interface ReadinessDeps {
+interface ReadinessDeps {
   /** False: the disk is nearly full. */
   readonly hasRoom: () => boolean
   /** Writes something small; rejects when the database accepts no writes. */

@@ -27,7 +27,7 @@ export interface RequestIdentity {
   readonly fault: unknown
 }
 
-export interface RequestIdentityDeps {
+interface RequestIdentityDeps {
   readonly apiKeyCache: Pick<ApiKeyCache, 'authenticate'>
   /** By workspace id. */
   readonly requests: RateLimit

@@ -21,7 +21,7 @@ import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../pipeline/request-s
 
 export type EndpointKind = 'tls' | 'http' | 'unix'
 
-export interface Connection {
+interface Connection {
   /** The TCP socket below TLS, or the Unix socket. */
   readonly socket: Socket
   readonly peer: Peer
@@ -31,7 +31,7 @@ export interface Connection {
   response: ServerResponse | null
 }
 
-export interface ConnectionsSettings extends ConnectionLimitSettings {
+interface ConnectionsSettings extends ConnectionLimitSettings {
   readonly isProxy: IsProxy
   readonly clock: Clock
   /** Milliseconds after which a connection without a request may be replaced. */

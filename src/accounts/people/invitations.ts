@@ -17,7 +17,7 @@ import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/
 import type { Tables } from '../../storage/tables/tables.js'
 
 export const INVITATION_LIFETIME = 7 * 24 * 3_600_000
-/** Ended invitations are kept for 30 days, so that a late visitor learns why the link does not work. */
+/** Ended invitations are kept for 30 days, so that a person who opens the link late learns why the link does not work. */
 const RETENTION = 30 * 24 * 3_600_000
 
 export type InvitationRow = Tables['invitations']

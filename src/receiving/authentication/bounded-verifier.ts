@@ -11,7 +11,7 @@
  * whose size has its own limit.
  */
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as breath } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
 import { DkimVerifier, type PreparedSignature } from 'mailauth/lib/dkim/dkim-verifier.js'
 
@@ -70,7 +70,7 @@ export async function verifySignatures(
   const verifier = new BoundedVerifier(options, raw.length - bodyStart, budget)
   async function* readChunks(): AsyncGenerator<Buffer> {
     for (let at = 0; at < raw.length && !verifier.hasSeenEnough; at += CHUNK_SIZE) {
-      if (at > 0) await breath()
+      if (at > 0) await yieldToEventLoop()
       yield raw.subarray(at, at + CHUNK_SIZE)
     }
   }

@@ -136,5 +136,5 @@ const phishingPhrases: readonly (readonly [PhishingTopic, { test: (text: string)
 ]
 
 export function findPhishingTopics(text: string): ReadonlySet<PhishingTopic> {
-  return new Set(phishingPhrases.flatMap(([lure, pattern]) => (pattern.test(text) ? [lure] : [])))
+  return new Set(phishingPhrases.flatMap(([topic, pattern]) => (pattern.test(text) ? [topic] : [])))
 }

@@ -5,13 +5,13 @@
 import type { PhishingTopic } from '../facts/phishing-phrases.js'
 import type { SpamRule } from '../spam-rule.js'
 
-function phishingRule(name: string, weight: number, description: string, lure: PhishingTopic): SpamRule {
+function phishingRule(name: string, weight: number, description: string, topic: PhishingTopic): SpamRule {
   return {
     name,
     weight,
     description,
     test: ({ impersonation: { phishingTopics } }) =>
-      phishingTopics.has(lure) && (lure === 'account' || !phishingTopics.has('account')),
+      phishingTopics.has(topic) && (topic === 'account' || !phishingTopics.has('account')),
   }
 }
 

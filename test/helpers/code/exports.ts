@@ -2,7 +2,8 @@
  * Exports of src/ that no other file imports: they are exported for nothing, or dead.
  *
  * Reads import and export statements as text, without types: a namespace import and `await import('./x.js')` use every
- * export of the file, and so does a script that names the built file in a string.
+ * export of the file, and so does a script that names the built file in a string. Default exports, export lists and
+ * destructured exports are not read: src/ has none.
  */
 import { posix } from 'node:path'
 import type { Source } from './layering.js'

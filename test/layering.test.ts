@@ -112,8 +112,9 @@ t.test('names and comments use the words of the glossary', async (t) => {
 })
 
 t.test('what a file exports is imported by another one', async (t) => {
-  const users = [...readSources('test'), ...readSources('scripts', '')]
-  failEach(t, unusedExportOffences(sources, users))
+  const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts')
+  const [tests, helpers] = [readSources('test').filter(isTest), readSources('test').filter((file) => !isTest(file))]
+  failEach(t, unusedExportOffences([...sources, ...helpers], [...tests, ...readSources('scripts', '')]))
 })
 
 t.test('an export without an importer is found, however the others are imported', async (t) => {

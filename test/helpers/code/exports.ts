@@ -1,9 +1,9 @@
 /**
- * Exports of src/ that no other file imports: they are exported for nothing, or dead.
+ * Exports of src/ and of the helpers of tests that no other file imports: they are exported for nothing, or dead.
  *
  * Reads import and export statements as text, without types: a namespace import and `await import('./x.js')` use every
  * export of the file, and so does a script that names the built file in a string. Default exports, export lists and
- * destructured exports are not read: src/ has none.
+ * destructured exports are not read: there are none.
  */
 import { posix } from 'node:path'
 import type { Source } from './layering.js'
@@ -17,7 +17,7 @@ const AT_RUN_TIME = /\bimport\('(\.[^']+)'\)/g
 /** A script that takes the folder of the build from its command line: `resolve(build, 'src/mail/address.js')`. */
 const BUILT = /['"`](src\/[\w/-]+\.js)['"`]/g
 
-/** `users`: other files that import from src/, which are tests and scripts. */
+/** `users`: the other files that import from `sources`, which are tests and scripts. */
 export function unusedExportOffences(sources: readonly Source[], users: readonly Source[]): readonly string[] {
   const used = new Set<string>()
   for (const source of [...sources, ...users]) addUses(source, used)

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { findCasts } from './helpers/code/casts.js'
 import { ruleOffences } from './helpers/code/code-rules.js'
 import { unusedExportOffences } from './helpers/code/exports.js'
 import { layeringOffences, type Source } from './helpers/code/layering.js'
@@ -101,6 +102,7 @@ t.test('each offence is found', async (t) => {
 })
 
 const sources = readSources('src')
+const MAX_CASTS = 50
 
 t.test('Posthorn keeps the rules', async (t) => {
   t.ok(sources.length > 10, 'src is read')
@@ -141,6 +143,17 @@ t.test('an export without an importer is found, however the others are imported'
     const rest = honest.filter((file) => file.path !== path)
     t.equal(unusedExportOffences(...lists(rest)).length, 1, `without ${path}`)
   }
+})
+
+t.test('type assertions stay few: a parser or a type guard is the usual way', async (t) => {
+  const cases = source('src/mail/a.ts', 'const a = b as C', 'const d = [1] as const', 'const e = (f as unknown) as G')
+  t.same(findCasts(cases), [
+    'src/mail/a.ts:2: b as C',
+    'src/mail/a.ts:4: (f as unknown) as G',
+    'src/mail/a.ts:4: f as unknown',
+  ])
+  const casts = sources.flatMap(findCasts)
+  t.ok(casts.length < MAX_CASTS, `${casts.length} of fewer than ${MAX_CASTS}`, { casts })
 })
 
 t.test('a test file lies at the path of what it tests', async (t) => {

@@ -30,7 +30,7 @@ import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
 import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapter.js'
 import { IncomingMessage } from '../../dist/src/smtp/session/incoming-message.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
-import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-columns.js'
+import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-files.js'
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }

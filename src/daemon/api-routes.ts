@@ -67,7 +67,7 @@ export interface RouteDeps {
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   /** Queue entries of a workspace were rescheduled to this time. */
-  readonly noticeDue: (workspaceId: string, at: number) => void
+  readonly onDueChanged: (workspaceId: string, at: number) => void
   /** The callbacks drop what is cached of the changed thing, and nothing else. */
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
@@ -139,10 +139,10 @@ function contentRoutes({ config, database, clock, templates, hasDiskSpace }: Rou
 }
 
 function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
-  const { database, limits, mime, noticeDue } = deps
+  const { database, limits, mime, onDueChanged } = deps
   const { read, commit } = database
   const reading = { read, mime }
-  const changing = { ...reading, commit, noticeDue }
+  const changing = { ...reading, commit, onDueChanged }
   return [
     createRoute(creating),
     batchRoute({ ...creating, refusalOf: createBatchQuotaCheck({ read, planOf: limits.plans.find }) }),

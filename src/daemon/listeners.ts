@@ -9,8 +9,8 @@ import type { ZoneListener } from '../dns/zone-listener.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
-import { type CommitEmails, commitEmails } from '../sending/commit-emails.js'
-import { type PrepareEmail, prepareEmail } from '../sending/prepare-email.js'
+import { type CommitEmails, createEmailCommitter } from '../sending/commit-emails.js'
+import { createEmailPreparer, type PrepareEmail } from '../sending/prepare-email.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
@@ -68,7 +68,7 @@ export async function openListeners(
     limits,
     mime,
     templates,
-    noticeDue: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
+    onDueChanged: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
     identity,
     rotationDeps: domainChecks.rotationDeps,
   })
@@ -105,8 +105,8 @@ function wireSending(
 ): { readonly prepare: PrepareEmail; readonly commitEmails: CommitEmails } {
   const claim = runner.claim.bind(runner)
   return {
-    prepare: prepareEmail({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified }),
-    commitEmails: commitEmails({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
+    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified }),
+    commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
   }
 }
 

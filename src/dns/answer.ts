@@ -3,13 +3,13 @@
  *
  * Names outside the zone are refused; there is no recursion. A negative answer carries the SOA record, whose
  * TTL says how long it may be cached (RFC 2308). A question for ANY gets one type of record (RFC 8482), so
- * that a forged question brings little upon its victim.
+ * that a query with a forged source address draws only a small response.
  */
 import type { ServiceZone } from '../domains/zone/zone.js'
 import { isInside, type RecordData, type ZoneRecord } from '../domains/zone/zone-records.js'
 import { CLASS_IN, recordTypes } from '../platform/dns/codes.js'
 import type { Query } from './query.js'
-import { buildErrorReply, type Reply } from './reply.js'
+import { buildErrorReply, type DnsResponse } from './reply.js'
 
 type QuestionFields = Pick<Query, 'name' | 'type' | 'class'>
 
@@ -23,7 +23,7 @@ function findPublishedType(type: number): RecordData['type'] | undefined {
   return publishedTypes.find((name) => recordTypes[name] === type)
 }
 
-export function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: QuestionFields): Reply {
+export function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: QuestionFields): DnsResponse {
   if (ofClass !== CLASS_IN || !isInside(name, zone.name)) return buildErrorReply('REFUSED')
   if (type === recordTypes.OPT) return buildErrorReply('FORMERR')
   if (type >= META_TYPES.from && type <= META_TYPES.to) return buildErrorReply('NOTIMP')
@@ -35,7 +35,7 @@ export function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: Q
   return { code: 'NOERROR', authoritative: true, answers, authorities: [], additionals: findAdditionals(zone, answers) }
 }
 
-function buildNegativeReply(zone: ServiceZone, code: 'NXDOMAIN' | 'NOERROR'): Reply {
+function buildNegativeReply(zone: ServiceZone, code: 'NXDOMAIN' | 'NOERROR'): DnsResponse {
   const soa = zone.readSoa()
   const authorities = [{ ...soa, ttl: Math.min(soa.ttl, soa.data.negativeTtl) }]
   return { code, authoritative: true, answers: [], authorities, additionals: [] }

@@ -13,7 +13,7 @@ import { assertNever } from '../mail/assert-never.js'
 import { HEADER_SIZE, MAX_UDP_PAYLOAD, type ResponseCode, recordTypes, responseCodes } from '../platform/dns/codes.js'
 import type { Edns, QueryHead } from './query.js'
 
-export interface Reply {
+export interface DnsResponse {
   readonly code: ResponseCode
   readonly authoritative: boolean
   readonly answers: readonly ZoneRecord[]
@@ -29,12 +29,12 @@ export function udpSizeLimitOf(edns: Edns | null): number {
   return Math.min(Math.max(edns?.payload ?? 0, MIN_UDP_PAYLOAD), MAX_UDP_PAYLOAD)
 }
 
-export function buildErrorReply(code: ResponseCode): Reply {
+export function buildErrorReply(code: ResponseCode): DnsResponse {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [] }
 }
 
 /** `name`: of the question. `maxSize` in octets. */
-export function encodeReply(head: QueryHead & { readonly name?: string }, reply: Reply, maxSize: number): Buffer {
+export function encodeReply(head: QueryHead & { readonly name?: string }, reply: DnsResponse, maxSize: number): Buffer {
   const { question, edns, name = '' } = head
   const opt = edns === null ? null : encodeOptRecord(edns, reply.code)
   const room = maxSize - HEADER_SIZE - (question?.length ?? 0) - (opt?.length ?? 0)
@@ -55,13 +55,13 @@ export function encodeReply(head: QueryHead & { readonly name?: string }, reply:
 }
 
 /** A reply without records, after which the client asks again over TCP. */
-export function encodeTruncatedReply(head: QueryHead, { code, authoritative }: Reply): Buffer {
+export function encodeTruncatedReply(head: QueryHead, { code, authoritative }: DnsResponse): Buffer {
   const message = encodeReply(head, { ...buildErrorReply(code), authoritative }, MIN_UDP_PAYLOAD)
   message.writeUInt16BE(message.readUInt16BE(2) | 0x0200, 2)
   return message
 }
 
-function encodeSections({ answers, authorities }: Reply, name: string): readonly (readonly Buffer[])[] {
+function encodeSections({ answers, authorities }: DnsResponse, name: string): readonly (readonly Buffer[])[] {
   return [answers, authorities].map((section) => section.map((record) => encodeRecord(record, name)))
 }
 
@@ -69,7 +69,7 @@ function sizeOf(all: readonly (readonly Buffer[])[]): number {
   return all.flat().reduce((size, { length }) => size + length, 0)
 }
 
-function flagsOf({ opcode, recursionDesired }: QueryHead, { code, authoritative }: Reply): number {
+function flagsOf({ opcode, recursionDesired }: QueryHead, { code, authoritative }: DnsResponse): number {
   const words = 0x8000 | (opcode << 11) | (authoritative ? 0x0400 : 0) | (recursionDesired ? 0x0100 : 0)
   return words | (responseCodes[code] & 15)
 }

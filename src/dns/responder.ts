@@ -12,10 +12,10 @@ import { answerQuery } from './answer.js'
 import { parseQuery, type Query } from './query.js'
 import {
   buildErrorReply,
+  type DnsResponse,
   encodeReply,
   encodeTruncatedReply,
   MAX_TCP_MESSAGE,
-  type Reply,
   udpSizeLimitOf,
 } from './reply.js'
 import type { ResponseRateLimiter } from './response-rate-limiter.js'
@@ -43,7 +43,7 @@ export function createResponder(deps: ResponderDeps): Responder {
   const { zone, rateLimiter, clock, secondaries } = deps
   const logFault = createFaultLogger(deps)
   const isSecondary = (client: string): boolean => isInSomeNetwork(secondaries, client)
-  const answerSafely = (answer: () => Reply): Reply => answerOrServfail(answer, logFault)
+  const answerSafely = (answer: () => DnsResponse): DnsResponse => answerOrServfail(answer, logFault)
 
   return {
     respondOverUdp: (message, client) => {
@@ -74,7 +74,7 @@ export function createResponder(deps: ResponderDeps): Responder {
   }
 }
 
-function answerOrServfail(answer: () => Reply, logFault: LogFault): Reply {
+function answerOrServfail(answer: () => DnsResponse, logFault: LogFault): DnsResponse {
   try {
     return answer()
   } catch (error) {
@@ -101,7 +101,7 @@ function isOfZone(zone: ServiceZone, query: Query): boolean {
 }
 
 /** Transfers need TCP. IXFR is answered with the SOA record, after which the client uses TCP (RFC 1995 section 2). */
-function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): Reply {
+function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): DnsResponse {
   if (!isTransfer(query)) return answerQuery(zone, query)
   if (query.type === recordTypes.AXFR) return buildErrorReply('NOTIMP')
   if (!isOfZone(zone, query) || !isSecondary()) return buildErrorReply('REFUSED')
@@ -109,7 +109,7 @@ function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => bool
 }
 
 /** Replies with the same key share a rate limit. */
-function rateKeyOf({ code, answers: [first] }: Reply): string {
+function rateKeyOf({ code, answers: [first] }: DnsResponse): string {
   return first === undefined ? code : `${first.data.type} ${first.name}`
 }
 

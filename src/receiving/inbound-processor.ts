@@ -32,7 +32,7 @@ import type { Store } from '../storage/database.js'
 import { StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
 import type { InboundSummary } from './inbound-content.js'
-import type { ReportMail } from './reports/claim.js'
+import type { ReportMail } from './reports/report-claim.js'
 import { messageDigester } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
 

@@ -54,7 +54,13 @@ export type CommitEmails = (
   options?: CommitEmailsOptions,
 ) => Promise<EarlierUse | null>
 
-export function commitEmails({ read, commit, charge, claim = () => null, handOver }: CommitEmailsDeps): CommitEmails {
+export function createEmailCommitter({
+  read,
+  commit,
+  charge,
+  claim = () => null,
+  handOver,
+}: CommitEmailsDeps): CommitEmails {
   return async (emails, once, now, { batch = false, also = [] } = {}) => {
     const charged = charge(emails.map(toChargeable), now)
     const claims = emails.map(({ enqueued }) => claim(enqueued))

@@ -37,7 +37,7 @@ export interface PreparedEmail {
 
 export type PrepareEmail = (principal: Principal, submission: Submission) => PreparedEmail
 
-export function prepareEmail(deps: PrepareDeps): PrepareEmail {
+export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
   return (principal, submission) => {
     const { message, header, summary, emailId, now } = submission
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)

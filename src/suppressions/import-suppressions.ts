@@ -23,7 +23,7 @@ import {
   type ProviderLine,
   parseProviderColumns,
   parseProviderLine,
-} from './provider-columns.js'
+} from './provider-files.js'
 import { addNewSuppression, findSuppression, type NewSuppression } from './suppressions.js'
 
 interface SuppressionImport {

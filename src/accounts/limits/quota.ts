@@ -38,7 +38,7 @@ interface Chargeable {
 }
 
 export interface Charge {
-  /** First in the commit of the emails. They miss when a quota is used up, and change nothing then. */
+  /** Must come first in the commit of the emails. If a quota is used up, they miss and nothing is written. */
   readonly writes: readonly Write[]
   /** Why they missed; null: no quota is used up. */
   readonly findRefusal: (batch: boolean) => Refusal | null
@@ -87,7 +87,7 @@ const domainDayQuota: QuotaKind = {
 }
 
 interface Quota {
-  readonly quotaKind: QuotaKind
+  readonly usageKind: QuotaKind
   /** Of the rows in the table `usage`. */
   readonly kind: string
   /** The sender domain; null: a quota of the workspace. */
@@ -105,7 +105,7 @@ export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDe
     const quotas = quotasOfPlan(planOf(workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
       quotas.push({
-        quotaKind: domainDayQuota,
+        usageKind: domainDayQuota,
         kind: domainUsageKind(domain),
         domain,
         count,
@@ -116,7 +116,7 @@ export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDe
       writes: buildWrites(workspaceId, quotas, now),
       findRefusal: (batch) => {
         for (const quota of quotas) {
-          const refusal = refusalFor(read, workspaceId, quota, batch, now)
+          const refusal = findRefusal(read, workspaceId, quota, batch, now)
           if (refusal !== null) return refusal
         }
         return null
@@ -131,7 +131,7 @@ export type BatchQuotaCheck = (workspaceId: string, count: number, now: number) 
 export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchQuotaCheck {
   return (workspaceId, count, now) => {
     for (const quota of quotasOfPlan(planOf(workspaceId), count)) {
-      const refusal = refusalFor(read, workspaceId, quota, true, now)
+      const refusal = findRefusal(read, workspaceId, quota, true, now)
       if (refusal !== null) return refusal
     }
     return null
@@ -142,11 +142,11 @@ export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' |
 function quotasOfPlan({ limits }: Plan, count: number): Quota[] {
   const quotas: Quota[] = []
   if (limits.credits !== undefined) {
-    quotas.push({ quotaKind: creditQuota, kind: CREDITS, domain: null, count, limit: limits.credits })
+    quotas.push({ usageKind: creditQuota, kind: CREDITS, domain: null, count, limit: limits.credits })
   }
-  quotas.push({ quotaKind: monthQuota, kind: EMAILS, domain: null, count, limit: limits.emails_per_month })
+  quotas.push({ usageKind: monthQuota, kind: EMAILS, domain: null, count, limit: limits.emails_per_month })
   if (limits.emails_per_day !== undefined) {
-    quotas.push({ quotaKind: dayQuota, kind: EMAILS_HOURLY, domain: null, count, limit: limits.emails_per_day })
+    quotas.push({ usageKind: dayQuota, kind: EMAILS_HOURLY, domain: null, count, limit: limits.emails_per_day })
   }
   return quotas
 }
@@ -162,31 +162,31 @@ function countByDomain(emails: readonly Chargeable[]): Iterable<readonly [string
 /** The first write checks all bounds; the others cannot miss. */
 function buildWrites(workspaceId: string, quotas: readonly Quota[], now: number): Write[] {
   const bounds: Bound[] = []
-  for (const { quotaKind, kind, count, limit } of quotas) {
-    if (limit !== undefined) bounds.push({ kind, since: windowStart(quotaKind.window, now), atMost: limit - count })
+  for (const { usageKind, kind, count, limit } of quotas) {
+    if (limit !== undefined) bounds.push({ kind, since: windowStart(usageKind.window, now), atMost: limit - count })
   }
-  return quotas.map(({ quotaKind, kind, count }, place) => {
-    const row = { workspace_id: workspaceId, kind, bucket: bucketOf(quotaKind.window, now), count }
+  return quotas.map(({ usageKind, kind, count }, place) => {
+    const row = { workspace_id: workspaceId, kind, bucket: bucketOf(usageKind.window, now), count }
     return place === 0 ? addWithinBounds(row, bounds) : addUsage(row)
   })
 }
 
 /** Null: there is room. */
-function refusalFor(read: Read, workspaceId: string, quota: Quota, batch: boolean, now: number): Refusal | null {
-  const { quotaKind, kind, domain, count, limit } = quota
+function findRefusal(read: Read, workspaceId: string, quota: Quota, batch: boolean, now: number): Refusal | null {
+  const { usageKind, kind, domain, count, limit } = quota
   if (limit === undefined) return null
-  const buckets = bucketsSince(read, { workspaceId, kind, since: windowStart(quotaKind.window, now) })
+  const buckets = bucketsSince(read, { workspaceId, kind, since: windowStart(usageKind.window, now) })
   const used = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
   if (used + count <= limit) return null
   const remaining = Math.max(0, limit - used)
-  const resetAt = nextRoomAt(buckets, quotaKind.window, used + count - limit)
-  const what = domain === null ? quotaKind.what : `${quotaKind.what} ${domain}`
+  const resetAt = nextRoomAt(buckets, usageKind.window, used + count - limit)
+  const what = domain === null ? usageKind.what : `${usageKind.what} ${domain}`
   const batchSize = batch ? `, and this batch has ${count}` : ''
   return new Refusal(
-    batch ? 'insufficient-quota' : quotaKind.refusal,
+    batch ? 'insufficient-quota' : usageKind.refusal,
     `${limit} ${what}: ${remaining} left${batchSize}`,
     {
-      quota: quotaKind.name,
+      quota: usageKind.name,
       ...(domain === null ? {} : { domain }),
       limit,
       remaining,

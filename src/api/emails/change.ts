@@ -11,7 +11,7 @@ import { viewerOf } from './show.js'
 
 export interface EmailChangeDeps extends ResourceDeps, Store {
   /** Entries of the workspace are due at this moment, which the sweep of the queue may have passed already. */
-  readonly noticeDue: (workspaceId: string, at: number) => void
+  readonly onDueChanged: (workspaceId: string, at: number) => void
 }
 
 const body = z
@@ -38,7 +38,7 @@ export function rescheduleRoute(deps: EmailChangeDeps): KeyRoute {
       const at = parseReleaseTime(scheduled_for, now)
       if (at === null) await sendScheduledNow(deps, viewer, id, now)
       else await reschedule(deps, viewer, id, at)
-      deps.noticeDue(viewer.workspaceId, at ?? now)
+      deps.onDueChanged(viewer.workspaceId, at ?? now)
       return json(200, await readChangedEmail(deps, viewer, id))
     },
   })

@@ -8,7 +8,7 @@ import { installImportedKey } from '../../domains/new-domain.js'
 import { registerDomain } from '../../domains/register-domain.js'
 import { domainsOfWorkspace, type SendingDomain } from '../../domains/sending-domains.js'
 import { parseBlockedLocalPart } from '../../domains/verification/blocked-addresses.js'
-import { failDomain } from '../../messages/queue/fail-domain.js'
+import { failMailOfDomain } from '../../messages/queue/fail-domain.js'
 import type { Write } from '../../storage/writer/write.js'
 import {
   type Answer,
@@ -153,7 +153,7 @@ async function remove(call: Call): Promise<Answer> {
   const row = requireDomain(it)
   const at = call.clock()
   await deleteSendingDomain(it.database, row, operatorActor, at)
-  const count = await failDomain(it.database, { ...it, at })
+  const count = await failMailOfDomain(it.database, { ...it, at })
   return {
     json: { deleted: true, id: row.id },
     lines: [`deleted ${it.domain}`, ...(count > 0 ? [`${count} queued messages of it have failed`] : [])],

@@ -17,8 +17,8 @@ import {
 import { readEmailRecord } from '../../messages/email-resource.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
 import { type AcceptSubmission, acceptSubmission } from '../../sending/accept-submission.js'
-import { commitEmails } from '../../sending/commit-emails.js'
-import { type PrepareDeps, prepareEmail } from '../../sending/prepare-email.js'
+import { createEmailCommitter } from '../../sending/commit-emails.js'
+import { createEmailPreparer, type PrepareDeps } from '../../sending/prepare-email.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Database } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
@@ -151,12 +151,12 @@ function createAccept({ config, clock }: Call, { read, commit }: Database): Acce
   const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
   const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
   const suppressed: PrepareDeps['isSuppressed'] = (workspaceId, address) => isSuppressed(read, workspaceId, address)
-  const prepare = prepareEmail({ isSuppressed: suppressed, hostname: service.hostname, findVerifiedDomain })
+  const prepare = createEmailPreparer({ isSuppressed: suppressed, hostname: service.hostname, findVerifiedDomain })
   return acceptSubmission({
     read,
     clock,
     prepare,
-    commitEmails: commitEmails({ read, commit, charge, handOver: () => undefined }),
+    commitEmails: createEmailCommitter({ read, commit, charge, handOver: () => undefined }),
   })
 }
 

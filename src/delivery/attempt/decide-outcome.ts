@@ -1,5 +1,6 @@
 /**
- * Decides from the outcome of an attempt what happens to the queue entry. Pure.
+ * Decides from the outcome of an attempt what happens to the queue entry. Pure but for
+ * `wasReachedBefore`.
  *
  * An entry that expires is `bounced` (soft) if some server ever answered for it, and `failed` if none
  * was reached. It is `failed` also if its sending domain was deleted. Outcomes that cannot be classified

@@ -2,8 +2,8 @@
  * How workspaces share a host: how many entries are under way to it, and how many sessions send.
  *
  * - A host has `maxSessions` slots, one for each session that sends. A workspace gets all but one, so
- *   that 50,000 messages to a slow host leave room for another workspace's single message. The slot of
- *   a host that has only one goes to any workspace.
+ *   that 50,000 messages to a slow host leave room for another workspace's single message. If a
+ *   host has only one slot, any workspace may take it.
  * - Twice as many entries may be under way, by the same rule: while one message is sent, the next one is
  *   signed and leased. An entry counts for its first host until its attempt ends; otherwise entries
  *   would pile up at a slow fallback host.
@@ -74,7 +74,7 @@ export class HostConcurrency {
     this.stateOf(host).entries.take(workspaceId)
   }
 
-  /** Its host turns out to be this one. False: there is no room, and the entry is under way no longer. */
+  /** Moves the entry to the host that was found. False: that host has no room, and the entry has been ended. */
   moveTo(entryId: string, workspaceId: string, host: string): boolean {
     if (this.hostByEntry.get(entryId) === host) return true
     this.end(entryId, workspaceId)

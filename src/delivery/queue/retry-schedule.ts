@@ -7,8 +7,8 @@
  * which is over in minutes.
  *
  * Invariant: the last attempt falls exactly on the expiry, so that an entry is neither given up early
- * nor kept longer. Known limit: the delay notice is sent with the first deferral after its age, not at
- * that age.
+ * nor kept longer. Known limit: the delay notice is sent with the first deferral at or after
+ * `noticeAfter`, which may be one wait late.
  */
 export interface RetryPolicy {
   /** Waits before attempts 2, 3, …; the last one repeats. */

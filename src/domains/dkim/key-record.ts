@@ -1,7 +1,7 @@
 /**
  * Whether TXT records in DNS hold a certain DKIM key (RFC 6376 section 3.6.1). Pure.
  *
- * Records are copied by hand: blanks and folds within the key, the order of tags and unknown tags do not matter, but a
+ * A customer may set the record by hand: blanks and folds within the key, the order of tags and unknown tags do not matter, but a
  * verifier must accept the record. If a name has several key records, a verifier may use any of them (section 3.6.2.2),
  * so all must hold the key.
  */

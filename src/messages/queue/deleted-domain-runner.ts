@@ -6,7 +6,7 @@
  */
 import type { Log } from '../../platform/log.js'
 import type { Store } from '../../storage/database.js'
-import { type DeletedDomain, failDomain } from './fail-domain.js'
+import { type DeletedDomain, failMailOfDomain } from './fail-domain.js'
 
 interface DeletedDomainRunnerDeps extends Store {
   readonly log: Pick<Log, 'error' | 'warn'>
@@ -31,7 +31,7 @@ export function createDeletedDomainRunner({
 
   async function walk(gone: DeletedDomain): Promise<void> {
     try {
-      await failDomain({ read, commit }, gone, abortController.signal)
+      await failMailOfDomain({ read, commit }, gone, abortController.signal)
     } catch (err) {
       const about = { workspace: gone.workspaceId, domain: gone.domain }
       const what = 'mail of a deleted domain fails at its next attempt, not at once'

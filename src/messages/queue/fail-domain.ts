@@ -48,7 +48,11 @@ export interface DeletedDomain {
 }
 
 /** Resolves to the number of failed recipients; rejects with the reason of `signal` if it is aborted. */
-export async function failDomain({ read, commit }: Store, gone: DeletedDomain, signal?: AbortSignal): Promise<number> {
+export async function failMailOfDomain(
+  { read, commit }: Store,
+  gone: DeletedDomain,
+  signal?: AbortSignal,
+): Promise<number> {
   let failed = 0
   for (const held of [0, 1] as const) {
     let place: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }

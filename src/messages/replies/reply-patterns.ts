@@ -4,7 +4,8 @@
  * Text beats codes, which are misused far more often: 550 5.7.1 is used for full mailboxes, unknown users and
  * blocklists alike. The order is a safety property: rows that blame us (address, sender, authentication, pace)
  * precede rows that blame the mailbox, because only the latter suppress an address, and a server that blocks us
- * often says "mailbox unavailable" in the same reply.
+ * often says "mailbox unavailable" in the same reply. Two groups come before both: codes that a provider has
+ * published, and full mailboxes, whose words also occur in replies about pace.
  *
  * Patterns see at most 2 KB of text with mail addresses replaced by `<>`. They contain no nested repetition. Known
  * limit: English, plus a few phrases of the other languages in which large providers reply.

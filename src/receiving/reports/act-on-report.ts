@@ -2,7 +2,7 @@
  * Applies a report that came to a return path, a feedback address or an unsubscribe address: to the recipient and
  * its email, the event log, the suppression list, and the app that expects its own notification. All in one
  * commit, which also removes the report: it never becomes an inbound email. A report at a valid token that
- * concerns other recipients alone stays, unlisted, as long as messages are kept.
+ * concerns other recipients alone is kept for the retention time of messages and appears in no list.
  *
  * `claim` decides whom a report may concern, `messages/late-outcome` what it changes. A report without effect is
  * counted by its reason and logged.
@@ -29,10 +29,10 @@ import { StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
 import type { ProcessingResult, ReportProcessor } from '../inbound-processor.js'
 import type { RecipientPolicy } from '../recipient-policy.js'
-import { type Claim, type ReportMail, type UnclaimedReason, verifyClaim } from './claim.js'
 import { buildLateNotice, type LateNotice } from './late-notice.js'
-import { findBounceFor } from './match-bounce.js'
+import { findBounceFor } from './pick-bounce.js'
 import type { Bounce, Report } from './report.js'
+import { type ReportClaim, type ReportMail, type UnclaimedReason, verifyClaim } from './report-claim.js'
 
 export interface ReportDeps {
   readonly read: Read
@@ -70,12 +70,12 @@ const MAX_STORED_REPORT = 262_144
 /** Addresses in a line of the log. */
 const MAX_LOGGED_ADDRESSES = 5
 
-type ProvenClaim = Exclude<Claim, { kind: 'none' }>
+type ProvenClaim = Exclude<ReportClaim, { kind: 'none' }>
 
 export function createReportHandler(deps: ReportDeps): ReportHandler {
   const ignoredCounts = new Map<IgnoredReason, number>()
-  const onCommitted = (email: InboundEmail, findings: readonly ReportEffect[]): void => {
-    for (const { notice, ignoredReason: why, facts } of findings) {
+  const onCommitted = (email: InboundEmail, effects: readonly ReportEffect[]): void => {
+    for (const { notice, ignoredReason: why, facts } of effects) {
       const about = { report: email.id, client: email.client_address, ...facts }
       if (notice !== null) deps.offer(notice.enqueued, notice.raw)
       if (why === null) {
@@ -89,38 +89,38 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
   return {
     ignoredCounts,
     processReport: (email, mail): ProcessingResult => {
-      const findings = buildEffects(deps, email, mail)
+      const effects = buildEffects(deps, email, mail)
       const place = { id: email.id, workspaceId: email.workspace_id }
-      const own = shouldKeepReport(findings, email)
+      const own = shouldKeepReport(effects, email)
         ? [markReportProcessed({ ...place, at: deps.clock() })]
         : [removeInbound(place), removeInboundRaw(place)]
       return {
-        writes: [...own, ...findings.flatMap(({ writes }) => writes)],
-        onCommitted: () => onCommitted(email, findings),
+        writes: [...own, ...effects.flatMap(({ writes }) => writes)],
+        onCommitted: () => onCommitted(email, effects),
       }
     },
   }
 }
 
 /** Kept for inspection, because mail to a recipient of ours caused it. */
-function shouldKeepReport(findings: readonly ReportEffect[], { size }: Pick<InboundEmail, 'size'>): boolean {
-  const idle = findings.every(({ writes }) => writes.length === 0)
-  return idle && findings.some(({ ignoredReason }) => ignoredReason === 'other-recipient') && size <= MAX_STORED_REPORT
+function shouldKeepReport(effects: readonly ReportEffect[], { size }: Pick<InboundEmail, 'size'>): boolean {
+  const idle = effects.every(({ writes }) => writes.length === 0)
+  return idle && effects.some(({ ignoredReason }) => ignoredReason === 'other-recipient') && size <= MAX_STORED_REPORT
 }
 
 /** One for each recipient that it concerns, however many of its addresses lead there. */
 function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly ReportEffect[] {
   const { report } = mail
-  const findings = new Map<string, ReportEffect>()
+  const effects = new Map<string, ReportEffect>()
   for (const address of parseJson(email.envelope_to)) {
     const claim = verifyClaim(deps.policy, address, mail)
     const key = claim.kind === 'none' ? claim.why : claim.recipientId
-    if (findings.has(key)) continue
+    if (effects.has(key)) continue
     const finding =
       claim.kind === 'none' ? unclaimedEffect(claim.why, report, address) : buildEffect(deps, claim, deps.clock())
-    findings.set(key, finding)
+    effects.set(key, finding)
   }
-  return [...findings.values()]
+  return [...effects.values()]
 }
 
 /** Valid tokens are not logged: a reader of the log could use them. */
@@ -135,20 +135,20 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   const bounces = claim.kind === 'bounce' ? claim.bounces : []
   const fellows = bounces.length === 0 ? [] : otherRecipientsOf(deps.read, subject.recipient)
   const bounce = findBounceFor(bounces, subject.recipient, fellows)
-  const news = outcomeOf(claim, bounce)
-  if (news === null) return noEffect('other-recipient', { ...facts, named: listNamedRecipients(bounces) })
-  const late = resolveLateOutcome(deps.read, subject, news, now)
-  const suppressions = buildSuppressions(subject, news, bounce, now)
+  const outcome = outcomeOf(claim, bounce)
+  if (outcome === null) return noEffect('other-recipient', { ...facts, named: listNamedRecipients(bounces) })
+  const late = resolveLateOutcome(deps.read, subject, outcome, now)
+  const suppressions = buildSuppressions(subject, outcome, bounce, now)
   // Not its text: for a bounce in prose that is the body.
-  const loggedFacts = { ...facts, news: news.kind, reason: bounce?.reason }
+  const loggedFacts = { ...facts, news: outcome.kind, reason: bounce?.reason }
   const notice =
-    late.kind === 'acts' || isDeliveryConfirmed(subject, news) ? buildNotice(deps, subject, bounce, now) : null
+    late.kind === 'acts' || isDeliveryConfirmed(subject, outcome) ? buildNotice(deps, subject, bounce, now) : null
   const noticed = notice?.writes ?? []
   if (late.kind === 'acts') {
     return { writes: [...late.writes, ...suppressions, ...noticed], notice, ignoredReason: null, facts: loggedFacts }
   }
   // The recipient may have been removed from the suppression list since.
-  const again = news.kind === 'unsubscribed' ? suppressions : []
+  const again = outcome.kind === 'unsubscribed' ? suppressions : []
   return {
     writes: [...again, ...noticed],
     notice,
@@ -211,7 +211,7 @@ function toBounceOutcome({ kind, reason, diagnostic }: Bounce): LateOutcome {
 
 function buildSuppressions(
   { recipient, email }: OutcomeSubject,
-  news: LateOutcome,
+  outcome: LateOutcome,
   bounce: Bounce | null,
   at: number,
 ): Write[] {
@@ -220,8 +220,8 @@ function buildSuppressions(
     const { workspace_id: workspaceId, id: sourceEmailId } = email
     return [addSuppression({ workspaceId, email: address, reason, sourceEmailId, metadata, at })]
   }
-  if (news.kind === 'unsubscribed') return suppress('unsubscribe', {})
-  if (news.kind === 'complained') return suppress('spam_complaint', { feedback_type: news.feedbackType })
+  if (outcome.kind === 'unsubscribed') return suppress('unsubscribe', {})
+  if (outcome.kind === 'complained') return suppress('spam_complaint', { feedback_type: outcome.feedbackType })
   if (bounce?.recipientsFault !== true) return []
   const { reason, diagnostic } = bounce
   const words = diagnostic === '' ? {} : { diagnostic_code: diagnostic }

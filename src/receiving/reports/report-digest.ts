@@ -1,8 +1,8 @@
 /** A report as the processes that take messages apart read it. */
 import type { MessageDigester } from '../../messages/mime/mime-parts-protocol.js'
 import { isAutoReply } from './auto-reply.js'
-import type { ReportMail } from './claim.js'
 import { readParsedReport } from './read-report.js'
+import type { ReportMail } from './report-claim.js'
 import { parseReport } from './report-parts.js'
 
 interface ReportFacts {

@@ -112,7 +112,7 @@ export class MxSession implements SmtpSession {
     if (this.transaction !== null) throw buildNestedMailFault()
     const { deps, settings, messages } = this.gate
     const mail = parsePlainMail(line, settings.maxSize)
-    const refusal = this.reception.refusalForRoom(mail.size)
+    const refusal = this.reception.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     const { origin } = this.connection
     if (origin !== null && !messages.take(origin.address, deps.clock()).allowed) return this.turnAway('message-rate')

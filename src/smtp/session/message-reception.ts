@@ -56,7 +56,7 @@ export class MessageReception {
   }
 
   /** `size` as declared, 0: unknown. Null: there is room on the disk, and in memory or in its queue. */
-  refusalForRoom(size: number): Refusal | null {
+  findRoomRefusal(size: number): Refusal | null {
     if (!this.gate.hasDiskSpace()) return new Refusal('storage-full', storageFull.text)
     return size > RESERVE_FROM_BYTES || this.gate.memory.hasRoomFor(size) ? null : this.rules.buildNoRoomRefusal()
   }
@@ -110,7 +110,7 @@ export class MessageReception {
   }
 
   private requireRoom(size: number): void {
-    const refusal = this.refusalForRoom(size)
+    const refusal = this.findRoomRefusal(size)
     if (refusal !== null) throw refusal
   }
 

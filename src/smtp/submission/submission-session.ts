@@ -106,7 +106,7 @@ export class SubmissionSession implements SmtpSession {
     const { principal } = this
     if (principal === null) throw this.authenticationRequired()
     const mail = parseMail(line, settings.maxSize)
-    const refusal = this.reception.refusalForRoom(mail.size)
+    const refusal = this.reception.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     deps.checkSender(principal, mail.from)
     this.transaction = { principal, mail, recipients: new Map() }

@@ -10,7 +10,7 @@ import type { SpamRule } from '../spam-rule.js'
 /** Maximum of recipients searched for. */
 const MAX_ADDRESSES = 20
 
-const hasUrl =
+const anyUrl =
   (test: (url: SpamUrl) => boolean) =>
   ({ urls }: SpamFacts): boolean =>
     urls.some(test)
@@ -72,25 +72,25 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_ODD_PORT',
     weight: 1,
     description: 'a link to an unusual port',
-    test: hasUrl(({ port }) => port !== '' && !/^(?:80|443|8080|8443|21)$/.test(port)),
+    test: anyUrl(({ port }) => port !== '' && !/^(?:80|443|8080|8443|21)$/.test(port)),
   },
   {
     name: 'URL_ESCAPED',
     weight: 1.5,
     description: 'a link with plain letters escaped',
-    test: hasUrl(({ host, path }) => host.includes('%') || /(?:%(?:3[0-9]|[46][1-9a-f]|[57][0-9a])){2}/i.test(path)),
+    test: anyUrl(({ host, path }) => host.includes('%') || /(?:%(?:3[0-9]|[46][1-9a-f]|[57][0-9a])){2}/i.test(path)),
   },
   {
     name: 'URL_REDIRECTS',
     weight: 0.1,
     description: 'a link through another address',
-    test: hasUrl(({ path }) => /^.{1,500}?[/?=*](?:https?|https?%3a)(?::|%3a)?(?:\/|%2f)/i.test(path)),
+    test: anyUrl(({ path }) => /^.{1,500}?[/?=*](?:https?|https?%3a)(?::|%3a)?(?:\/|%2f)/i.test(path)),
   },
   {
     name: 'URL_SHORTENED',
     weight: 0.2,
     description: 'a link that a shortening service hides',
-    test: hasUrl(({ host }) => shorteners.has(host)),
+    test: anyUrl(({ host }) => shorteners.has(host)),
   },
   {
     name: 'URL_HOMOGRAPH',
@@ -102,7 +102,7 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_PUNYCODE',
     weight: 0.3,
     description: 'a link to an internationalized name in its encoded form',
-    test: hasUrl(({ host }) => /(?:^|\.)xn--/.test(host)),
+    test: anyUrl(({ host }) => /(?:^|\.)xn--/.test(host)),
   },
   {
     name: 'URL_TEXT_MISMATCH',
@@ -131,13 +131,13 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_PROGRAM',
     weight: 2,
     description: 'a link to a program',
-    test: hasUrl(({ path }) => /\.(?:exe|scr|pif|msi|bat|cmd|vbs|jar|apk|hta|lnk|iso)(?:$|[?#])/i.test(path)),
+    test: anyUrl(({ path }) => /\.(?:exe|scr|pif|msi|bat|cmd|vbs|jar|apk|hta|lnk|iso)(?:$|[?#])/i.test(path)),
   },
   {
     name: 'URL_REMOVAL',
     weight: 0.9,
     description: 'a link for removal from a list',
-    test: hasUrl(
+    test: anyUrl(
       ({ path, host }) =>
         /\b(?:remove|removal|opt-?out|unsub\w*|optout|nomore|takemeoff)/i.test(path.slice(0, 500)) ||
         /remov|optout/.test(host),
@@ -152,14 +152,14 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_LONG_HOST',
     weight: 1,
-    description: 'a link to a host of many or endless labels',
+    description: 'a link to a host of many or very long labels',
     test: hasUrlOrImage(({ host }) => host.split('.').length > 6 || host.split('.').some((label) => label.length > 35)),
   },
   {
     name: 'URL_AFFILIATE',
     weight: 0.2,
     description: 'a link that identifies who clicks it',
-    test: hasUrl(({ path }) =>
+    test: anyUrl(({ path }) =>
       /[?&/](?:aff?(?:iliate)?_?(?:id)?|affid|refid|partner|sid|pid|campaign)=\w/i.test(path.slice(0, 500)),
     ),
   },

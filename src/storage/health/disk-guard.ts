@@ -13,7 +13,7 @@ interface DiskThresholds {
 const defaultThresholds: DiskThresholds = { minShare: 0.05, minBytes: 1024 ** 3 }
 
 /** The default thresholds in words, for messages. */
-export const thresholdText = '5 % of the disk and 1 GB must be free'
+export const thresholdText = '5 % of the disk and 1 GiB must be free'
 
 /** At least 5 % of the disk and at least 1 GiB must be free. */
 export function hasEnoughSpace({ free, total }: DiskSpace, thresholds: DiskThresholds = defaultThresholds): boolean {

@@ -33,7 +33,7 @@ export function toStorageError(error: unknown): Error {
   return error
 }
 
-/** The result of an entire batch whose transaction failed. */
+/** The fault that rejects every request of a batch whose transaction failed. */
 export function toStorageFault(error: unknown): StorageFault {
   const known = toStorageError(error)
   return known instanceof StorageFault ? known : new StorageFault('SQLITE_ABORT', known.message)

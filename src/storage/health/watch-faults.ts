@@ -29,7 +29,7 @@ export function watchFaults(
 ): WatchedCommit {
   let timer: NodeJS.Timeout | null = null
   /** Since the last probe. */
-  let hasFaulted = false
+  let faultedSinceProbe = false
   let stopped = false
 
   function stopProbes(): void {
@@ -47,18 +47,18 @@ export function watchFaults(
   }
 
   function recordFault(fault: StorageFault): void {
-    hasFaulted = timer !== null
-    if (hasFaulted || stopped) return
+    faultedSinceProbe = timer !== null
+    if (faultedSinceProbe || stopped) return
     timer = setInterval(() => void sendProbe().catch(() => undefined), interval)
     timer.unref()
     onOutageStart(fault)
   }
 
   async function sendProbe(): Promise<void> {
-    const hadNoFault = !hasFaulted
-    hasFaulted = false
+    const wasQuiet = !faultedSinceProbe
+    faultedSinceProbe = false
     await watchedCommit([buildProbe()])
-    if (timer === null || !hadNoFault || hasFaulted) return
+    if (timer === null || !wasQuiet || faultedSinceProbe) return
     stopProbes()
     onOutageEnd()
   }

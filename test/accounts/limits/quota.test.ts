@@ -8,7 +8,7 @@ import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
 import { builtInPlans, type PlanLimits, UNLIMITED } from '../../../src/config/plans.js'
 import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../../src/mail/refusal.js'
-import { type CommitEmails, commitEmails, type IdempotentRequest } from '../../../src/sending/commit-emails.js'
+import { type CommitEmails, createEmailCommitter, type IdempotentRequest } from '../../../src/sending/commit-emails.js'
 import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
@@ -39,7 +39,7 @@ function door({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay
   const handedOver: string[] = []
   const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay })
   return {
-    take: commitEmails({ read, commit, charge, handOver: ({ email }) => handedOver.push(email.from_email) }),
+    take: createEmailCommitter({ read, commit, charge, handOver: ({ email }) => handedOver.push(email.from_email) }),
     handedOver,
   }
 }

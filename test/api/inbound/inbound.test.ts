@@ -197,7 +197,7 @@ t.test('a reply goes to the author, from the address that received the email, in
   })
   const nobody = await app.rest('POST', `/v1/inbound/${failed}/reply`, { body: { text: 'hello?' } })
   t.equal(nobody.status, 400)
-  t.match(nobody.json(), { error: { code: 'validation_error', message: /nobody/ } })
+  t.match(nobody.json(), { error: { code: 'validation_error', message: /no address to reply to/ } })
 })
 
 /** What the classifier has learned of the workspace. */

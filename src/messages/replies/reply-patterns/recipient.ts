@@ -1,4 +1,4 @@
-/** Replies about the mailbox and its domain. Only these suppress an address: keep them narrow. */
+/** Replies about the mailbox and its domain. Most replies that suppress an address are here: keep them narrow. */
 import type { ReplyPattern } from './pattern.js'
 import {
   absentWords,

@@ -29,7 +29,7 @@ import { firstValueOf } from './report-fields.js'
  */
 export type UnclaimedReason = 'not-ours' | 'no-token' | 'automatic' | 'unreadable' | 'feedback-type'
 
-export type Claim =
+export type ReportClaim =
   | { readonly kind: 'bounce'; readonly recipientId: string; readonly bounces: readonly Bounce[] }
   | { readonly kind: 'complaint'; readonly recipientId: string; readonly feedbackType: string }
   | { readonly kind: 'unsubscribe'; readonly recipientId: string }
@@ -48,7 +48,7 @@ const MAX_REFERENCES = 10
 const complaintTypes: ReadonlySet<string> = new Set(['abuse', 'fraud'])
 
 /** `address`: one of the recipients of the report. */
-export function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): Claim {
+export function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): ReportClaim {
   const place = classifyRecipient(policy, address)
   switch (place.kind) {
     case 'return-path':
@@ -63,7 +63,7 @@ export function verifyClaim(policy: RecipientPolicy, address: Address, mail: Rep
   }
 }
 
-function claimAtReturnPath(secret: KeyObject, recipientId: string | null, report: Report): Claim {
+function claimAtReturnPath(secret: KeyObject, recipientId: string | null, report: Report): ReportClaim {
   if (report.type === 'complaint')
     return buildComplaintClaim(report, findReportedRecipient(secret, report) ?? recipientId)
   if (recipientId === null) return noClaim('no-token')
@@ -75,7 +75,7 @@ function claimAtSystemAddress(
   secret: KeyObject,
   { name, detail }: SystemRecipient,
   { report, isAutoReply }: ReportMail,
-): Claim {
+): ReportClaim {
   if (name === 'fbl') {
     return report.type === 'complaint'
       ? buildComplaintClaim(report, findReportedRecipient(secret, report))
@@ -87,7 +87,7 @@ function claimAtSystemAddress(
   return isAutoReply || report.type === 'bounce' ? noClaim('automatic') : { kind: 'unsubscribe', recipientId }
 }
 
-function buildComplaintClaim({ feedbackType }: ComplaintReport, recipientId: string | null): Claim {
+function buildComplaintClaim({ feedbackType }: ComplaintReport, recipientId: string | null): ReportClaim {
   const isOptOut = feedbackType.startsWith('opt-out')
   if (!isOptOut && !complaintTypes.has(feedbackType)) return noClaim('feedback-type')
   if (recipientId === null) return noClaim('no-token')
@@ -108,6 +108,6 @@ function findReportedRecipient(secret: KeyObject, { mailFrom, reported }: Compla
   return null
 }
 
-function noClaim(why: UnclaimedReason): Claim {
+function noClaim(why: UnclaimedReason): ReportClaim {
   return { kind: 'none', why }
 }

@@ -131,7 +131,7 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
       : meaningOfWord(columns.provider, word, cell('origin'))
   if (meaning === 'temporary')
     return refuseLine('reason', 'was a temporary failure, which does not suppress an address', word || status)
-  if (meaning === 'another') return refuseLine('status', 'does not refer to the address', status)
+  if (meaning === 'not-the-address') return refuseLine('status', 'does not refer to the address', status)
   if (meaning === 'unknown') return refuseLine('reason', 'is not a known reason', word)
   return { email, reason: meaning, diagnostic: formatDiagnostic(status, text), moment: cell('moment') || null }
 }
@@ -140,27 +140,28 @@ export function isRefusedLine(line: ProviderLine | RefusedLine): line is Refused
   return 'line' in line
 }
 
-type Meaning = SuppressionReason | null | 'temporary' | 'another' | 'unknown'
+type Meaning = SuppressionReason | null | 'temporary' | 'not-the-address' | 'unknown'
 
 function meaningOfWord(provider: SuppressionProvider, word: string, origin: string): Meaning {
   if (word === '') return null
   const key = word.toLowerCase().replace(/[^a-z]/g, '')
   if (temporaryWords.has(key)) return 'temporary'
-  // Postmark also has requests of recipients as manual suppressions.
+  // Postmark lists a recipient's own request as ManualSuppression with the origin Recipient.
   if (provider === 'postmark' && key === 'manualsuppression' && origin.toLowerCase() === 'recipient')
     return 'unsubscribe'
   return Object.hasOwn(reasonWords, key) ? (reasonWords[key] ?? 'unknown') : 'unknown'
 }
 
-/** A full mailbox, the system, the network, the content, policy (RFC 3463): none is permanent for the address. */
+/** A full mailbox, a large message, the system, the network, the protocol, the content, policy (RFC 3463): none is permanent for the address. */
 const unrelatedStatus = /^5\.(?:2\.2|2\.3|[34567]\.)/
 /** An enhanced status code within a reply, not part of an IP address. */
 const enhancedCode = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?!\.?\d)/
 
 function meaningOfFailure(status: string, text: string, tags: string): Meaning {
   if (/^4/.test(status)) return 'temporary'
-  // Mailgun has the reply code beside a text with the enhanced code.
-  if (unrelatedStatus.test(status.includes('.') ? status : (enhancedCode.exec(text)?.[0] ?? ''))) return 'another'
+  // Mailgun writes the reply code into `code` and the enhanced code into the text.
+  if (unrelatedStatus.test(status.includes('.') ? status : (enhancedCode.exec(text)?.[0] ?? '')))
+    return 'not-the-address'
   if (status !== '') return 'hard_bounce'
   if (tags !== '') return 'unsubscribe'
   if (text === '') return null

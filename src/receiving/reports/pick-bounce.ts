@@ -9,7 +9,8 @@
  *   2. the original recipient is ours               acts
  *   3. one bounce alone, which names no recipient   acts
  *   4. one bounce alone, about another address of   acts
- *      the same domain that the message did not go to
+ *      the same domain or one below it, that the
+ *      message did not go to
  *   5. anything else                                changes nothing
  *
  * If several match, the mildest counts: while one member of an alias has the message, it is not lost.
@@ -32,8 +33,8 @@ export function findBounceFor(
   const named = bounces.filter(({ recipient }) => recipient !== null && isSameMailbox(recipient, own))
   if (named.length > 0) return findMildest(named)
   const names = [own, parseTypedAddress(orcpt)]
-  const first = bounces.filter(({ original }) => names.some((name) => isSameKnownAddress(name, original)))
-  if (first.length > 0) return withoutFault(findMildest(first))
+  const byOriginal = bounces.filter(({ original }) => names.some((name) => isSameKnownAddress(name, original)))
+  if (byOriginal.length > 0) return withoutFault(findMildest(byOriginal))
   const [only, ...more] = bounces
   return only !== undefined && more.length === 0 && mayBeOurs(only, own, fellows) ? withoutFault(only) : null
 }

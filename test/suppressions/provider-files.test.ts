@@ -1,7 +1,7 @@
 /** Files of other providers: how they are recognized, and what their columns mean. */
 import t from 'tap'
 import type { CsvRow } from '../../src/platform/csv/rows.js'
-import { parseProviderColumns, parseProviderLine } from '../../src/suppressions/provider-columns.js'
+import { parseProviderColumns, parseProviderLine } from '../../src/suppressions/provider-files.js'
 
 const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(',') })
 

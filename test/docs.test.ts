@@ -85,9 +85,10 @@ t.test('the index of behaviours is long enough, and each row names a file', asyn
   )
 })
 
-t.test('pages name files below src/ that exist', async (t) => {
+t.test('pages name files below src/ that exist, with or without src/', async (t) => {
   const faults = pages.flatMap((page) =>
-    matchesOf(readFileSync(page, 'utf8'), srcPath)
+    [srcPath, sourcePath]
+      .flatMap((pattern) => matchesOf(readFileSync(page, 'utf8'), pattern))
       .filter((path) => !/[A-Z]{2}/.test(path) && !existsInSource(path))
       .map((path) => `${page}: src/${path}: ${suggestionFor(path)}`),
   )

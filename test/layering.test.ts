@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findCasts } from './helpers/code/casts.js'
 import { ruleOffences } from './helpers/code/code-rules.js'
+import { unusedExportOffences } from './helpers/code/exports.js'
 import { layeringOffences, type Source } from './helpers/code/layering.js'
 import { findStaleExceptions, testPathOffences } from './helpers/code/test-paths.js'
 import { vocabularyOffences } from './helpers/code/vocabulary.js'
@@ -112,6 +113,38 @@ t.test('names and comments use the words of the glossary', async (t) => {
   failEach(t, sources.flatMap(vocabularyOffences))
 })
 
+t.test('what a file exports is imported by another one', async (t) => {
+  const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts')
+  const [tests, helpers] = [readSources('test').filter(isTest), readSources('test').filter((file) => !isTest(file))]
+  failEach(t, unusedExportOffences([...sources, ...helpers], [...tests, ...readSources('scripts', '')]))
+})
+
+t.test('an export without an importer is found, however the others are imported', async (t) => {
+  const exporting = (path: string, name: string): Source => source(path, `export const ${name} = 1`)
+  const honest = [
+    source('src/mail/a.ts', 'export interface A {}', 'export async function* b(): B {}', 'export const c = 1'),
+    source('src/cli/b.ts', "import { type A, b as each } from '../mail/a.js'"),
+    source('test/mail/a.test.ts', 'import {', '  b,', '  c,', "} from '../../src/mail/a.js'"),
+    exporting('src/mail/namespace.ts', 'd'),
+    source('src/cli/c.ts', "import * as all from '../mail/namespace.js'"),
+    exporting('src/mail/late.ts', 'e'),
+    source('src/cli/d.ts', "const { e } = await import('../mail/late.js')"),
+    exporting('src/mail/built.ts', 'f'),
+    source('scripts/linear-parts/a.mjs', "import { f } from '../../dist/src/mail/built.js'"),
+    exporting('src/mail/chosen.ts', 'g'),
+    source('scripts/eval', "const { g } = await import(resolve(build, 'src/mail/chosen.js'))"),
+  ]
+  const lists = (all: readonly Source[]): [readonly Source[], readonly Source[]] => [
+    all.filter(({ path }) => path.startsWith('src/')),
+    all.filter(({ path }) => !path.startsWith('src/')),
+  ]
+  t.same(unusedExportOffences(...lists(honest)), [])
+  for (const { path } of honest.filter(({ text }) => / import|^import|\nimport/.test(text))) {
+    const rest = honest.filter((file) => file.path !== path)
+    t.equal(unusedExportOffences(...lists(rest)).length, 1, `without ${path}`)
+  }
+})
+
 t.test('type assertions stay few: a parser or a type guard is the usual way', async (t) => {
   const cases = source('src/mail/a.ts', 'const a = b as C', 'const d = [1] as const', 'const e = (f as unknown) as G')
   t.same(findCasts(cases), [
@@ -152,8 +185,10 @@ function testPath(name: string): string {
   return `test/${name}.test.ts`
 }
 
-function readSources(folder: string): readonly Source[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => ({ path: `${folder}/${name}`, text: readFileSync(join(folder, name), 'utf8') }))
+/** Files whose names end in `ending`; empty: all. */
+function readSources(folder: string, ending = '.ts'): readonly Source[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }

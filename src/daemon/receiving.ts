@@ -47,7 +47,7 @@ export interface ReceivingDeps {
   readonly offer: ReportDeps['offer']
 }
 
-export type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
+type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
 
 export interface Receiving {
   readonly recipients: Recipients

@@ -1,9 +1,9 @@
-/** All pages under `/ui/` by their paths, and the redirects to them. */
+/** All pages under `/ui/` by their paths, the start page among them, and the redirects to them. */
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
+import { html } from '../mail/markup.js'
 import { renderDocsPage } from './docs-page.js'
 import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'
-import { type Page, renderNotePage } from './layout.js'
-import { startPage, startPageRedirect } from './start-page.js'
+import { type Page, renderNotePage, renderPage } from './layout.js'
 
 interface PageRequest {
   readonly path: string
@@ -26,6 +26,26 @@ interface UiPagesDeps {
   /** The OpenAPI document. */
   readonly document: object
 }
+
+/** What this server is, with links to the documentation. */
+const startPage: Page = renderPage(
+  200,
+  'Posthorn',
+  html`<main class="note">
+<h1>Posthorn</h1>
+<p>This is a mail server: programs send and receive mail through it, over a REST interface and over SMTP.
+It has no mailboxes to read.</p>
+<ul>
+<li><a href="docs">The interface</a>: every request, with examples</li>
+<li><a href="../v1/openapi.json">The same for tools</a>, an OpenAPI document</li>
+</ul>
+<p class="hint">Requests need a key, which an admin of a workspace makes. If you were invited, follow the link in the
+mail. The folder <code>docs</code> of the program describes how to run the server.</p>
+</main>`,
+)
+
+/** From the root to the pages; relative, because a proxy may serve us below a path. */
+const startPageRedirect: Page = { status: 302, html: '', headers: { Location: 'ui/', Vary: 'Accept' } }
 
 const DOCS_PATH = '/ui/docs'
 /** Pages that are the same for every client. */

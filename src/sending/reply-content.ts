@@ -21,7 +21,7 @@ const MAX_SUBJECT = 998
 const plainId = /^<[\x21-\x7e]{1,498}>$/
 const replyPrefix = /^\s*re(?:\s*\[\d+\])?\s*:/i
 
-export interface Reply {
+interface Reply {
   readonly html: string | null
   readonly text: string | null
   readonly attachments: readonly Attachment[]

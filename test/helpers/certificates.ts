@@ -7,7 +7,7 @@ export interface Certificate {
   readonly key: string
 }
 
-export interface CertificateOptions {
+interface CertificateOptions {
   /** It expired long ago. */
   readonly expired?: boolean
 }

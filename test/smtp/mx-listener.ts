@@ -7,7 +7,7 @@ import type { RecipientRefusal } from '../../src/smtp/mx/mx-refusals.js'
 import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { sharedCertificate } from './submission-listener.js'
 
-export interface RunningMx {
+interface RunningMx {
   readonly listener: MxListener
   readonly taken: readonly ReceivedMessage[]
   /** What was logged as an error. */

@@ -21,7 +21,7 @@ export const printer: Principal = createKeylessPrincipal('ws_1')
 
 const keys: Readonly<Record<string, Principal>> = { 'app-key': app, 'other-key': other }
 
-export interface AcceptedMessage {
+interface AcceptedMessage {
   readonly principal: Principal
   readonly message: SubmittedMessage
 }

@@ -10,7 +10,6 @@ import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
-import { tagDescriptions } from './openapi-tags.js'
 
 interface ApiInfo {
   readonly version: string
@@ -23,6 +22,25 @@ const DESCRIPTION = [
   'In a request an optional field that is null or an empty list counts as absent, unless its schema accepts that value.',
   'Answers may have more fields in later versions.',
 ].join(' ')
+
+/** By tag; a tag without one has none in the document. */
+const tagDescriptions: Readonly<Record<string, string>> = {
+  'API keys': 'Keys of the workspace: the secret of requests, and the password of SMTP.',
+  Emails: 'Mail that is sent now, later, or in batches, and its delivery.',
+  Contacts: 'People to write to, with names and metadata.',
+  Audiences: 'Lists of contacts.',
+  Templates: 'Subjects and bodies with variables.',
+  Files: 'Files that are stored once and sent many times.',
+  Domains: 'Domains that send and receive mail, with their DNS records.',
+  Suppressions: 'Addresses that no mail is sent to.',
+  Imports: 'Imports of long CSV files.',
+  'Inbound email': 'Received mail, its attachments, and replies to it.',
+  Workspaces: 'The owners of domains, keys and mail.',
+  Members: 'The people of a workspace, and their roles.',
+  Invitations: 'Pending invitations to a workspace.',
+  Usage: 'What is used of the plan.',
+  'Audit log': 'Administrative acts.',
+}
 
 export function buildOpenApiDocument(routes: readonly Route[], { version, server }: ApiInfo): object {
   const document = createDocument(

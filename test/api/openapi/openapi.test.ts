@@ -104,7 +104,7 @@ const withMore: Readonly<Record<string, string>> = { 405: 'Allow', 429: 'Retry-A
 function lackingIn(document: Document): readonly string[] {
   const tags = document.tags.filter(({ description }) => description === undefined)
   return [
-    ...tags.map(({ name }) => `the tag ${name} has no description (openapi-tags.ts)`),
+    ...tags.map(({ name }) => `the tag ${name} has no description (openapi.ts)`),
     ...operationsOf(document).flatMap(({ line, operation }) => [
       ...parametersLacking(operation).map((what) => `${line}: ${what}`),
       ...contentLacking(operation.requestBody?.content).map((what) => `${line}: the body ${what}`),

@@ -5,7 +5,7 @@
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
 
-export interface PlainRequest {
+interface PlainRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>

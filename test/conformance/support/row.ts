@@ -20,7 +20,7 @@ export type Asker =
   | 'expired'
 
 /** The roles and scopes that are allowed; all others get `insufficient_permissions`. */
-export type Who = readonly Exclude<Asker, 'stranger' | 'none' | 'wrong' | 'revoked' | 'expired'>[]
+type Who = readonly Exclude<Asker, 'stranger' | 'none' | 'wrong' | 'revoked' | 'expired'>[]
 
 /** From the tables of roles and scopes: `send` and `read` are keys of an owner with that scope alone. */
 export const sends: Who = ['owner', 'admin', 'member', 'send']

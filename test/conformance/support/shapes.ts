@@ -93,11 +93,6 @@ export function record(fields: Fields, beyond: Fields = {}): Shape {
   }
 }
 
-/** Fits all of the shapes. */
-export function every(...shapes: readonly Shape[]): Shape {
-  return (value, at) => shapes.flatMap((shape) => shape(value, at))
-}
-
 /** Has these fields of these shapes; others are ignored. */
 export function hasFields(fields: Fields): Shape {
   return (value, at) =>

@@ -10,7 +10,7 @@ import { plainNode } from '../programs/plain-node.js'
 
 export type Run = (...argv: readonly string[]) => Promise<CommandResult>
 
-export interface Installation {
+interface Installation {
   readonly folder: string
   readonly data: string
   readonly config: string

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 /** `unknown`: neither proved nor refuted in time. */
 export type Growth = 'linear' | 'polynomial' | 'exponential' | 'unknown'
 
-export interface JudgedExpressions {
+interface JudgedExpressions {
   /** The version of recheck: another one judges anew. */
   readonly version: string
   readonly growth: Readonly<{ [literal: string]: Growth }>

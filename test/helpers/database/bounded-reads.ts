@@ -9,7 +9,7 @@ import SQLite from 'better-sqlite3'
 import { INDEX_STEP } from '../../../src/storage/stepped-walk.js'
 import { boundedTables, shortReads } from './query-plans.js'
 
-export interface RecordedRead {
+interface RecordedRead {
   readonly sql: string
   readonly parameters: readonly unknown[]
 }

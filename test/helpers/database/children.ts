@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
-export type Mode = 'write' | 'once' | 'open' | 'retry' | 'lock'
+type Mode = 'write' | 'once' | 'open' | 'retry' | 'lock'
 
-export interface Child {
+interface Child {
   readonly lines: readonly string[]
   /** Resolves when it has printed so many lines. */
   readonly waitForLines: (count: number) => Promise<void>
@@ -15,7 +15,7 @@ export interface Child {
   readonly ended: Promise<unknown>
 }
 
-export interface ChildOptions extends SpawnOptions {
+interface ChildOptions extends SpawnOptions {
   /** A program to run it under, with its arguments. */
   readonly under?: readonly string[]
   /** It is going to fail: its standard error is not shown. */

@@ -19,7 +19,7 @@ export async function openTestDatabase(t: Test, options: OpenOptions): Promise<D
   return database
 }
 
-export interface TemporaryDatabase {
+interface TemporaryDatabase {
   readonly database: Database
   readonly file: string
 }

@@ -5,7 +5,7 @@
 import type { Read } from '../../../src/storage/prepared.js'
 import type { Write } from '../../../src/storage/writer/write.js'
 
-export interface Column {
+interface Column {
   readonly name: string
   readonly type: string
   readonly notnull: 0 | 1
@@ -21,7 +21,7 @@ export const tablesOf = (read: Read): string[] =>
 export const columnsOf = (read: Read, table: string): Column[] =>
   read<Column>('select name, type, "notnull", pk from pragma_table_info(?)', [table])
 
-export type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Write
+type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Write
 
 export function rowOf(read: Read): RowOf {
   let serial = 0

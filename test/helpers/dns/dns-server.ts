@@ -17,7 +17,7 @@ export type DnsRecord = { readonly ttl: number; readonly name?: string } & (
 type Failure = 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'REFUSED'
 
 /** An answer with what stands around the records. */
-export interface DnsReply {
+interface DnsReply {
   readonly answers?: readonly DnsRecord[]
   readonly code?: Failure
   /** Of the zone, in the authority section. */

@@ -17,7 +17,7 @@ type NameRecords =
       readonly TXT?: readonly string[]
       readonly MX?: readonly (readonly [number, string])[]
     }
-export type NameState = NameRecords | 'SERVFAIL' | 'silence' | null
+type NameState = NameRecords | 'SERVFAIL' | 'silence' | null
 
 export interface MutableZone extends Pick<DnsServer, 'address' | 'queries'> {
   /** Null: the name does not exist. */

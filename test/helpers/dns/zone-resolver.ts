@@ -13,7 +13,7 @@ import type {
   Resolver,
 } from '../../../src/platform/dns/resolver.js'
 
-export interface ZoneName {
+interface ZoneName {
   readonly mx?: readonly (readonly [preference: number, exchange: string])[] | 'failure'
   readonly addresses?: readonly string[] | 'failure'
   readonly TXT?: readonly string[] | 'failure'
@@ -23,7 +23,7 @@ export interface ZoneName {
 
 export type Zone = Readonly<Record<string, ZoneName | 'failure'>>
 
-export interface ZoneResolver extends Resolver, RecordResolver {
+interface ZoneResolver extends Resolver, RecordResolver {
   /** All questions so far, as `MX b.test`, `ADDR mx.b.test`. */
   readonly asked: readonly string[]
 }

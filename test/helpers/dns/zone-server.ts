@@ -16,7 +16,7 @@ import { seedDatabase } from '../database/seed-data.js'
 
 export const ZONE = 'mail.service.test'
 
-export interface ZoneServer {
+interface ZoneServer {
   readonly database: Database
   readonly listener: ZoneListener
   readonly port: number

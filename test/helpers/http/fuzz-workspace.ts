@@ -5,7 +5,7 @@ import type { TestDaemon } from '../daemon/test-daemon.js'
 import { inboundMail } from '../mail/inbound-mail.js'
 import { waitUntil } from '../wait-until.js'
 
-export interface Populated {
+interface Populated {
   readonly ids: readonly string[]
   /** Words that stand in its records and nowhere else. */
   readonly names: readonly string[]

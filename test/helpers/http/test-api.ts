@@ -80,7 +80,7 @@ export interface TestApi {
   readonly ask: (line: string, ...fields: readonly string[]) => Promise<WireAnswer>
 }
 
-export interface LogLine {
+interface LogLine {
   readonly level: number
   readonly msg: string
   readonly [key: string]: unknown
@@ -94,7 +94,7 @@ export function findFaults(log: readonly LogLine[]): readonly LogLine[] {
   return log.filter(({ level, msg }) => level > 20 && !clientMessages.has(msg))
 }
 
-export const principal: Principal = {
+const principal: Principal = {
   workspaceId: 'ws_own',
   keyId: 'key-1',
   userId: 'user-1',

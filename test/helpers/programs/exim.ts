@@ -14,7 +14,7 @@ import { runProgram } from './run-program.js'
 const program = join(process.cwd(), '.peers/exim/usr/sbin/exim4')
 const user = 9025
 
-export interface Exim {
+interface Exim {
   readonly deliver: (from: string, to: string, message: Buffer | string) => Promise<ProgramResult>
   /** Its log so far. */
   readonly log: () => string

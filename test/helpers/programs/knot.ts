@@ -17,7 +17,7 @@ export interface Knot {
   readonly publish: (records: readonly string[]) => Promise<void>
 }
 
-export interface KnotAddress {
+interface KnotAddress {
   readonly host: string
   readonly port: number
 }
@@ -52,7 +52,7 @@ export async function startKnot(
   }
 }
 
-export interface Secondary {
+interface Secondary {
   readonly port: number
   /** Resolves when it has the zone with this serial. */
   readonly waitForSerial: (serial: number) => Promise<unknown>

@@ -14,19 +14,19 @@ import type { Test } from 'tap'
 import { temporaryFolder } from '../database/database.js'
 import { runProgram } from './run-program.js'
 
-export interface RelayTarget {
+interface RelayTarget {
   readonly port: number
   readonly key: string
   readonly caFile: string
 }
 
-export interface Postfix {
+interface Postfix {
   /** For `sendmail -C`. */
   readonly config: string
   readonly log: readonly string[]
 }
 
-export interface MxTarget {
+interface MxTarget {
   readonly port: number
   readonly caFile: string
 }

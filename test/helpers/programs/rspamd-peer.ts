@@ -13,7 +13,7 @@ import type { Test } from 'tap'
 import { temporaryFolder } from '../database/database.js'
 import { waitUntil } from '../wait-until.js'
 
-export interface RspamdPeer {
+interface RspamdPeer {
   /** The port of its worker. */
   readonly url: string
   /** Ends it now; else it ends with the test. */

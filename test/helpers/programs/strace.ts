@@ -4,7 +4,7 @@
  * The tracer sees one event at a time, so the order of its lines is the order of causes: a call that begins because
  * another one has ended stands below the end of that one.
  */
-export interface SystemCall {
+interface SystemCall {
   /** Name and arguments; data that a call reads is there once it has ended. */
   readonly text: string
   readonly begun: number

@@ -14,7 +14,7 @@ export interface Unbound {
   readonly address: string
 }
 
-export interface Authorities {
+interface Authorities {
   /** Zones to the port, on loopback, of the server that has authority over each. */
   readonly zones?: Readonly<Record<string, number>>
   /** The address of the one root server, at port 53: all else is found by delegation. */

@@ -9,9 +9,9 @@ import type { TestDaemon } from '../daemon/test-daemon.js'
 import { waitUntil } from '../wait-until.js'
 import { type Dialogue, dial } from './smtp-dialogue.js'
 
-export type InboundRecord = Readonly<Record<string, unknown>>
+type InboundRecord = Readonly<Record<string, unknown>>
 
-export interface InboundMessage {
+interface InboundMessage {
   /** Envelope sender; empty: the null sender. */
   readonly from?: string
   readonly to: readonly string[]

@@ -17,7 +17,7 @@ import { SinkSession } from './sink-session.js'
 
 export type SinkAnswer = string | 'hang' | 'drop' | 'reset'
 
-export interface SinkCommand {
+interface SinkCommand {
   /** The line as received; empty for the banner and the end of a message. */
   readonly line: string
   /** Number of connections before this one. */

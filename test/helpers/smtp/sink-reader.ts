@@ -1,7 +1,5 @@
 /** The input of an SMTP server: command lines, and after DATA a message up to its lone dot. */
-export type SinkUnit =
-  | { readonly kind: 'line'; readonly line: string }
-  | { readonly kind: 'message'; readonly raw: Buffer }
+type SinkUnit = { readonly kind: 'line'; readonly line: string } | { readonly kind: 'message'; readonly raw: Buffer }
 
 const END = Buffer.from('\r\n.\r\n')
 

@@ -10,7 +10,7 @@ import type { RspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
 import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-points.js'
 import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
 
-export const limits: RspamdLimits = { timeout: 10_000, concurrency: 20, memoryBytes: 1_000_000, responseBytes: 100_000 }
+const limits: RspamdLimits = { timeout: 10_000, concurrency: 20, memoryBytes: 1_000_000, responseBytes: 100_000 }
 
 export const origin = {
   envelopeFrom: 'bob@b.test',
@@ -26,7 +26,7 @@ export const rspamdRequest: RspamdRequest = {
   recipients: ['info@a.test', 'sales@a.test'],
 }
 
-export interface TestClient {
+interface TestClient {
   readonly ask: CheckWithRspamd
   readonly log: readonly { readonly level: number; readonly msg: string; readonly [key: string]: unknown }[]
   readonly clock: { now: number }

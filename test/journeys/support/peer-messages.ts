@@ -9,7 +9,7 @@ const body = [
   ...['\x01\x0b\x0c\x1b\x7f', 'x'.repeat(998), `.${'y'.repeat(997)}`, '', '.', '', '', ''],
 ]
 
-export interface LetterOptions {
+interface LetterOptions {
   readonly to: string
   /** Further fields, each with its line end. */
   readonly fields?: string
@@ -36,7 +36,7 @@ export function buildLetter({ to, fields = '', bytes = true }: LetterOptions): B
   return Buffer.concat([Buffer.from(text), high, Buffer.from(`\r\n${body.join('\r\n')}\r\n`)])
 }
 
-export interface Received {
+interface Received {
   /** The word after `with`. */
   readonly protocol: string
   /** Everything below our own fields. */

@@ -32,7 +32,7 @@ export interface Installation {
   readonly file: string
 }
 
-export interface ReadyInstallation extends Installation {
+interface ReadyInstallation extends Installation {
   readonly workspace: string
   readonly key: string
   /** The published record of the selector that signs. */
@@ -132,7 +132,7 @@ export async function waitForExit(child: ChildProcess): Promise<ProgramResult> {
   return { status, ...texts }
 }
 
-export interface ServeOptions {
+interface ServeOptions {
   /** A program to run it under, with its arguments. */
   readonly under?: readonly string[]
   /** Milliseconds that clients and attempts get at shutdown, instead of the program's. */

@@ -17,7 +17,7 @@ export async function beginMessage(session: Dialogue, to: string): Promise<void>
 }
 
 /** Its mark is in the Subject; `fields`: more of them, each with its line end. */
-export function smallMessage(mark: string, fields = ''): string {
+function smallMessage(mark: string, fields = ''): string {
   return `From: app@sender.test\r\nSubject: ${mark}\r\n${fields}\r\nsome text\r\n.\r\n`
 }
 

@@ -13,7 +13,7 @@ import { verifiedByName } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
 interface ReceivingCacheLimits {
-  /** Of domains and their blocked addresses. */
+  /** The limit of domains and their blocked addresses together. */
   readonly maxWeight: number
   readonly maxForeignNames: number
 }

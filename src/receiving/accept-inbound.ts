@@ -41,7 +41,7 @@ export interface AcceptInboundDeps {
   readonly authenticate: Authenticate
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
-  /** Of workspaces, and of the service, which stores reports. */
+  /** Stored bytes of workspaces, and of the service, which stores reports. */
   readonly inboundBytes: InboundBytesReader
   /** A new message of the workspace is on disk; reports belong to the service. */
   readonly onStored: (workspaceId: string) => void

@@ -41,7 +41,7 @@ const results: Authentication = {
   fromFields: 1,
 }
 
-/** Of a domain that vouches for nothing. */
+/** The results of a sender whose domain has no DMARC policy. */
 const unvouched: Authentication = { ...results, dmarc: { ...results.dmarc, result: 'none' } }
 
 function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimeParts } {

@@ -15,7 +15,7 @@ import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 const HOUR = 3_600_000
 
 interface HourlyLimit {
-  /** Of the rows in `usage`. */
+  /** The kind of the rows in `usage`. */
   readonly kind: string
   readonly max: number
   /** Such as `register 10 domains`. */

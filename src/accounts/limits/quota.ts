@@ -88,7 +88,7 @@ const domainDayQuota: QuotaKind = {
 
 interface Quota {
   readonly quotaKind: QuotaKind
-  /** Of the rows in the table `usage`. */
+  /** The kind of the rows in the table `usage`. */
   readonly kind: string
   /** The sender domain; null: a quota of the workspace. */
   readonly domain: string | null

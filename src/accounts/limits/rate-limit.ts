@@ -26,7 +26,7 @@ export const UNLIMITED_PER_SECOND = 1_000
 
 export interface RateState {
   readonly allowed: boolean
-  /** Of one window: how many it allows, and how many more it allows now. */
+  /** How many requests the window allows; `remaining`: how many more it allows now. */
   readonly limit: number
   readonly remaining: number
   /** Seconds since 1970: when that window has room again, or more room than now. */

@@ -50,7 +50,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private running: MimeChild | null = null
   /** The current request. */
   private pending: PendingRequest<ProcessResult<Summary, Analysis>> | null = null
-  /** Of the message that is being analyzed. */
+  /** The summary of the message that is being analyzed. */
   private summary: { readonly value: Summary } | null = null
   private timer: NodeJS.Timeout | undefined
   private isEnded = false

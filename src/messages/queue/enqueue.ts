@@ -60,7 +60,7 @@ export interface EnqueuedEmail {
   readonly email: Email
   /** Due now, or at the time of a scheduled email. */
   readonly entries: readonly QueueEntry[]
-  /** Of the entries, by their ids. */
+  /** DSN requests by the ids of their entries. */
   readonly dsnRequests: ReadonlyMap<string, DsnRequest>
   readonly writes: readonly Write[]
 }

@@ -5,7 +5,6 @@
  * choose them and must not evict ours.
  * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
  */
-
 import type { DomainName } from '../mail/address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'

@@ -79,7 +79,7 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
   t.equal(existsSync(join(data, 'posthorn.db')), false)
 
   t.match(await run('queue', 'list', '--status', 'odd'), { status: 2, err: /--status: found "odd", allowed: queued, / })
-  t.match(await run('queue', 'hold'), { status: 2, err: /say which/ })
+  t.match(await run('queue', 'hold'), { status: 2, err: /name the entries/ })
   const help = await runCommand(['--help'])
   t.match(help, { status: 0, err: '' })
   for (const name of ['serve', 'check', 'setup', 'key create', 'queue delete', 'domain import-key', 'verify-data']) {

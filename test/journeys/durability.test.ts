@@ -256,7 +256,7 @@ t.test('while the disk takes no writes, submissions are deferred and outcomes ar
   limit('0')
   t.equal(await submit(session, 'second@sink.test'), '452 4.3.1 insufficient system storage, try again later')
   take('250 2.0.0 taken')
-  await daemon.waitForLog(({ msg }) => msg === 'an outcome cannot be written down yet')
+  await daemon.waitForLog(({ msg }) => msg === 'an outcome cannot be stored yet')
   limit('unlimited')
   await daemon.waitForLog(({ msg, recipient }) => msg === 'accepted' && recipient === 'first@sink.test')
   emailIdOf(await submit(session, 'second@sink.test'))

@@ -305,6 +305,6 @@ t.test('an internal error is a page too, and hides its cause', async (t) => {
   t.match(parsePage(answer.text).text, /internal error/)
   t.match(
     app.errors.join(),
-    /a stored password of an unknown form.*requestId|requestId.*a stored password of an unknown form/,
+    /a stored password has an unknown format.*requestId|requestId.*a stored password has an unknown format/,
   )
 })

@@ -5,7 +5,6 @@
  * by one statement that checks and adds, so that concurrent requests cannot pass the limit together.
  * Undoing an act does not reduce the count.
  */
-
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'

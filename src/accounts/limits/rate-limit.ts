@@ -14,7 +14,6 @@
  * Pure except for its memory: the time is a parameter. Limits: 10,000 keys, least recently used
  * dropped first; only the day survives a restart (`rate-limit-days.ts`), and only for workspaces.
  */
-
 import type { PlanLimits } from '../../config/plans.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'

@@ -90,10 +90,10 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
     ignoredCounts,
     processReport: (email, mail): ProcessingResult => {
       const findings = buildEffects(deps, email, mail)
-      const place = { id: email.id, workspaceId: email.workspace_id }
+      const emailRef = { id: email.id, workspaceId: email.workspace_id }
       const own = shouldKeepReport(findings, email)
-        ? [markReportProcessed({ ...place, at: deps.clock() })]
-        : [removeInbound(place), removeInboundRaw(place)]
+        ? [markReportProcessed({ ...emailRef, at: deps.clock() })]
+        : [removeInbound(emailRef), removeInboundRaw(emailRef)]
       return {
         writes: [...own, ...findings.flatMap(({ writes }) => writes)],
         onCommitted: () => onCommitted(email, findings),

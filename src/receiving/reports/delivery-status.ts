@@ -6,7 +6,6 @@
  *
  * Limit: 100 recipients.
  */
-
 import type { Address } from '../../mail/address.js'
 import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'

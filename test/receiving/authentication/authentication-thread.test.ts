@@ -54,7 +54,7 @@ t.test('when the thread ends, running and later messages are rejected', async (t
   const stopped = thread.stop()
   await t.rejects(under, { message: 'a message was not authenticated' })
   await stopped
-  await t.rejects(authenticate(thread, Buffer.from(plain)), { message: 'authentication has ended' })
+  await t.rejects(authenticate(thread, Buffer.from(plain)), { message: 'the authentication thread is stopped' })
 })
 
 t.test('bodies are hashed outside the main thread, and a small message overtakes large ones', async (t) => {

@@ -160,9 +160,9 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 
   /** Messages of a discarded process are ignored: another one may have a request by now. */
-  private onMessage(running: MimeChild, message: FromMimeProcess<Summary, Analysis>, bytes: Buffer): void {
+  private onMessage(running: MimeChild, frame: FromMimeProcess<Summary, Analysis>, bytes: Buffer): void {
     if (running !== this.running) return
-    switch (message.kind) {
+    switch (frame.kind) {
       case 'ready':
         clearTimeout(this.timer)
         running.stderrTail = ''
@@ -170,35 +170,31 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
         running.markReady()
         break
       case 'summarized':
-        this.summary = { value: message.summary }
+        this.summary = { value: frame.summary }
         break
       case 'analyzed':
         this.finishRequest(
-          this.analysisResultOf(message.analysis) ?? {
-            kind: 'unreadable',
-            why: 'broken',
-            message: 'nothing was parsed',
-          },
+          this.analysisResultOf(frame.analysis) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' },
         )
         break
       case 'parts':
-        this.finishRequest({ kind: 'parts', parts: { ...message.parts, ...bodiesOf(bytes, message.bodies) } })
+        this.finishRequest({ kind: 'parts', parts: { ...frame.parts, ...bodiesOf(bytes, frame.bodies) } })
         break
       case 'readable':
-        this.finishRequest({ kind: 'readable', parts: { ...message.parts, ...jsonBodiesOf(bytes, message.bodies) } })
+        this.finishRequest({ kind: 'readable', parts: { ...frame.parts, ...jsonBodiesOf(bytes, frame.bodies) } })
         break
       case 'none':
       case 'digested':
-        this.finishRequest(message)
+        this.finishRequest(frame)
         break
       case 'attachment':
-        this.finishRequest({ ...message, bytes })
+        this.finishRequest({ ...frame, bytes })
         break
       case 'broken':
-        this.finishRequest({ kind: 'unreadable', why: 'broken', message: message.message })
+        this.finishRequest({ kind: 'unreadable', why: 'broken', message: frame.message })
         break
       default:
-        assertNever(message)
+        assertNever(frame)
     }
   }
 

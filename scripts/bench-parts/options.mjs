@@ -11,7 +11,7 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
   floor   what smtp-server takes alone, with nothing behind it, beside all of Posthorn
   queue   cost of a message while many others wait; there is no peer
-  inbound mail of strangers taken, authenticated, scored and filed, over 10 sessions; beside Postfix
+  inbound mail of external senders accepted, authenticated, scored and filed, over 10 sessions; beside Postfix
           with OpenDKIM, OpenDMARC and rspamd, and beside Postfix with rspamd alone; as root
   zone    questions to the service zone answered a second over UDP; beside Knot with a copy of it
   api     GET and POST of emails, contacts and suppressions, and pages at every depth, with 1,000,000

@@ -2,10 +2,10 @@
 import { createServer } from 'node:net'
 
 let count = 0
-let told = 0
+let reported = 0
 setInterval(() => {
-  if (count !== told) process.stdout.write(`mesg=${count}\n`)
-  told = count
+  if (count !== reported) process.stdout.write(`mesg=${count}\n`)
+  reported = count
 }, 10)
 
 createServer(serve).listen(Number(process.argv[2]), '127.0.0.1')

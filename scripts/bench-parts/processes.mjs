@@ -64,16 +64,16 @@ function tree(roots) {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => stat(Number(name)))
-  const wanted = new Set(roots)
+  const descendants = new Set(roots)
   for (let grown = true; grown; ) {
     grown = false
     for (const { pid, parent } of all) {
-      if (wanted.has(pid) || !wanted.has(parent)) continue
-      wanted.add(pid)
+      if (descendants.has(pid) || !descendants.has(parent)) continue
+      descendants.add(pid)
       grown = true
     }
   }
-  return all.filter(({ pid }) => wanted.has(pid))
+  return all.filter(({ pid }) => descendants.has(pid))
 }
 
 function stat(pid) {

@@ -21,7 +21,7 @@ export class Ledger {
     this.#accepted.set(number, { listener, id })
   }
 
-  wantedOnce(number) {
+  expectOnce(number) {
     const tries = (this.#once.get(number)?.tries ?? 0) + 1
     this.#once.set(number, { tries, lastAt: Date.now() })
   }
@@ -75,18 +75,18 @@ export class Ledger {
   }
 
   #onceBalance(emails) {
-    const wanted = [...this.#once]
+    const expectedOnce = [...this.#once]
     const made = (number) => emails.get(number) ?? []
-    const unanswered = wanted.filter(([number]) => !this.#accepted.has(number)).length
-    const exactlyOne = wanted.filter(([number]) => made(number).length === 1).length
-    const repeated = wanted.filter(([, { tries }]) => tries > 1)
+    const unanswered = expectedOnce.filter(([number]) => !this.#accepted.has(number)).length
+    const exactlyOne = expectedOnce.filter(([number]) => made(number).length === 1).length
+    const repeated = expectedOnce.filter(([, { tries }]) => tries > 1)
     // It existed before the answered request: that answer is the first one, repeated.
     const again = repeated.filter(([number, { lastAt }]) =>
       made(number).some((email) => email.created_at < lastAt),
     ).length
-    const words = `wanted ${wanted.length}, exactly one email ${exactlyOne}, repeated after a cut ${repeated.length}`
+    const words = `expected ${expectedOnce.length}, exactly one email ${exactlyOne}, repeated after a cut ${repeated.length}`
     return {
-      good: unanswered === 0 && exactlyOne === wanted.length,
+      good: unanswered === 0 && exactlyOne === expectedOnce.length,
       line: `idempotent: ${words} (${again} had been taken before the cut), unanswered ${unanswered}`,
     }
   }

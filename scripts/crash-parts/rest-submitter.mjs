@@ -27,7 +27,7 @@ export async function submitByRest(signal, { port, ca, key }, kind, ledger) {
       },
     }
     for (let answered = false; !answered; ) {
-      if (kind.idempotent) for (const number of numbers) ledger.wantedOnce(number)
+      if (kind.idempotent) for (const number of numbers) ledger.expectOnce(number)
       const got = await post({ port, agent }, asked).catch(() => null)
       const answer = got?.status === 503 ? null : got
       if (answer !== null) record(answer, kind, numbers, ledger)

@@ -4,8 +4,8 @@
  * faster than with the power of 1.3.
  *
  * Time is that of the processor, of all threads of this process, the best of some runs. Sizes that take under two
- * milliseconds say nothing and are left out; an input that takes seconds is not doubled any more. Of each input 16 KB
- * and 128 KB are looked at first, and only the ones that grow or are slow are measured at all sizes: --all measures
+ * milliseconds say nothing and are left out; an input that takes seconds is not doubled any more. For each input, 16 KB
+ * and 128 KB are measured first, and only those that grow or are slow are measured at all sizes: --all measures
  * every one.
  */
 import { parseArgs } from 'node:util'
@@ -39,7 +39,7 @@ async function timeOf(read, input) {
   return best
 }
 
-/** Of the line through the logarithms; null: too few sizes take long enough. */
+/** The slope of the line through the logarithms; null: too few sizes take long enough. */
 function exponentOf(points) {
   const known = points
     .filter(({ time }) => time >= measurable)
@@ -62,7 +62,7 @@ async function measured(read, make) {
   return { points, exponent: exponentOf(points) }
 }
 
-/** Of the inputs that look linear at two sizes only the slowest is measured further. */
+/** Only the slowest of the inputs that look linear at two sizes is measured further. */
 async function suspects({ read, inputs }) {
   const first = []
   for (const [name, make] of inputs) {

@@ -2,7 +2,7 @@
  * The parsers of untrusted input, each as a function of one input. A refusal is a normal result: `tolerant`
  * catches those, and nothing else.
  */
-import { setImmediate as breath } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
@@ -111,7 +111,7 @@ async function inSession(octets, data) {
   if (data) startDataMode(stream, 35_000_000, new IncomingMessage(35_000_000, unlimited))
   for (const piece of segments(octets)) {
     if (over) break
-    if (!stream.write(piece)) await breath()
+    if (!stream.write(piece)) await yieldToEventLoop()
   }
   stream.destroy()
 }

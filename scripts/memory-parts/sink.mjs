@@ -7,9 +7,9 @@ export async function startSink() {
   const child = fork(fileURLToPath(import.meta.url), ['serve'])
   let taken = 0
   const port = await new Promise((resolve) => {
-    child.on('message', (told) => {
-      if (told.port !== undefined) resolve(told.port)
-      taken = told.taken ?? taken
+    child.on('message', (update) => {
+      if (update.port !== undefined) resolve(update.port)
+      taken = update.taken ?? taken
     })
   })
   return { port, taken: () => taken, stop: () => child.kill() }

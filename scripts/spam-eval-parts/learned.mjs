@@ -40,7 +40,7 @@ export async function evaluateLearned({ dir, rows, taught, aged, rspamdUrl, miss
     rspamdUrl === undefined
       ? null
       : createRspamdClient({ url: rspamdUrl, clock: Date.now, log: pino({ level: 'warn' }, pino.destination(2)) })
-  const half = (wanted) => messages.filter((message) => message.half === wanted)
+  const half = (number) => messages.filter((message) => message.half === number)
   const lessons =
     taught === null
       ? [

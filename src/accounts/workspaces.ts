@@ -145,7 +145,7 @@ function findFreeSlug(read: Read, name: string, own: string): string {
 }
 
 /** The name in lower case, its words joined by `-`, made unique by a number: `acme`, `acme-2`. */
-export function buildUniqueSlug(name: string, taken: (slug: string) => boolean): string {
+export function buildUniqueSlug(name: string, isTaken: (slug: string) => boolean): string {
   const words = name
     .normalize('NFKD')
     // Upper case first, which turns ß into ss.
@@ -154,9 +154,9 @@ export function buildUniqueSlug(name: string, taken: (slug: string) => boolean):
     .replace(/\p{M}/gu, '')
     .match(/[a-z0-9]+/g)
   const base = (words ?? ['workspace']).join('-').slice(0, 50)
-  if (!taken(base)) return base
+  if (!isTaken(base)) return base
   let number = 2
-  while (taken(`${base}-${number}`)) number += 1
+  while (isTaken(`${base}-${number}`)) number += 1
   return `${base}-${number}`
 }
 

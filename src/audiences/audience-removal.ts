@@ -7,7 +7,6 @@
  *
  * Limit: until they are removed, the contacts are still in the list of all contacts.
  */
-
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'

@@ -56,7 +56,8 @@ const columns = [
   'audiences.updated_at',
 ] as const
 
-const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+/** The audiences with the number of their contacts. */
+const selectCounted = (db: typeof queryBuilder) =>
   db
     .selectFrom('audiences')
     .leftJoin('contact_counts', (join) =>
@@ -66,8 +67,9 @@ const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =
     )
     .select(columns)
     .select((eb) => eb.fn.coalesce('contact_counts.count', eb.lit(0)).as('contacts_count'))
-    .where('audiences.workspace_id', '=', slot('workspaceId'))
-    .where('audiences.id', '=', slot('id')),
+
+const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  selectCounted(db).where('audiences.workspace_id', '=', slot('workspaceId')).where('audiences.id', '=', slot('id')),
 )
 
 /** Greater than any id, which is hexadecimal. */
@@ -96,15 +98,7 @@ export async function listAudiences(
 }
 
 const listAudiencesBefore = prepareRead<{ workspaceId: string; before: string; limit: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('audiences')
-    .leftJoin('contact_counts', (join) =>
-      join
-        .onRef('contact_counts.workspace_id', '=', 'audiences.workspace_id')
-        .onRef('contact_counts.list', '=', 'audiences.id'),
-    )
-    .select(columns)
-    .select((eb) => eb.fn.coalesce('contact_counts.count', eb.lit(0)).as('contacts_count'))
+  selectCounted(db)
     .where('audiences.workspace_id', '=', slot('workspaceId'))
     .where('audiences.id', '<', slot('before'))
     .orderBy('audiences.id', 'desc')

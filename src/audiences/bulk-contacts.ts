@@ -72,7 +72,7 @@ function planWrites(
   }
 }
 
-/** Of several contacts with one address, only the first can be moved. */
+/** Keeps those that can be moved: only the first of several contacts with one address can be. */
 function filterMovable(
   read: Read,
   workspaceId: string,

@@ -3,13 +3,19 @@
  * changes that are conditional on the contact being unchanged.
  */
 import type { RefusedLine, RefusedSummary } from '../platform/csv/refused-lines.js'
-import { uuidv7 } from '../platform/ids.js'
 import { prepareWrite, type Read } from '../storage/prepared.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
 import type { ContactImportReport } from '../storage/tables/content-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './contact-columns.js'
-import { type Contact, type ContactFields, findContactInAudience, insertContact, type Metadata } from './contacts.js'
+import {
+  type Contact,
+  type ContactFields,
+  findContactInAudience,
+  insertContact,
+  type Metadata,
+  newContactOf,
+} from './contacts.js'
 
 export interface PlannedLine {
   /** Its number in the file. */
@@ -61,19 +67,19 @@ export class ContactPlan {
 
   addLine(at: number, line: ContactLine): void {
     const key = line.email.toLowerCase()
-    const place = this.plannedContacts.get(key) ?? this.findExisting(key)
-    const from = place?.after ?? this.buildContact(line, key)
-    const change = this.buildChange(from, line, place === null)
+    const planned = this.plannedContacts.get(key) ?? this.findExisting(key)
+    const from = planned?.after ?? newContactOf({ ...this.context, email: line.email })
+    const change = this.buildChange(from, line, planned === null)
     if (change === null) {
       this.refusedLines.push({ line: at, field: 'metadata', reason: METADATA_TOO_LARGE, value: null })
       return
     }
     const after = { ...from, ...change }
-    if (place === null) {
+    if (planned === null) {
       this.plannedContacts.set(key, { before: null, after })
       this.added += 1
     } else if (isDifferent(from, after)) {
-      place.after = { ...after, updated_at: this.context.now }
+      planned.after = { ...after, updated_at: this.context.now }
       this.updated += 1
     } else this.unchanged += 1
   }
@@ -89,26 +95,9 @@ export class ContactPlan {
     const { read, workspaceId, audienceId } = this.context
     const before = findContactInAudience(read, workspaceId, audienceId, key)
     if (before === undefined) return null
-    const place = { before, after: before }
-    this.plannedContacts.set(key, place)
-    return place
-  }
-
-  private buildContact({ email }: ContactLine, key: string): Contact {
-    const { workspaceId, audienceId, now } = this.context
-    return {
-      id: uuidv7(now),
-      workspace_id: workspaceId,
-      audience_id: audienceId,
-      email,
-      email_key: key,
-      first_name: null,
-      last_name: null,
-      subscribed: 1,
-      metadata: toJson({}),
-      created_at: now,
-      updated_at: now,
-    }
+    const planned = { before, after: before }
+    this.plannedContacts.set(key, planned)
+    return planned
   }
 
   /** Null: its metadata would be too large. */

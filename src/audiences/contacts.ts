@@ -5,8 +5,9 @@
  * two concurrent inserts exactly one succeeds. Names and metadata are the customer's own.
  */
 import { sql } from 'kysely'
+import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
-import type { JsonObject } from '../storage/tables/columns.js'
+import { type JsonObject, toJson } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 
@@ -36,6 +37,30 @@ export const insertContact = prepareWrite<Contact>(({ db, slot }) =>
     updated_at: slot('updated_at'),
   }),
 )
+
+interface NewContact {
+  readonly workspaceId: string
+  readonly audienceId: string | null
+  readonly email: Contact['email']
+  readonly now: number
+}
+
+/** A subscribed contact without names and metadata. */
+export function newContactOf({ workspaceId, audienceId, email, now }: NewContact): Contact {
+  return {
+    id: uuidv7(now),
+    workspace_id: workspaceId,
+    audience_id: audienceId,
+    email,
+    email_key: email.toLowerCase(),
+    first_name: null,
+    last_name: null,
+    subscribed: 1,
+    metadata: toJson({}),
+    created_at: now,
+    updated_at: now,
+  }
+}
 
 export type ContactFields = Pick<
   Contact,

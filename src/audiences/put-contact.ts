@@ -4,7 +4,6 @@
  */
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { uuidv7 } from '../platform/ids.js'
 import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { toJson } from '../storage/tables/columns.js'
@@ -18,6 +17,7 @@ import {
   contactById,
   findContactInAudience,
   insertContact,
+  newContactOf,
 } from './contacts.js'
 
 /** The fields of a request; undefined: not given. */
@@ -38,18 +38,8 @@ export async function addContact(
   now: number,
 ): Promise<Contact> {
   const contact: Contact = {
-    id: uuidv7(now),
-    workspace_id: workspaceId,
-    audience_id: null,
-    first_name: null,
-    last_name: null,
-    subscribed: 1,
-    metadata: toJson({}),
-    created_at: now,
-    updated_at: now,
+    ...newContactOf({ workspaceId, audienceId: null, email: requested.email, now }),
     ...toContactFields(requested),
-    email: requested.email,
-    email_key: requested.email.toLowerCase(),
   }
   try {
     await commit([...buildAudienceAssertion(contact), insertContact(contact)])
@@ -108,11 +98,11 @@ function toContactFields({
 }
 
 function buildConflictRefusal(read: Read, { workspace_id, audience_id, email, email_key }: Contact): Refusal {
-  const there = findContactInAudience(read, workspace_id, audience_id, email_key)
+  const existing = findContactInAudience(read, workspace_id, audience_id, email_key)
   const where = audience_id === null ? 'among the contacts without an audience' : 'in this audience'
   return new Refusal('conflict', `${email} is ${where} already`, {
     email,
     audience_id,
-    ...(there === undefined ? {} : { contact_id: there.id }),
+    ...(existing === undefined ? {} : { contact_id: existing.id }),
   })
 }

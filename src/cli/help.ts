@@ -81,8 +81,8 @@ function startsWithWords(name: readonly string[], words: readonly string[]): boo
   return name.every((part, at) => words[at] === undefined || words[at] === part)
 }
 
-function formatUsage({ name, usage, summary, options: own }: DescribedCommand): string {
-  const rows = Object.keys(own).map((option) => [`--${option}`, descriptionOf(name, option)] as const)
+function formatUsage({ name, usage, summary, options }: DescribedCommand): string {
+  const rows = Object.keys(options).map((option) => [`--${option}`, descriptionOf(name, option)] as const)
   const all = [...rows, ...Object.entries(commonOptions)]
   const width = Math.max(...all.map(([option]) => option.length))
   return [

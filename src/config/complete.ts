@@ -43,7 +43,7 @@ interface TlsConfig {
 export interface LimitsConfig {
   readonly default_plan: string
   readonly domain_emails_per_day: number
-  /** Of the entire service. */
+  /** Counted over the entire service. */
   readonly invitations_per_day: number
   /** Limit of the operator's workspace if its plan has none. */
   readonly operator_inbound_bytes: number

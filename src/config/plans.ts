@@ -15,7 +15,7 @@ export interface PlanLimits {
   readonly emails_per_day?: number | undefined
   readonly emails_per_month?: number | undefined
   readonly credits?: number | undefined
-  /** Of stored inbound mail. */
+  /** The size of all stored inbound mail. */
   readonly inbound_bytes?: number | undefined
 }
 

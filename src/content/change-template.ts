@@ -60,12 +60,12 @@ export async function createTemplate(
 /** Undefined fields stay unchanged. Null: there is no such template. */
 export async function changeTemplate(
   { read, commit }: Store,
-  place: { readonly workspaceId: string; readonly id: string },
+  templateRef: { readonly workspaceId: string; readonly id: string },
   change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
   now: number,
 ): Promise<Template | null> {
   for (;;) {
-    const [row] = templateById(read, place)
+    const [row] = templateById(read, templateRef)
     if (row === undefined) return null
     const version = row.version + 1
     const changed = {

@@ -41,31 +41,31 @@ interface NewFile {
 export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<CachedFile> {
   const { read, commit, clock } = deps
   const { workspaceId, name, contentType } = file
-  const place = { workspaceId, key: generateFileKey() }
+  const fileRef = { workspaceId, key: generateFileKey() }
   requireRoom(deps, workspaceId, 1)
-  await commit([insertFile({ ...place, name, contentType, at: clock() })])
+  await commit([insertFile({ ...fileRef, name, contentType, at: clock() })])
   try {
-    await storeChunks(deps, place, file.bytes)
-    await commit([completeFile({ ...place, at: clock() })])
+    await storeChunks(deps, fileRef, file.bytes)
+    await commit([completeFile({ ...fileRef, at: clock() })])
   } catch (error) {
-    await commit(removeFile(place))
+    await commit(removeFile(fileRef))
     throw error
   }
-  const stored = findFile(read, place)
-  if (stored === undefined) throw new Error('a file was removed as soon as it was stored')
+  const stored = findFile(read, fileRef)
+  if (stored === undefined) throw new Error('a file was removed just after it was stored')
   return stored
 }
 
 async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncIterable<Buffer>): Promise<void> {
-  let place = 0
+  let index = 0
   for await (const chunk of toChunks(bytes)) {
     try {
-      await deps.commit(appendChunk(file, place, chunk, deps.maxBytes ?? MAX_STORED_BYTES))
+      await deps.commit(appendChunk(file, index, chunk, deps.maxBytes ?? MAX_STORED_BYTES))
     } catch (error) {
       if (error instanceof WriteConflict) requireRoom(deps, file.workspaceId, chunk.length)
       throw error
     }
-    place += 1
+    index += 1
   }
 }
 

@@ -17,7 +17,7 @@ export interface TemplateCache {
 }
 
 const MAX_CACHE_BYTES = 16 * 1_048_576
-/** Of a template and of each of its pieces, beside its text. */
+/** Bytes that a template and each of its pieces take beside the text. */
 const TEMPLATE_OVERHEAD = 1_000
 const PIECE_OVERHEAD = 64
 

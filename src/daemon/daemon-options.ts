@@ -25,7 +25,7 @@ export async function stopAll(steps: StopSteps, log: Log): Promise<void> {
     try {
       await stop()
     } catch (error) {
-      log.error({ err: error }, 'stopping went wrong')
+      log.error({ err: error }, 'a step of stopping failed')
     }
   }
 }

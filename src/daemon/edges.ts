@@ -12,7 +12,7 @@ export interface Edges {
   /** Null: resolvers with the configured servers. */
   readonly resolver: (Resolver & RecordResolver) | null
   readonly dialer: Dialer
-  /** Of the SMTP client. */
+  /** Timeouts of the SMTP client. */
   readonly timeouts: Timeouts
 }
 

@@ -2,8 +2,8 @@
  * Limits how often a network gets the same answer over UDP, where its address may be forged: an attacker who
  * sends questions in a victim's name cannot have much sent to the victim.
  *
- * Each pair of network (/24 of IPv4, /56 of IPv6) and answer has a token bucket. Of the replies beyond it,
- * every second one is dropped and the others have no records and the TC bit, after which a genuine client asks
+ * Each pair of network (/24 of IPv4, /56 of IPv6) and answer has a token bucket. Every second reply
+ * beyond it is dropped; the others have no records and the TC bit, after which a genuine client asks
  * again over TCP. All negative answers of a network share a bucket, because names that do not exist are
  * endless. Loopback has no limit: it cannot be forged from outside.
  *

@@ -24,7 +24,7 @@ export interface DnsListener {
   readonly stop: (limit: number) => Promise<void>
 }
 
-/** Of one listener. */
+/** The limits of one listener. */
 const connectionLimits = { maxConnections: 500, maxConnectionsPerAddress: 20, maxConnectionsPerNetwork: 100 }
 
 export async function openTcpListener(

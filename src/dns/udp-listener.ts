@@ -30,10 +30,10 @@ export async function openUdpListener(
   })
   await bindSocket(socket, { host, port })
   socket.on('error', (error) => log.error({ err: error }, 'a socket of the service zone has a fault'))
-  socket.on('message', (message: Buffer, { address, port: from }: RemoteInfo) => {
+  socket.on('message', (message: Buffer, { address, port }: RemoteInfo) => {
     const reply = respondOverUdp(message, address)
     // Port 0 cannot be answered. A send that fails needs no handling: the client asks again.
-    if (reply !== null && from !== 0) socket.send(reply, from, address, () => undefined)
+    if (reply !== null && port !== 0) socket.send(reply, port, address, () => undefined)
   })
   const { address, port: boundPort } = socket.address()
   return {

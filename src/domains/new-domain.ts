@@ -112,29 +112,29 @@ interface DkimKeySlot {
 }
 
 /** Imports a key under the selector; it signs from now on. */
-export function installImportedKey(place: DkimKeySlot, pem: string): Write[] {
-  const { selector } = place
+export function installImportedKey(keySlot: DkimKeySlot, pem: string): Write[] {
+  const { selector } = keySlot
   const isName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(selector)
   if (!isName || selector.length > MAX_SELECTOR_LENGTH) {
     const allowed = `labels of a host name, ${MAX_SELECTOR_LENGTH} characters in all`
     throw new Refusal('invalid-parameter', `selector: found "${selector}", allowed: ${allowed}`)
   }
-  const lower = { ...place, selector: place.selector.toLowerCase() }
+  const lower = { ...keySlot, selector: keySlot.selector.toLowerCase() }
   const row = toKeyRow(lower, importDkimKey(pem), true)
   return [stopSigning(lower), deleteDkimKey(lower), insertDkimKey(row)]
 }
 
-function toKeyRow(place: DkimKeySlot, pair: DkimKeyPair | undefined, signing: boolean): DkimKeyRow {
-  if (pair === undefined) throw new Error('a selector without a key')
+function toKeyRow(keySlot: DkimKeySlot, pair: DkimKeyPair | undefined, signing: boolean): DkimKeyRow {
+  if (pair === undefined) throw new Error('no key was generated for a selector')
   return {
-    id: uuidv7(place.now),
-    workspace_id: place.workspaceId,
-    domain: place.domain,
-    selector: place.selector,
+    id: uuidv7(keySlot.now),
+    workspace_id: keySlot.workspaceId,
+    domain: keySlot.domain,
+    selector: keySlot.selector,
     private_key: pair.privateKey,
     public_record: pair.publicRecord,
     signing: signing ? 1 : 0,
-    created_at: place.now,
+    created_at: keySlot.now,
     usable_at: 0,
     retired_at: null,
   }
@@ -144,9 +144,9 @@ function toKeyRow(place: DkimKeySlot, pair: DkimKeyPair | undefined, signing: bo
  * Replaces the key with the id `old` by a new one under this selector, which may sign from `usableAt` on. Misses if the
  * old key is gone, or signs.
  */
-export async function replaceIdleKey(place: DkimKeySlot, old: string | null, usableAt: number): Promise<Write[]> {
-  const row = { ...toKeyRow(place, await generateDkimKey(), false), usable_at: usableAt }
-  const { workspaceId } = place
+export async function replaceIdleKey(keySlot: DkimKeySlot, old: string | null, usableAt: number): Promise<Write[]> {
+  const row = { ...toKeyRow(keySlot, await generateDkimKey(), false), usable_at: usableAt }
+  const { workspaceId } = keySlot
   return [...(old === null ? [] : [deleteIdleKey({ workspaceId, id: old })]), insertDkimKey(row)]
 }
 
@@ -155,6 +155,6 @@ const SERVICE_SELECTOR = 'service'
 
 /** The service's own key, for the domain of `service.mail_from`. */
 export async function createServiceKey(domain: DomainName, now: number, workspaceId: string): Promise<Write> {
-  const place = { workspaceId, domain, selector: SERVICE_SELECTOR, now }
-  return insertDkimKey(toKeyRow(place, await generateDkimKey(), true))
+  const keySlot = { workspaceId, domain, selector: SERVICE_SELECTOR, now }
+  return insertDkimKey(toKeyRow(keySlot, await generateDkimKey(), true))
 }

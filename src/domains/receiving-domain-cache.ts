@@ -5,7 +5,6 @@
  * choose them and must not evict ours.
  * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
  */
-
 import type { DomainName } from '../mail/address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
@@ -13,7 +12,7 @@ import { verifiedByName } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
 interface ReceivingCacheLimits {
-  /** Of domains and their blocked addresses. */
+  /** The limit of domains and their blocked addresses together. */
   readonly maxWeight: number
   readonly maxForeignNames: number
 }

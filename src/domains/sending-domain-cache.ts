@@ -6,9 +6,9 @@
  * Limit: 10,000 answers.
  */
 import type { DomainName } from '../mail/address.js'
-import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import { domainByName, type SendingDomain } from './sending-domains.js'
+import { createWorkspaceDomainCache } from './workspace-domain-cache.js'
 
 const MAX_DOMAINS = 10_000
 
@@ -20,24 +20,9 @@ export interface SendingDomainCache {
 }
 
 export function createSendingDomainCache({ read }: { readonly read: Read }): SendingDomainCache {
-  const cache = createLruCache<SendingDomain>({ max: MAX_DOMAINS })
-  return {
-    findVerified: (workspaceId, domain) => {
-      const key = cacheKeyOf(workspaceId, domain)
-      const cached = cache.get(key)
-      if (cached !== undefined) return cached
-      const row = domainByName(read, { workspaceId, domain })[0]
-      if (row?.status !== 'verified') return undefined
-      cache.set(key, row)
-      return row
-    },
-    forget: (workspaceId, domain) => {
-      cache.delete(cacheKeyOf(workspaceId, domain))
-    },
-    drop: () => cache.clear(),
-  }
-}
-
-function cacheKeyOf(workspaceId: string, domain: DomainName): string {
-  return `${workspaceId} ${domain}`
+  const { find, forget, drop } = createWorkspaceDomainCache<SendingDomain>(MAX_DOMAINS, (workspaceId, domain) => {
+    const [row] = domainByName(read, { workspaceId, domain })
+    return row?.status === 'verified' ? row : undefined
+  })
+  return { findVerified: find, forget, drop }
 }

@@ -22,17 +22,17 @@ export async function beginImport(deps: Store, request: RequestedImport, now: nu
   const { workspaceId, options, file, total } = request
   const countPending = (): number => countPendingImports(read, { workspaceId })[0]?.count ?? 0
   if (countPending() >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
-  const place = { id: uuidv7(now), workspaceId }
-  const record = { ...place, workspace_id: workspaceId, kind: options.kind, options: toJson(options) }
+  const importRef = { id: uuidv7(now), workspaceId }
+  const record = { ...importRef, workspace_id: workspaceId, kind: options.kind, options: toJson(options) }
   try {
-    await storeImportFile(commit, place, file)
+    await storeImportFile(commit, importRef, file)
     const begun = commit([insertImport({ ...record, total, created_at: now, maxPending: MAX_PENDING_IMPORTS })])
-    if (await tryCommit(begun)) return place
+    if (await tryCommit(begun)) return importRef
   } catch (error) {
-    await removeImportFile(deps, place).catch(() => undefined) // else the next start removes it
+    await removeImportFile(deps, importRef).catch(() => undefined) // else the next start removes it
     throw error
   }
-  await removeImportFile(deps, place)
+  await removeImportFile(deps, importRef)
   if (countPending() >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
   throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
 }

@@ -2,7 +2,6 @@
  * The file of an import, stored in pieces in the database before the request is answered, and removed
  * when the import ends. What a request that was cut off has left is removed at the next start.
  */
-
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
@@ -60,12 +59,12 @@ const findNextWithPieces = prepareRead<ImportRef>()(({ db, slot }) =>
 )
 
 /** Resolves when the complete file is on disk. */
-export async function storeImportFile(commit: Commit, place: ImportRef, file: Buffer): Promise<void> {
+export async function storeImportFile(commit: Commit, importRef: ImportRef, file: Buffer): Promise<void> {
   for (let at = 0; at < file.length; at += PIECE_BYTES * PIECES_PER_COMMIT) {
     const part = file.subarray(at, at + PIECE_BYTES * PIECES_PER_COMMIT)
     const writes = Array.from({ length: Math.ceil(part.length / PIECE_BYTES) }, (_, n) =>
       insertPiece({
-        ...place,
+        ...importRef,
         place: at / PIECE_BYTES + n,
         bytes: part.subarray(n * PIECE_BYTES, (n + 1) * PIECE_BYTES),
       }),
@@ -75,17 +74,17 @@ export async function storeImportFile(commit: Commit, place: ImportRef, file: Bu
 }
 
 /** Ends early if the pieces have been removed. */
-export async function* readImportFile(read: Read, place: ImportRef): AsyncGenerator<Buffer> {
+export async function* readImportFile(read: Read, importRef: ImportRef): AsyncGenerator<Buffer> {
   for (let n = 0; ; n += 1) {
-    const [piece] = selectPiece(read, { ...place, place: n })
+    const [piece] = selectPiece(read, { ...importRef, place: n })
     if (piece === undefined) return
     yield piece.bytes
   }
 }
 
-export async function removeImportFile({ read, commit }: Store, place: ImportRef): Promise<void> {
+export async function removeImportFile({ read, commit }: Store, importRef: ImportRef): Promise<void> {
   for (;;) {
-    const pieces = selectFirstPieces(read, place)
+    const pieces = selectFirstPieces(read, importRef)
     if (pieces.length === 0) return
     await commit(pieces.map(removePiece))
   }
@@ -94,13 +93,13 @@ export async function removeImportFile({ read, commit }: Store, place: ImportRef
 /** Removes the files of imports that are not pending. Only at a start, while no request stores one. */
 export async function removeOrphanFiles(
   records: Store,
-  isUnderWay: (place: ImportRef) => boolean,
+  isUnderWay: (importRef: ImportRef) => boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  let place: ImportRef | undefined = { workspaceId: '', id: '' }
+  let importRef: ImportRef | undefined = { workspaceId: '', id: '' }
   for (;;) {
-    place = findNextWithPieces(records.read, place)[0]
-    if (place === undefined || signal.aborted) return
-    if (!isUnderWay(place)) await removeImportFile(records, place)
+    importRef = findNextWithPieces(records.read, importRef)[0]
+    if (importRef === undefined || signal.aborted) return
+    if (!isUnderWay(importRef)) await removeImportFile(records, importRef)
   }
 }

@@ -6,7 +6,6 @@
  * Each commit of an import's rows asserts its record (`advanceImport`), so that a row is imported once,
  * and none after the workspace was closed, which removes the record.
  */
-
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'

@@ -26,7 +26,7 @@ export interface ImportRunner {
   /** Resumes imports that were cut off. No request may store a file before it resolves. */
   readonly start: () => Promise<void>
   /** Runs an import that is on disk. */
-  readonly begin: (place: ImportRef) => void
+  readonly begin: (importRef: ImportRef) => void
   /** Stops each import after its present commit. */
   readonly stop: () => Promise<void>
 }
@@ -43,19 +43,19 @@ export function createImportRunner(deps: RunnerDeps): ImportRunner {
   const waiting = new Map<string, ImportRef[]>()
   const running = new Map<string, Promise<void>>()
 
-  function enqueue(place: ImportRef): void {
-    const list = waiting.get(place.workspaceId) ?? []
-    list.push(place)
-    waiting.set(place.workspaceId, list)
+  function enqueue(importRef: ImportRef): void {
+    const list = waiting.get(importRef.workspaceId) ?? []
+    list.push(importRef)
+    waiting.set(importRef.workspaceId, list)
   }
 
   function startNext(): void {
     for (const [workspaceId, list] of waiting) {
       if (running.size >= MAX_RUNNING || stopController.signal.aborted) return
-      const place = running.has(workspaceId) ? undefined : list.shift()
+      const importRef = running.has(workspaceId) ? undefined : list.shift()
       if (list.length === 0) waiting.delete(workspaceId)
-      if (place === undefined) continue
-      const run = runToEnd(deps, place, stopController.signal).finally(() => {
+      if (importRef === undefined) continue
+      const run = runToEnd(deps, importRef, stopController.signal).finally(() => {
         running.delete(workspaceId)
         startNext()
       })
@@ -67,17 +67,17 @@ export function createImportRunner(deps: RunnerDeps): ImportRunner {
     start: async () => {
       let page = listPendingImports(read, { after: '', limit: PAGE_SIZE })
       while (page.length > 0) {
-        for (const place of page) enqueue(place)
+        for (const importRef of page) enqueue(importRef)
         page = listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
       }
-      const isUnderWay = (place: ImportRef): boolean => importById(read, place)[0]?.status === 'processing'
+      const isUnderWay = (importRef: ImportRef): boolean => importById(read, importRef)[0]?.status === 'processing'
       await removeOrphanFiles(deps, isUnderWay, stopController.signal).catch((err: unknown) =>
-        log.error({ err }, 'files of imports that are over cannot be removed now'),
+        log.error({ err }, 'files of finished imports cannot be removed now'),
       )
       startNext()
     },
-    begin: (place) => {
-      enqueue(place)
+    begin: (importRef) => {
+      enqueue(importRef)
       startNext()
     },
     stop: async () => {
@@ -88,21 +88,21 @@ export function createImportRunner(deps: RunnerDeps): ImportRunner {
 }
 
 /** Never rejects. */
-async function runToEnd(deps: RunnerDeps, place: ImportRef, signal: AbortSignal): Promise<void> {
+async function runToEnd(deps: RunnerDeps, importRef: ImportRef, signal: AbortSignal): Promise<void> {
   const { read, log, retryDelay = RETRY_DELAY } = deps
-  const about = { import: place.id, workspace: place.workspaceId }
+  const about = { import: importRef.id, workspace: importRef.workspaceId }
   for (let faults = 0; !signal.aborted; ) {
     try {
-      const [row] = importById(read, place)
+      const [row] = importById(read, importRef)
       if (row?.status === 'processing') await runImport(deps, row, signal)
-      return await removeImportFile(deps, place)
+      return await removeImportFile(deps, importRef)
     } catch (err) {
       if (signal.aborted) return
       if (!(err instanceof StorageFault)) faults += 1
       if (err instanceof ImportEnded) continue
       const why = err instanceof Refusal || faults >= MAX_FAULTS ? toImportError(err) : null
-      if (!(err instanceof Refusal)) log.error({ err, ...about }, 'an import breaks off')
-      if (why !== null && (await markFailed(deps, place, why))) continue
+      if (!(err instanceof Refusal)) log.error({ err, ...about }, 'an import was interrupted')
+      if (why !== null && (await markFailed(deps, importRef, why))) continue
       await sleep(retryDelay, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -114,13 +114,17 @@ function toImportError(err: unknown): ImportError {
 }
 
 /** Resolves to whether the state is on disk. */
-async function markFailed({ commit, clock, log }: RunnerDeps, place: ImportRef, why: ImportError): Promise<boolean> {
+async function markFailed(
+  { commit, clock, log }: RunnerDeps,
+  importRef: ImportRef,
+  why: ImportError,
+): Promise<boolean> {
   try {
-    await tryCommit(commit([failImport({ ...place, at: clock(), error: toJson(why) })]))
-    log.info({ import: place.id, workspace: place.workspaceId, why: why.message }, 'an import has failed')
+    await tryCommit(commit([failImport({ ...importRef, at: clock(), error: toJson(why) })]))
+    log.info({ import: importRef.id, workspace: importRef.workspaceId, why: why.message }, 'an import has failed')
     return true
   } catch (err) {
-    log.error({ err, import: place.id }, 'an import cannot be marked as failed now')
+    log.error({ err, import: importRef.id }, 'an import cannot be marked as failed now')
     return false
   }
 }

@@ -27,12 +27,12 @@ export class ImportEnded extends Error {
 export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortSignal): Promise<void> {
   const { read, commit, clock } = deps
   const { id, workspace_id: workspaceId } = row
-  const place = { id, workspaceId }
+  const importRef = { id, workspaceId }
   const options = parseJson(row.options)
   const noteEnd = await importRows(deps, row, options, signal)
-  if (importById(read, place)[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
+  if (importById(read, importRef)[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
   const at = clock()
-  await commit([completeImport({ ...place, at }), ...noteEnd(at)])
+  await commit([completeImport({ ...importRef, at }), ...noteEnd(at)])
 }
 
 type NoteEnd = (at: number) => readonly Write[]
@@ -73,14 +73,14 @@ function createJournal<Report extends StoredReport>(
   signal: AbortSignal,
   isOfKind: (report: StoredReport) => report is Report,
 ): ImportJournal<Report> {
-  const place = { id: row.id, workspaceId: row.workspace_id }
+  const importRef = { id: row.id, workspaceId: row.workspace_id }
   let from = row.done
   return {
     resumeFrom: readProgress(row, isOfKind),
-    recordProgress: (rows, report) => [advanceImport({ ...place, from, done: rows, report: toJson(report) })],
+    recordProgress: (rows, report) => [advanceImport({ ...importRef, from, done: rows, report: toJson(report) })],
     assertMayContinue: () => {
       if (signal.aborted) throw new ImportEnded('stopped for now')
-      const now = importById(read, place)[0]
+      const now = importById(read, importRef)[0]
       if (now?.status !== 'processing') throw new ImportEnded('its workspace is gone')
       from = now.done
     },
@@ -93,6 +93,6 @@ function readProgress<Report extends StoredReport>(
 ): ImportJournal<Report>['resumeFrom'] {
   if (json === null) return null
   const report = parseJson(json)
-  if (!isOfKind(report)) throw new Error(`the report of import ${id} is of another kind`)
+  if (!isOfKind(report)) throw new Error(`the report of import ${id} has the fields of another kind of import`)
   return { rows: done, report }
 }

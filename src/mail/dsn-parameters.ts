@@ -6,7 +6,6 @@
  * because some SMTP libraries decode xtext; `decodeXtext` is for those that do not. Length limits apply to
  * the encoded form, so that every accepted value can be passed on.
  */
-
 import { toPrintableAscii } from './printable.js'
 import { Refusal } from './refusal.js'
 

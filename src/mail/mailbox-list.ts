@@ -81,17 +81,17 @@ const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
  * that programs disagree about where it ends.
  */
 function maskWords(value: string): string | null {
-  const kept: string[] = []
+  const parts: string[] = []
   let at = 0
   for (const { index } of value.matchAll(/["(]|=\?/g)) {
     if (index < at) continue
     const end = findWordEnd(value, index)
     if (end === -1) return null
     if (end === index) continue
-    kept.push(value.slice(at, index), value[index] === '(' ? ' ' : 'w')
+    parts.push(value.slice(at, index), value[index] === '(' ? ' ' : 'w')
     at = end
   }
-  return kept.join('') + value.slice(at)
+  return parts.join('') + value.slice(at)
 }
 
 /** Offset after the word that begins at `start`; `start`: there is none; -1: it never ends. */

@@ -80,7 +80,7 @@ export function recipientOfReference(secret: KeyObject, value: string): string |
 }
 
 function createRecipientToken(secret: KeyObject, purpose: TokenPurpose, recipientId: string): string {
-  if (!uuidForm.test(recipientId)) throw new Error('a recipient id is no UUID')
+  if (!uuidForm.test(recipientId)) throw new Error('a recipient id is not a UUID')
   const id = Buffer.from(recipientId.replaceAll('-', ''), 'hex')
   return `${encodeBase32(id)}${encodeBase32(computeMac(secret, purpose, id))}`
 }

@@ -8,7 +8,6 @@
  * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
  * between two pages.
  */
-
 import { type Slice, seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { EmailStatus } from '../storage/tables/email-tables.js'

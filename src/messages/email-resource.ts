@@ -3,7 +3,7 @@
  * explain --json`.
  *
  * The content is read from the message's bytes each time; no part of it is stored twice. If the bytes are gone, or
- * cannot be taken apart, `html` and `text` are null and the rest is empty.
+ * cannot be parsed, `html` and `text` are null and the rest is empty.
  *
  * `headers` are the fields that an app chose to set, by their names as written: not the fields with a place of
  * their own (From, Subject, Message-ID and the like), nor those about structure and transport (Content-*,

@@ -16,7 +16,6 @@
  * News that changes no status is recorded once for each recipient; a repeated report finds its event, or the
  * status that it made. Both are conditions of the writes, so one of two concurrent reports misses.
  */
-
 import { isRecorded, recordEvent, recordFirstEvent } from '../events/event-log.js'
 import { assertNever } from '../mail/assert-never.js'
 import type { Reason } from '../mail/reasons.js'
@@ -134,19 +133,19 @@ function buildStatusWrites(
 ): Write[] {
   const { id, workspace_id: workspaceId, status: from } = recipient
   const { last_response, reason, delivered_at: deliveredAt, settled_at: settledAt } = recipient
-  const place = { id, workspaceId, from, to }
+  const change = { id, workspaceId, from, to }
   const rolledUp = { emailId: email.id, sentAt: null, deliveredAt: null, bouncedAt: null }
   switch (news.kind) {
     case 'refused':
       return [
-        markReported({ ...place, lastResponse: news.diagnostic, reason: news.reason, deliveredAt, settledAt: at }),
+        markReported({ ...change, lastResponse: news.diagnostic, reason: news.reason, deliveredAt, settledAt: at }),
         rollUpEmail({ ...rolledUp, bouncedAt: at }),
       ]
     case 'given-up':
-      return [markReported({ ...place, lastResponse: news.diagnostic, reason: news.reason, deliveredAt, settledAt })]
+      return [markReported({ ...change, lastResponse: news.diagnostic, reason: news.reason, deliveredAt, settledAt })]
     case 'delivered':
       return [
-        markReported({ ...place, lastResponse: last_response, reason, deliveredAt: at, settledAt: at }),
+        markReported({ ...change, lastResponse: last_response, reason, deliveredAt: at, settledAt: at }),
         rollUpEmail({ ...rolledUp, deliveredAt: at }),
       ]
     case 'complained':

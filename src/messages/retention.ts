@@ -48,7 +48,7 @@ export function createMessagePurge(
 
 interface RawCursor {
   readonly created_at: number
-  /** Of the row in its table, in the order of the index by age. */
+  /** The position of the row in its table, in the order of the index by age. */
   readonly place: number
 }
 

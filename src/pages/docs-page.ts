@@ -2,7 +2,6 @@
  * The documentation of the REST interface: one HTML page, rendered once from the OpenAPI document, so that it agrees
  * with the schemas that validate. It has no script and loads nothing; endpoints unfold by HTML's `details`.
  */
-
 import { html, type Markup } from '../mail/markup.js'
 import { renderAnswerExample, renderRequestExample } from './docs-examples.js'
 import { type Page, renderPage } from './layout.js'
@@ -93,15 +92,15 @@ ${renderAnswers(api, operation)}
 `
 }
 
-function renderParameters(api: OpenApi, { parameters: all = [] }: Operation): Markup | null {
-  if (all.length === 0) return null
+function renderParameters(api: OpenApi, { parameters = [] }: Operation): Markup | null {
+  if (parameters.length === 0) return null
   const toField = ({ name, in: place, required = false, description, schema }: Parameter): Field => ({
     path: name,
     type: `${formatType(api, schema)}, ${place}`,
     required,
     description: describeSchema(api, description === undefined ? schema : { ...schema, description }),
   })
-  return html`<h4>Parameters</h4>${renderFieldTable(all.map(toField), 'request')}`
+  return html`<h4>Parameters</h4>${renderFieldTable(parameters.map(toField), 'request')}`
 }
 
 function renderBody(api: OpenApi, { requestBody }: Operation): Markup | null {

@@ -73,7 +73,7 @@ async function readStoredPair({ folder, hostname, now }: SelfSignedOptions): Pro
 async function createSelfSignedPair({ folder, hostname, now }: SelfSignedOptions): Promise<TlsFiles> {
   // Loaded only here: it takes a quarter of a second, and most starts find a stored pair.
   const { generate } = await import('selfsigned')
-  const made = await generate([{ name: 'commonName', value: hostname.length <= 64 ? hostname : 'posthorn' }], {
+  const generated = await generate([{ name: 'commonName', value: hostname.length <= 64 ? hostname : 'posthorn' }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',
@@ -87,9 +87,9 @@ async function createSelfSignedPair({ folder, hostname, now }: SelfSignedOptions
     ],
   })
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await replaceFile(join(folder, 'key.pem'), made.private, 0o600)
-  await replaceFile(join(folder, 'cert.pem'), made.cert, 0o644)
-  return { cert: made.cert, key: made.private, caFile: join(folder, 'cert.pem') }
+  await replaceFile(join(folder, 'key.pem'), generated.private, 0o600)
+  await replaceFile(join(folder, 'cert.pem'), generated.cert, 0o644)
+  return { cert: generated.cert, key: generated.private, caFile: join(folder, 'cert.pem') }
 }
 
 /** Names (type 2) and addresses (type 7) by which clients on this machine or the network reach the server. */

@@ -6,7 +6,6 @@
  * A recipient that is no longer valid is never dropped silently: the whole message is deferred, and at the
  * client's next attempt the RCPT is refused.
  */
-
 import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import { type Address, formatForDisplay } from '../mail/address.js'
 import type { Authentication, Connection } from '../mail/authentication-results.js'
@@ -41,7 +40,7 @@ export interface AcceptInboundDeps {
   readonly authenticate: Authenticate
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
-  /** Of workspaces, and of the service, which stores reports. */
+  /** Stored bytes of workspaces, and of the service, which stores reports. */
   readonly inboundBytes: InboundBytesReader
   /** A new message of the workspace is on disk; reports belong to the service. */
   readonly onStored: (workspaceId: string) => void
@@ -94,14 +93,14 @@ async function acceptAuthenticated(
   const trace = { ...traceOf(message, deps.hostname, now), results: buildResultFields(authentication, connection) }
   const spamReason = decision.kind === 'spam' ? decision.reason : null
   const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
-  const {
-    destinations: to,
-    ignoredAddresses,
-    goneAddresses,
-  } = resolveDestinations(recipients, deps.recipientOf, deps.operatorWorkspace())
+  const { destinations, ignoredAddresses, goneAddresses } = resolveDestinations(
+    recipients,
+    deps.recipientOf,
+    deps.operatorWorkspace(),
+  )
   if (goneAddresses.length > 0)
     throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
-  const copies = to.map(
+  const copies = destinations.map(
     (one): InboundCopy => ({ id: uuidv7(now), destination: one, message, trace, authentication, arrival }),
   )
   if (copies.length > 0) await storeCopies(deps, copies)
@@ -143,7 +142,7 @@ function buildStoredBytes({ id, destination, message: { raw, header }, trace }: 
 }
 
 function writesOf(
-  { id, destination, message, trace, authentication: found, arrival }: InboundCopy,
+  { id, destination, message, trace, authentication, arrival }: InboundCopy,
   stored: MovedBytes,
 ): Write[] {
   const { envelopeFrom, client } = message
@@ -156,8 +155,8 @@ function writesOf(
     envelope_to: toJson(destination.addresses),
     client_address: client.address,
     helo: client.helo,
-    ...summarizeResults(found),
-    authentication: toJson(found),
+    ...summarizeResults(authentication),
+    authentication: toJson(authentication),
     arrival,
     received_at: trace.now,
   }

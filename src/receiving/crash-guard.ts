@@ -50,7 +50,7 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
     try {
       writeSync(fd, line, 0, SLOT_SIZE, slot * SLOT_SIZE)
     } catch (error) {
-      if (!hasWarned) log.warn({ err: error, file }, 'what is in hand cannot be written down')
+      if (!hasWarned) log.warn({ err: error, file }, 'the list of messages in hand cannot be stored')
       hasWarned = true
     }
   }

@@ -84,6 +84,6 @@ export function resolveDestinations(
 
 function toMailDestination(workspaceId: string, addresses: readonly Address[]): MailDestination {
   const [first] = addresses
-  if (first === undefined) throw new Error('a copy for no address')
+  if (first === undefined) throw new Error('a copy of a message has no recipient')
   return { kind: 'mail', workspaceId, domain: domainOf(first), addresses }
 }

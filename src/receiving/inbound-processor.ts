@@ -3,7 +3,7 @@
  * in one commit.
  *
  * The database is the queue: messages with status `received` are processed, after a crash too. A message that
- * cannot be taken apart fails and keeps its bytes; so does one that triggers an internal error, or it would be
+ * cannot be parsed fails and keeps its bytes; so does one that triggers an internal error, or it would be
  * tried for ever. A database fault pauses processing for a second, and then the same messages are tried again.
  *
  * Many messages are started at once, a share of each workspace (`waiting-mail.ts`), because they may wait long for
@@ -178,7 +178,10 @@ export class InboundProcessor {
     try {
       const { id, workspace_id: workspaceId } = email
       if (isUnprocessed(this.deps.read, email)) {
-        this.deps.log.info({ err: error, inbound: id, workspace: workspaceId }, 'what a message acts on had changed')
+        this.deps.log.info(
+          { err: error, inbound: id, workspace: workspaceId },
+          'a message is processed again: its records have changed',
+        )
       }
     } catch (fault) {
       this.pause(fault)
@@ -238,12 +241,15 @@ export class InboundProcessor {
     { id, workspace_id: workspaceId }: InboundEmail,
     why: Readonly<Record<string, unknown>>,
   ): ProcessingResult {
-    this.deps.log.info({ inbound: id, ...why }, 'a message cannot be taken apart')
+    this.deps.log.info({ inbound: id, ...why }, 'a message cannot be parsed')
     return { writes: [markFailed({ id, workspaceId, at: this.deps.clock() })] }
   }
 
   private buildCrashFailure({ id, workspace_id: workspaceId }: InboundEmail, deaths: number): ProcessingResult {
-    this.deps.log.error({ inbound: id, deaths }, 'a message was in hand whenever the process died, and is not read')
+    this.deps.log.error(
+      { inbound: id, deaths },
+      'a message is filed as failed, unread: it was in hand at repeated crashes',
+    )
     const writes = [markFailed({ id, workspaceId, at: this.deps.clock() })]
     return { writes, onCommitted: () => this.deathCounts.delete(id) }
   }
@@ -258,7 +264,7 @@ export class InboundProcessor {
 
   private pause(error: unknown): void {
     const isTheEnd = this.isStopping && error instanceof Refusal
-    if (!this.isPaused && !isTheEnd) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
+    if (!this.isPaused && !isTheEnd) this.deps.log.error({ err: error }, 'inbound mail cannot be processed now')
     this.isPaused = true
   }
 }

@@ -1,4 +1,4 @@
-/** Builds the writes for an email that was taken apart: record fields, spam score, and the event that announces it. */
+/** Builds the writes for a parsed email: record fields, spam score, and the event that announces it. */
 import { type Event, recordEvent } from '../events/event-log.js'
 import { type InboundEmail, markProcessed } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'

@@ -17,7 +17,7 @@ export interface ReceivedMessage {
   readonly recipients: readonly [Address, ...Address[]]
   /** Header and body, CRLF line ends, dot-unstuffed. */
   readonly raw: Buffer
-  /** Of `raw`. */
+  /** The header of `raw`. */
   readonly header: Header
   readonly client: {
     /** IPv4 or IPv6; behind a proxy the address that the proxy reported. */

@@ -34,7 +34,7 @@ export type InboundRecipient =
 export interface RecipientPolicy {
   readonly hostname: DomainName
   readonly zone: DomainName
-  /** Of the return paths. */
+  /** The key that signs the return paths. */
   readonly secret: KeyObject
   /** Finds a verified domain of any workspace. */
   readonly findVerifiedDomain: (domain: DomainName) => ReceivingDomain | undefined

@@ -27,7 +27,7 @@ export interface Trace {
   /** Empty: `<>`. */
   readonly returnPath: Address | ''
   readonly helo: string
-  /** Of the client. */
+  /** The IP address of the client. */
   readonly address: string
   /** Our own: the `by` of Received and the authserv-id of our results. */
   readonly hostname: string

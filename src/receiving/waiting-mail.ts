@@ -62,7 +62,7 @@ export class WaitingMail {
     const page = limit === 0 ? [] : unprocessedOfWorkspace(this.read, { workspaceId, ...workspace.cursor, limit })
     workspace.hasMore = page.length === limit
     const { inProgress } = workspace
-    const taken: InboundEmail[] = []
+    const batch: InboundEmail[] = []
     for (const email of page) {
       const isKnown = inProgress.has(email.id)
       if (!isKnown && inProgress.size >= MAX_IN_PROGRESS) {
@@ -71,10 +71,10 @@ export class WaitingMail {
       }
       workspace.cursor = { afterTime: email.received_at, afterId: email.id }
       inProgress.add(email.id)
-      if (!isKnown) taken.push(email)
+      if (!isKnown) batch.push(email)
     }
     if (inProgress.size === 0) this.workspaces.delete(workspaceId)
-    return taken
+    return batch
   }
 
   private *listWorkspaces(): Generator<string> {

@@ -57,7 +57,7 @@ export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptS
 
 /** Always has an email: the fingerprint of an API request never equals that of a submission. */
 function toAcceptedEmail(emailId: string | null): AcceptedEmail {
-  if (emailId === null) throw new Error('an idempotency key of SMTP without its email')
+  if (emailId === null) throw new Error('an idempotency key of SMTP has no email')
   return { emailId }
 }
 

@@ -39,7 +39,7 @@ export function buildReplyContent(
   { html, text, attachments }: Reply,
 ): MessageContent {
   const [from] = parseJson(email.envelope_to).map((address) => ({ address, name: '' }))
-  if (from === undefined) throw new Error('an inbound email without a recipient')
+  if (from === undefined) throw new Error('an inbound email has no recipient')
   return {
     from,
     to: findReplyRecipients(email, raw),

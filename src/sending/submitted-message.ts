@@ -57,7 +57,7 @@ export interface Submission {
   readonly emailId: string
   readonly source: 'smtp' | 'rest'
   readonly message: SubmittedMessage
-  /** Of `message.raw`, scanned once. */
+  /** The header of `message.raw`, scanned once. */
   readonly header: Header
   readonly summary: MessageSummary
   readonly options: SendingOptions

@@ -18,7 +18,7 @@ interface TemplateUse {
   readonly template: ParsedTemplate
   readonly data: TemplateData
   readonly from: Address
-  /** Of the first recipient. */
+  /** The id of the first recipient. */
   readonly recipientId: string
 }
 

@@ -10,7 +10,7 @@ import type { SpamMessage } from './spam-message.js'
 import { scoreByRules } from './spam-report.js'
 
 export interface ContentAnalysis {
-  /** Of the rules that match. */
+  /** The contributions of the rules that match. */
   readonly rules: readonly SpamContribution[]
   /** The tokens that the classifier looks up. */
   readonly tokens: readonly string[]

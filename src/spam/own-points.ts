@@ -54,12 +54,16 @@ function collectClassifierContributions(
   { probability, recent }: ClassifierOpinion,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
-  const said = buildBayesContribution(probability)
+  const contribution = buildBayesContribution(probability)
   const dmarcPass = rules.some(({ name }) => name === 'DMARC_PASS')
   const contentScore = sumScores(rules.filter(({ name }) => !nonContentRuleNames.has(name)))
   const impersonationScore = sumScores(rules.filter(({ name }) => impersonationRuleNames.has(name)))
-  const limits = limitClassifier(said, { recent, dmarcPass, contentScore, impersonationScore }, thresholds)
-  return [said, ...limits, ...mergeEvidence(contentScore, said, sumScores([said, ...limits]), thresholds)]
+  const limits = limitClassifier(contribution, { recent, dmarcPass, contentScore, impersonationScore }, thresholds)
+  return [
+    contribution,
+    ...limits,
+    ...mergeEvidence(contentScore, contribution, sumScores([contribution, ...limits]), thresholds),
+  ]
 }
 
 /**
@@ -68,13 +72,13 @@ function collectClassifierContributions(
  */
 function mergeEvidence(
   content: number,
-  said: BayesContribution,
+  contribution: BayesContribution,
   learned: number,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
   const shared = overlapOf(content, learned)
   const joined = content + learned - shared
-  const agrees = said.score >= Math.min(AGREEMENT_SCORE, thresholds.spam)
+  const agrees = contribution.score >= Math.min(AGREEMENT_SCORE, thresholds.spam)
   const limit = agrees ? joined : thresholds.spam - 0.01
   return [
     ...buildReduction(

@@ -3,7 +3,6 @@
  *
  * If the record has no readable authentication results, the rules about them do not match.
  */
-
 import type { Authentication } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'

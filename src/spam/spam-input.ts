@@ -1,5 +1,5 @@
 /**
- * Builds the input of spam scoring from a message that was taken apart.
+ * Builds the input of spam scoring from a parsed message.
  *
  * No content makes it throw: an address list that cannot be parsed is empty.
  *

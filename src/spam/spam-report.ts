@@ -3,7 +3,6 @@
  *
  * Pure. Scores are rounded to a hundredth, so that the parts shown add up to the sum.
  */
-
 import type { SpamContribution, SpamStatus } from '../storage/tables/inbound-tables.js'
 import { collectSpamFacts } from './facts/spam-facts.js'
 import { spamRules } from './rules/all-rules.js'

@@ -64,11 +64,11 @@ export function createChangeAcknowledger({
       const announced = readAnnouncedChange(read)
       forget()
       acknowledge(announced).catch((err: unknown) =>
-        log.error({ err }, 'a command cannot be told that its change counts'),
+        log.error({ err }, 'the change of a command cannot be acknowledged'),
       )
     } catch (err) {
       forget()
-      log.error({ err }, 'changes of others cannot be read')
+      log.error({ err }, 'changes by other processes cannot be read')
     }
   }
 }

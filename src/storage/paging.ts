@@ -23,16 +23,16 @@ export const MAX_ID = 'g'
 export async function seekOffset<Place>(
   top: Place,
   offset: number,
-  skip: (place: Place, count: number) => Place | undefined,
+  skip: (position: Place, count: number) => Place | undefined,
 ): Promise<Place | null> {
-  let place = top
+  let position = top
   for (let left = offset; left > 0; left -= INDEX_STEP) {
     if (left < offset) await waitForStep()
-    const next = skip(place, Math.min(left, INDEX_STEP) - 1)
+    const next = skip(position, Math.min(left, INDEX_STEP) - 1)
     if (next === undefined) return null
-    place = next
+    position = next
   }
-  return place
+  return position
 }
 
 /** A place in the order of creation. */
@@ -65,8 +65,9 @@ export function slicesByCreation<Row>(
       .offset(builder.slot('skip')),
   )
   return async (read, workspaceId, { offset, limit }) => {
-    const skip = (place: CreationPlace, count: number) => skipRows(read, { workspaceId, ...place, skip: count })[0]
-    const place = await seekOffset<CreationPlace>({ created_at: -1, id: '' }, offset, skip)
-    return place === null ? [] : pageAfter(read, { workspaceId, ...place, limit })
+    const skip = (position: CreationPlace, count: number) =>
+      skipRows(read, { workspaceId, ...position, skip: count })[0]
+    const position = await seekOffset<CreationPlace>({ created_at: -1, id: '' }, offset, skip)
+    return position === null ? [] : pageAfter(read, { workspaceId, ...position, limit })
   }
 }

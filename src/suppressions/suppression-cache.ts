@@ -9,7 +9,6 @@
  *
  * Limits: lists of up to 10,000 addresses, 100,000 addresses in total; longer lists are not cached.
  */
-
 import type { Address } from '../mail/address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 import { prepareRead, type Read } from '../storage/prepared.js'

@@ -5,7 +5,6 @@
  * reader of all pages gets each row that stays exactly once, whatever is added or removed meanwhile. Of
  * the rows added meanwhile, only those in the millisecond of the reader's position may appear.
  */
-
 import { MAX_ID } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { SuppressionReason } from '../storage/tables/content-tables.js'

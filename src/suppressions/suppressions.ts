@@ -98,7 +98,7 @@ interface SuppressResult {
   readonly isNew: boolean
 }
 
-/** Adds an address and resolves to its record. Of several concurrent callers exactly one gets `isNew`. */
+/** Adds an address and resolves to its record. Exactly one of several concurrent callers gets `isNew`. */
 export async function suppress({ read, commit }: Store, suppression: NewSuppression): Promise<SuppressResult> {
   const row = toRow(suppression)
   for (;;) {

@@ -60,7 +60,7 @@ t.test('a workspace is created with its owner and a key; a user can own several'
 
 t.test('a slug is made of the words of the name, or of a fallback', async (t) => {
   const taken = new Set(['acme', 'acme-2', 'workspace'])
-  const slug = (name: string): string => buildUniqueSlug(name, (wanted) => taken.has(wanted))
+  const slug = (name: string): string => buildUniqueSlug(name, (candidate) => taken.has(candidate))
   t.same(['Acme', 'a  B_c', 'Ünïcode Größe', '漢字', ' -- '].map(slug), [
     'acme-3',
     'a-b-c',

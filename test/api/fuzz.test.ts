@@ -176,8 +176,8 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
       const body = Buffer.isBuffer(given.body) ? given.body.toString() : JSON.stringify(given.body ?? null)
       const said = decodeURIComponent(target.replace(/%(?![0-9a-f]{2})/gi, '')) + body
       for (const secret of secrets) if (said.includes(secret)) known.add(secret)
-      const told = secrets.find((secret) => answer.text.includes(secret) && !known.has(secret))
-      if (told !== undefined) throw new Error(`tells of ${told}: ${answer.text}`)
+      const leaked = secrets.find((secret) => answer.text.includes(secret) && !known.has(secret))
+      if (leaked !== undefined) throw new Error(`tells of ${leaked}: ${answer.text}`)
       const foreign = theirs.ids.some((id) => path.split('/').includes(id))
       if (foreign && answer.status < 400) throw new Error(`does something to what is another's: ${answer.text}`)
     }

@@ -27,16 +27,16 @@ interface Who {
   readonly scopes: readonly string[]
 }
 
-const everybody: readonly Role[] = ['owner', 'admin', 'member']
+const allRoles: readonly Role[] = ['owner', 'admin', 'member']
 const administrators: readonly Role[] = ['owner', 'admin']
 
-const sends: Who = { roles: everybody, scopes: ['full', 'send', 'send,read'] }
-const reads: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
+const sends: Who = { roles: allRoles, scopes: ['full', 'send', 'send,read'] }
+const reads: Who = { roles: allRoles, scopes: ['full', 'read', 'send,read'] }
 /** A send-only key sees its own sends by id. */
-const readsOwnSends: Who = { roles: everybody, scopes: ['full', 'read', 'send,read', 'send'] }
-const writes: Who = { roles: everybody, scopes: ['full'] }
+const readsOwnSends: Who = { roles: allRoles, scopes: ['full', 'read', 'send,read', 'send'] }
+const writes: Who = { roles: allRoles, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
-const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
+const readsSettings: Who = { roles: allRoles, scopes: ['full', 'read', 'send,read'] }
 
 type Resource =
   | 'emails'
@@ -372,7 +372,7 @@ const scopeSets = ['full', 'send', 'read', 'send,read', ''] as const
 async function keysOfAll(app: TestDaemon): Promise<ReadonlyMap<string, string>> {
   const { commit } = app.daemon.database
   const keys = new Map<string, string>()
-  for (const role of everybody) {
+  for (const role of allRoles) {
     const userId = await memberWith(app, role)
     for (const scopes of scopeSets) {
       const list = scopes === '' ? [] : (scopes.split(',') as Scope[])
@@ -417,7 +417,7 @@ async function walkRoles(
 ): Promise<void> {
   const { roles, scopes: enough } = expected(route).who
   const request = 'fileDescription' in route ? fileForm('') : route.body === null ? {} : { body: {} }
-  for (const role of everybody) {
+  for (const role of allRoles) {
     for (const scopes of scopeSets) {
       const key = keys.get(`${role} ${scopes}`) ?? ''
       const path = `/v1${route.path.replace(':id', unknownId)}`

@@ -21,7 +21,7 @@ t.test('every wrong request gets its documented answer', async (t) => {
   }
   t.same(app.errors, [], 'nothing of it was a fault of ours')
   const right = { from: 'app@a.test', to: 'gone@b.test', cc: 'bob@b.test', subject: 'hello', text: 'a line' }
-  t.equal((await app.rest('POST', '/v1/emails', { body: right })).status, 201, 'the door is still open')
+  t.equal((await app.rest('POST', '/v1/emails', { body: right })).status, 201, 'the listener still answers')
 })
 
 t.test('there are at least 80 wrong requests', async (t) => {

@@ -15,17 +15,21 @@ t.test('a command says whether the daemon has noticed what it changed', async (t
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(() => database.close())
   const answer: Answer = { json: null, lines: ['done'] }
-  const told = async (): Promise<Answer> => {
+  const answerAfterCommit = async (): Promise<Answer> => {
     const { database: asked, afterNotice } = withNotice(database, data, 100)
     t.same(await afterNotice(answer), answer, 'nothing was changed')
     await asked.commit([])
     return afterNotice(answer)
   }
-  t.same((await told()).lines, ['done', 'No daemon runs here: it counts from the next start.'])
+  t.same((await answerAfterCommit()).lines, ['done', 'No daemon runs here: it counts from the next start.'])
   const lock = lockDataFolder(data)
   t.teardown(() => lock.release())
-  t.match(await told(), { failed: true, lines: ['done'], warnings: [/has not taken note/] }, 'it is held, and silent')
-  const again = told()
+  t.match(
+    await answerAfterCommit(),
+    { failed: true, lines: ['done'], warnings: [/has not taken note/] },
+    'it is held, and silent',
+  )
+  const again = answerAfterCommit()
   const notice = createChangeAcknowledger({ database, log: { error: () => t.fail() }, forget: () => undefined })
   await waitUntil('it is asked for', () => readAnnouncedChange(database.read) === 3)
   notice()

@@ -79,7 +79,7 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
   t.equal(existsSync(join(data, 'posthorn.db')), false)
 
   t.match(await run('queue', 'list', '--status', 'odd'), { status: 2, err: /--status: found "odd", allowed: queued, / })
-  t.match(await run('queue', 'hold'), { status: 2, err: /say which/ })
+  t.match(await run('queue', 'hold'), { status: 2, err: /name the entries/ })
   const help = await runCommand(['--help'])
   t.match(help, { status: 0, err: '' })
   for (const name of ['serve', 'check', 'setup', 'key create', 'queue delete', 'domain import-key', 'verify-data']) {
@@ -182,19 +182,19 @@ t.test('untrusted text does not control the terminal', async (t) => {
 
 const root = process.getuid?.() === 0
 
-const nobody = 65_534
+const unprivilegedId = 65_534
 
 t.test('started as root, it works as the owner of the data folder', { skip: !root && 'not root' }, async (t) => {
   const { config, data, folder } = createInstallation(t)
   mkdirSync(data, { mode: 0o700 })
-  chownSync(data, nobody, nobody)
+  chownSync(data, unprivilegedId, unprivilegedId)
   chmodSync(folder, 0o755)
   t.match(runProgram('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--config', config), {
     status: 0,
     stderr: '',
   })
   const { uid, gid } = statSync(join(data, 'posthorn.db'))
-  t.same([uid, gid], [nobody, nobody])
+  t.same([uid, gid], [unprivilegedId, unprivilegedId])
   t.ok(readFileSync(config, 'utf8').length > 0)
 })
 
@@ -209,7 +209,7 @@ t.test('a check by root uses the rights of the daemon, and names whose', { skip:
   chmodSync(folder, 0o755)
   t.match(runProgram('check', '--config', config), { status: 0, stdout: /no problems\nchecked .* of the user root\n$/ })
 
-  chownSync(data, nobody, nobody)
+  chownSync(data, unprivilegedId, unprivilegedId)
   const refused = runProgram('check', '--config', config)
   t.match(refused, { status: 1, stdout: /: tls: EACCES.*key\.pem.*\nchecked with the rights of the user nobody\n$/ })
   chmodSync(keyFile, 0o644)
@@ -235,7 +235,7 @@ t.test('a check by root uses the rights of the daemon, and names whose', { skip:
   t.match(copied, { status: 1, stdout: /service\.data_dir: EACCES.*posthorn\.db'\n.* user nobody\n$/ })
   const unread = runProgram('key', 'list', '--config', config)
   t.match(unread, { status: 1, stderr: /\(SQLITE_CANTOPEN\), as the user nobody: "posthorn check" says more\n$/ })
-  chownSync(database, nobody, nobody)
+  chownSync(database, unprivilegedId, unprivilegedId)
   const elsewhere = runProgram('backup', join(folder, 'saved.db'), '--config', config)
   t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })
 })

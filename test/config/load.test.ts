@@ -40,8 +40,8 @@ t.test("without a file everything listens on loopback and is stored in the user'
     public_url: 'https://laptop',
     public_addresses: [],
   })
-  const nobody = { zone_listen: [], nameservers: [], ttl: 60 * minute, caa: [], secondaries: [], notify: [] }
-  t.match(defaults.dns, nobody)
+  const noZone = { zone_listen: [], nameservers: [], ttl: 60 * minute, caa: [], secondaries: [], notify: [] }
+  t.match(defaults.dns, noZone)
   t.same(defaults.tls, { cert_file: null, key_file: null })
   t.same(defaults.api.listen, [{ kind: 'tls', host: '127.0.0.1', port: 8443 }])
   t.same(defaults.submission.listen, [{ host: '127.0.0.1', port: 1587 }])
@@ -196,12 +196,12 @@ t.test('all problems are reported at once, with the key, the value and what is a
     'tls.key_file',
   ])
   const lines = formatProblems('/etc/posthorn/posthorn.toml', problems(text)).split('\n')
-  const told = (line: string) => t.ok(lines.includes(`/etc/posthorn/posthorn.toml: ${line}`), line, { lines })
-  told('outbound.retry_schedule[2]: found "5 parsecs"; allowed: a duration such as "90s", "5m", "8h", "4d"')
-  told('outbound.port: found "25"; allowed: a whole number from 1 to 65535')
-  told('submission.trusted[0].workspace: missing; allowed: the id of a workspace, "ws_..."')
-  told('log.level: found "loud"; allowed: one of "trace", "debug", "info", "warn", "error", "fatal", "silent"')
-  told(
+  const reports = (line: string) => t.ok(lines.includes(`/etc/posthorn/posthorn.toml: ${line}`), line, { lines })
+  reports('outbound.retry_schedule[2]: found "5 parsecs"; allowed: a duration such as "90s", "5m", "8h", "4d"')
+  reports('outbound.port: found "25"; allowed: a whole number from 1 to 65535')
+  reports('submission.trusted[0].workspace: missing; allowed: the id of a workspace, "ws_..."')
+  reports('log.level: found "loud"; allowed: one of "trace", "debug", "info", "warn", "error", "fatal", "silent"')
+  reports(
     'service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, inbound_mx_host, mail_from, public_url, public_addresses',
   )
 })
@@ -352,8 +352,8 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
 
 t.test('contradicting settings are refused', async (t) => {
   for (const [toml, key] of contradicting) t.same(keys(toml), [key], toml)
-  t.same(keys('[outbound]\nexpire_after = "10s"'), [], 'a default contradicts nobody')
-  t.same(keys('[dns]\nnameservers = ["ns.test"]'), [], 'of somebody else, for the zone that is printed')
+  t.same(keys('[outbound]\nexpire_after = "10s"'), [], 'a default contradicts no setting')
+  t.same(keys('[dns]\nnameservers = ["ns.test"]'), [], 'name servers of a third party, for the zone that is printed')
   t.same(
     keys('[submission]\nlisten = ["127.0.0.1:0"]\nlisten_tls = ["127.0.0.1:0"]'),
     [],

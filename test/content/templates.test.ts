@@ -227,7 +227,7 @@ const row = (id: string, more: Partial<Template> = {}): Template => ({
   ...more,
 })
 
-t.test('the cache keeps the last used templates and drops those it is told to', async (t) => {
+t.test('the cache keeps the last used templates and drops those it must forget', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit(['a', 'b', 'c'].map((id) => insertTemplate(row(id))))
   const asked: unknown[] = []
@@ -235,8 +235,8 @@ t.test('the cache keeps the last used templates and drops those it is told to', 
     asked.push(parameters[1])
     return database.read(sql, parameters)
   }
-  const book = createTemplateCache({ read }, 5_000)
-  const subjects = ['a', 'b', 'a', 'c', 'a', 'b'].map((id) => book.find('ws_1', id)?.id)
+  const cache = createTemplateCache({ read }, 5_000)
+  const subjects = ['a', 'b', 'a', 'c', 'a', 'b'].map((id) => cache.find('ws_1', id)?.id)
   t.same(
     [subjects, asked],
     [
@@ -244,13 +244,13 @@ t.test('the cache keeps the last used templates and drops those it is told to', 
       ['a', 'b', 'c', 'b'],
     ],
   )
-  t.equal(book.find('ws_2', 'a'), undefined, "it is nobody else's")
+  t.equal(cache.find('ws_2', 'a'), undefined, 'not in another workspace')
 
   await database.commit([removeTemplate({ workspaceId: 'ws_1', id: 'a' })])
-  t.equal(book.find('ws_1', 'a')?.id, 'a', 'it was not told')
-  book.forget('ws_1', 'a')
-  t.equal(book.find('ws_1', 'a'), undefined)
+  t.equal(cache.find('ws_1', 'a')?.id, 'a', 'it has not been dropped yet')
+  cache.forget('ws_1', 'a')
+  t.equal(cache.find('ws_1', 'a'), undefined)
   await database.commit([removeTemplate({ workspaceId: 'ws_1', id: 'b' })])
-  book.drop()
-  t.equal(book.find('ws_1', 'b'), undefined)
+  cache.drop()
+  t.equal(cache.find('ws_1', 'b'), undefined)
 })

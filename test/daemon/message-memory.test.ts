@@ -42,10 +42,10 @@ t.test(
     if (mx === undefined || submission === undefined || requests === undefined) throw new Error('three shares')
     const incoming = await runMx(t, { maxWaitingPerAddress: CLIENTS }, { memory: mx })
     const outgoing = await runSubmission(t, {}, { trusted: () => printer, memory: submission })
-    const door = await startTestApi(t, { memory: requests })
+    const api = await startTestApi(t, { memory: requests })
     let most = 0
     const postOver = async (leaving: Leaving): Promise<string> => {
-      const client = await door.connect()
+      const client = await api.connect()
       const whole = post('/v1/things', body)
       client.send(leaving === 'stays' ? whole : whole.slice(0, leaving === 'half-way' ? SIZE / 2 : 1000))
       if (leaving === 'stays') return String((await client.answer()).status)

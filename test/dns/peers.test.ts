@@ -15,23 +15,23 @@ async function dig(port: number, ...words: readonly string[]): Promise<string> {
 
 t.test('dig', { skip: skipWithout('dig') }, async (t) => {
   const { port, key, errors, serial } = await openZoneServer(t)
-  const told = (name: string, type: string, ...more: string[]): Promise<string> =>
+  const digAt = (name: string, type: string, ...more: string[]): Promise<string> =>
     dig(port, '+norecurse', ...more, name, type)
 
-  const whole = await told(key.name, 'TXT')
+  const whole = await digAt(key.name, 'TXT')
   t.match(whole, /status: NOERROR.*\n;; flags: qr aa; QUERY: 1, ANSWER: 1/)
   t.equal(/ TXT (".*)/.exec(whole.replaceAll('\t', ' '))?.[1]?.replaceAll(/" "|"/g, ''), key.text)
-  t.match(await told(key.name, 'TXT', '+noedns', '+ignore'), /flags: qr aa; QUERY: 1, ANSWER: 1/, 'in 512 octets')
-  t.match(await told(key.name, 'TXT', '+tcp'), /status: NOERROR/)
-  t.match(await told(ZONE, 'SOA', '+short'), `ns.${ZONE}. postmaster.${ZONE}. ${serial()} 900 300 1209600 300\n`)
-  t.match(await told(ZONE, 'MX', '+short'), `10 mx.${ZONE}.\n`)
-  t.match(await told(`mail.${ZONE}`, 'AAAA', '+short'), '2001:db8::1\n')
-  t.match(await told(`nothing.${ZONE}`, 'A'), /status: NXDOMAIN[\s\S]*AUTHORITY SECTION:\n.*\t300\tIN\tSOA/)
-  t.match(await told(`_domainkey.${ZONE}`, 'A'), /status: NOERROR[\s\S]*AUTHORITY: 1[\s\S]*\tSOA/)
-  t.match(await told('example.com', 'A'), /status: REFUSED/)
-  t.match(await told(ZONE, 'A', '+edns=1', '+noednsneg'), /status: BADVERS/)
+  t.match(await digAt(key.name, 'TXT', '+noedns', '+ignore'), /flags: qr aa; QUERY: 1, ANSWER: 1/, 'in 512 octets')
+  t.match(await digAt(key.name, 'TXT', '+tcp'), /status: NOERROR/)
+  t.match(await digAt(ZONE, 'SOA', '+short'), `ns.${ZONE}. postmaster.${ZONE}. ${serial()} 900 300 1209600 300\n`)
+  t.match(await digAt(ZONE, 'MX', '+short'), `10 mx.${ZONE}.\n`)
+  t.match(await digAt(`mail.${ZONE}`, 'AAAA', '+short'), '2001:db8::1\n')
+  t.match(await digAt(`nothing.${ZONE}`, 'A'), /status: NXDOMAIN[\s\S]*AUTHORITY SECTION:\n.*\t300\tIN\tSOA/)
+  t.match(await digAt(`_domainkey.${ZONE}`, 'A'), /status: NOERROR[\s\S]*AUTHORITY: 1[\s\S]*\tSOA/)
+  t.match(await digAt('example.com', 'A'), /status: REFUSED/)
+  t.match(await digAt(ZONE, 'A', '+edns=1', '+noednsneg'), /status: BADVERS/)
   t.match(await dig(port, ZONE, 'A'), /recursion requested but not available/)
-  t.notMatch(await told(ZONE, 'A'), /WARNING|malformed/i)
+  t.notMatch(await digAt(ZONE, 'A'), /WARNING|malformed/i)
   const transferred = await dig(port, ZONE, 'AXFR', '+onesoa')
   t.match(transferred, new RegExp(`^${key.name.replaceAll('.', '\\.')}\\.\\s`, 'm'))
   t.match(transferred, /XFR size: \d+ records/)
@@ -77,8 +77,8 @@ function gist(answer: string): readonly string[] {
   const [, code = ''] = /status: (\w+)/.exec(answer) ?? []
   const [, flags = ''] = /;; flags: ([\w ]*);/.exec(answer) ?? []
   const sections = answer.split('\n;; ').slice(1)
-  const told = sections.filter((section) => /^(ANSWER|AUTHORITY) SECTION/.test(section))
-  return [code, flags, ...told.map((section) => section.trim().replaceAll(/\s+/g, ' '))]
+  const digAt = sections.filter((section) => /^(ANSWER|AUTHORITY) SECTION/.test(section))
+  return [code, flags, ...digAt.map((section) => section.trim().replaceAll(/\s+/g, ' '))]
 }
 
 t.test(

@@ -54,8 +54,8 @@ function read(message: Buffer | null | undefined): Read {
   return { ...packet, size: message.length }
 }
 
-function ask(asked: Asked, desk = responderOf()): Read {
-  return read(desk.respondOverUdp(query(asked), client))
+function ask(asked: Asked, responder = responderOf()): Read {
+  return read(responder.respondOverUdp(query(asked), client))
 }
 
 const dataOf = (records: readonly Answer[] | undefined): unknown =>
@@ -147,7 +147,7 @@ t.test('other opcodes are not implemented', async (t) => {
 })
 
 t.test('a message that is no question gets no reply, and a malformed one gets FORMERR', async (t) => {
-  const desk = responderOf()
+  const responder = responderOf()
   const whole = query({ payload: null })
   const with16 = (at: number, value: number, message = whole): Buffer => {
     const changed = Buffer.from(message)
@@ -155,7 +155,7 @@ t.test('a message that is no question gets no reply, and a malformed one gets FO
     return changed
   }
   const silent = [Buffer.alloc(0), whole.subarray(0, 11), with16(2, 0x8000)]
-  for (const message of silent) t.equal(desk.respondOverUdp(message, client), null)
+  for (const message of silent) t.equal(responder.respondOverUdp(message, client), null)
   const pointer = Buffer.concat([whole.subarray(0, 12), Buffer.of(0xc0, 12, 0, 1, 0, 1)])
   const long = query({ name: Array(64).fill('abc').join('.'), payload: null })
   const broken = [
@@ -171,7 +171,7 @@ t.test('a message that is no question gets no reply, and a malformed one gets FO
     query({ payload: 512 }).subarray(0, -3),
   ]
   for (const [at, message] of broken.entries()) {
-    const reply = desk.respondOverUdp(message, client)
+    const reply = responder.respondOverUdp(message, client)
     t.equal((reply?.readUInt16BE(2) ?? 0) & 0x800f, 0x8001, `${at}`)
     t.equal(reply?.readUInt16BE(0), 4711)
   }
@@ -212,9 +212,9 @@ t.test('a reply that does not fit is truncated to nothing, and complete over TCP
 })
 
 t.test('equal replies to one network are limited, whatever source address is forged', async (t) => {
-  const desk = responderOf({ burst: 2 })
+  const responder = responderOf({ burst: 2 })
   const outcome = (asked: Asked, from: string): string => {
-    const reply = desk.respondOverUdp(query(asked), from)
+    const reply = responder.respondOverUdp(query(asked), from)
     return reply === null ? 'nothing' : read(reply).flag_tc ? 'cut' : 'whole'
   }
   const outcomes = (asked: (at: number) => Asked, from: (at: number) => string): string =>
@@ -282,9 +282,9 @@ t.test('the rate limit refills with time, and is bounded in memory', async (t) =
 })
 
 t.test('the zone is transferred to secondaries only, between two SOA records', async (t) => {
-  const desk = responderOf()
+  const responder = responderOf()
   const types = (from: string, asked: Asked): string =>
-    [...desk.respondOverTcp(query(asked), from)]
+    [...responder.respondOverTcp(query(asked), from)]
       .map(read)
       .map(({ rcode, answers = [] }) => `${rcode} ${answers.map(({ type }) => type).join(' ')}`)
       .join(' / ')
@@ -298,7 +298,7 @@ t.test('the zone is transferred to secondaries only, between two SOA records', a
   ] as const) {
     t.equal(types(from, { type: 'AXFR', name }), 'REFUSED ', `${from} ${name}`)
   }
-  t.match(read(desk.respondOverUdp(query({ type: 'AXFR' }), secondary)), { rcode: 'NOTIMP' })
+  t.match(read(responder.respondOverUdp(query({ type: 'AXFR' }), secondary)), { rcode: 'NOTIMP' })
 })
 
 const sinceSerial = (serial: number): Asked => {
@@ -307,15 +307,15 @@ const sinceSerial = (serial: number): Asked => {
 }
 
 t.test('an incremental transfer is the complete zone, or the SOA record if the secondary is up to date', async (t) => {
-  const desk = responderOf()
+  const responder = responderOf()
   const count = (serial: number): unknown =>
-    read([...desk.respondOverTcp(query(sinceSerial(serial)), secondary)][0]).answers?.length
+    read([...responder.respondOverTcp(query(sinceSerial(serial)), secondary)][0]).answers?.length
   t.equal(count(6), 11)
   t.equal(count(7), 1)
   t.equal(count(8), 1, 'it knows more than we do')
   t.equal(count(0xffff_fff0), 11, 'a serial goes round')
-  t.match(read(desk.respondOverUdp(query(sinceSerial(6)), secondary)).answers, [{ type: 'SOA' }])
-  t.match(read(desk.respondOverUdp(query(sinceSerial(6)), client)), { rcode: 'REFUSED' })
+  t.match(read(responder.respondOverUdp(query(sinceSerial(6)), secondary)).answers, [{ type: 'SOA' }])
+  t.match(read(responder.respondOverUdp(query(sinceSerial(6)), client)), { rcode: 'REFUSED' })
 })
 
 t.test('a large zone is sent in several valid messages', async (t) => {
@@ -344,8 +344,8 @@ t.test('a large zone is sent in several valid messages', async (t) => {
 t.test('a transfer during which the zone changes is aborted, and nothing is logged', async (t) => {
   let serial = 7
   const faults: unknown[] = []
-  const desk = responderOf({ zone: literalZone(() => serial), faults })
-  const messages = desk.respondOverTcp(query({ type: 'AXFR' }), secondary)
+  const responder = responderOf({ zone: literalZone(() => serial), faults })
+  const messages = responder.respondOverTcp(query({ type: 'AXFR' }), secondary)
   const walk = (): void => {
     for (const _ of messages) serial += 1
   }
@@ -361,14 +361,14 @@ t.test('an internal error is SERVFAIL, and logged at intervals', async (t) => {
   const findRecords = (): never => {
     throw new Error('the disk is gone')
   }
-  const desk = responderOf({ zone: { ...literalZone(), findRecords }, faults })
+  const responder = responderOf({ zone: { ...literalZone(), findRecords }, faults })
   for (let count = 0; count < 3; count += 1)
-    t.match(ask({ name: 'z.test' }, desk), { rcode: 'SERVFAIL', flag_aa: false })
+    t.match(ask({ name: 'z.test' }, responder), { rcode: 'SERVFAIL', flag_aa: false })
   t.equal(faults.length, 1)
 })
 
 t.test('no message makes the responder throw, and every reply can be parsed', async () => {
-  const desk = responderOf({ burst: Number.MAX_SAFE_INTEGER })
+  const responder = responderOf({ burst: Number.MAX_SAFE_INTEGER })
   const good = [
     query({ name: 'mx.z.test' }),
     query({ name: 'z.test', type: 'MX' }),
@@ -388,7 +388,7 @@ t.test('no message makes the responder throw, and every reply can be parsed', as
   )
   fc.assert(
     fc.property(any, (message) => {
-      const replies = [desk.respondOverUdp(message, client), ...desk.respondOverTcp(message, secondary)]
+      const replies = [responder.respondOverUdp(message, client), ...responder.respondOverTcp(message, secondary)]
       for (const reply of replies) {
         if (reply === null) continue
         if (reply.length > 17_000) return false

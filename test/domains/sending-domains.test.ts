@@ -26,18 +26,19 @@ import { ConstraintViolated, WriteConflict } from '../../src/storage/writer/writ
 import { temporaryDatabase } from '../helpers/database/database.js'
 
 const domain = parseDomainName('a.test')
-const wanted = { domain, forced: false, inbound: false, now: 1000 }
+const request = { domain, forced: false, inbound: false, now: 1000 }
 const idOf = (read: Read): string => domainByName(read, { workspaceId: 'ws_1', domain })[0]?.id ?? ''
 const long = (length: number): string => `${`${'x'.repeat(60)}.`.repeat(4).slice(0, length - 5)}.test`
 
 t.test('an unverified claim blocks no other workspace, a verified one blocks all', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  for (const workspaceId of ['ws_1', 'ws_2']) await commit((await buildDomain(read, { ...wanted, workspaceId })).writes)
-  await t.rejects(buildDomain(read, { ...wanted, workspaceId: 'ws_1' }), { kind: 'conflict', message: /already/ })
+  for (const workspaceId of ['ws_1', 'ws_2'])
+    await commit((await buildDomain(read, { ...request, workspaceId })).writes)
+  await t.rejects(buildDomain(read, { ...request, workspaceId: 'ws_1' }), { kind: 'conflict', message: /already/ })
   await commit([forceVerified({ workspaceId: 'ws_2', domain, at: 2000 })])
   t.match(domainByName(read, { workspaceId: 'ws_2', domain }), [{ status: 'verified', forced: 1, verified_at: 2000 }])
-  await t.rejects(buildDomain(read, { ...wanted, workspaceId: 'ws_3' }), {
+  await t.rejects(buildDomain(read, { ...request, workspaceId: 'ws_3' }), {
     kind: 'domain-taken',
     message: /another workspace/,
   })
@@ -54,7 +55,7 @@ t.test('an unverified claim blocks no other workspace, a verified one blocks all
 t.test('a domain has two keys of which one signs', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true })).writes)
+  await commit((await buildDomain(read, { ...request, workspaceId: 'ws_1', forced: true })).writes)
   const keys = dkimKeysOf(read, { workspaceId: 'ws_1', domain })
   t.match(keys, [
     { selector: 'dkim1', signing: 1, public_record: /^v=DKIM1; k=rsa; p=[A-Za-z0-9+/=]+$/ },
@@ -90,27 +91,27 @@ t.test('a domain has two keys of which one signs', async (t) => {
   await commit([deleteDomain({ workspaceId: 'ws_1', id }), deleteDkimKeys({ workspaceId: 'ws_1', domain })])
   const kept = chain.find('ws_1', domain)
   chain.forget('ws_2', domain)
-  t.equal(chain.find('ws_1', domain), kept, 'of others nothing is forgotten')
+  t.equal(chain.find('ws_1', domain), kept, 'nothing of other workspaces is dropped')
   chain.forget('ws_1', domain)
   t.equal(chain.find('ws_1', domain), undefined)
   await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), WriteConflict)
 })
 
-t.test('the cache holds verified domains only, until it is told to drop one', async (t) => {
+t.test('the cache holds verified domains only, until one is dropped', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
-  const book = createSendingDomainCache({ read })
-  t.equal(book.findVerified('ws_1', domain), undefined)
+  await commit((await buildDomain(read, { ...request, workspaceId: 'ws_1' })).writes)
+  const cache = createSendingDomainCache({ read })
+  t.equal(cache.findVerified('ws_1', domain), undefined)
   await commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
-  t.match(book.findVerified('ws_1', domain), { domain: 'a.test' }, 'a no is not remembered')
-  t.equal(book.findVerified('ws_2', domain), undefined)
+  t.match(cache.findVerified('ws_1', domain), { domain: 'a.test' }, 'a negative answer is not cached')
+  t.equal(cache.findVerified('ws_2', domain), undefined)
   await commit([deleteDomain({ workspaceId: 'ws_1', id: idOf(read) })])
-  t.ok(book.findVerified('ws_1', domain))
-  book.forget('ws_2', domain)
-  t.ok(book.findVerified('ws_1', domain), 'of others nothing is forgotten')
-  book.forget('ws_1', domain)
-  t.equal(book.findVerified('ws_1', domain), undefined)
+  t.ok(cache.findVerified('ws_1', domain))
+  cache.forget('ws_2', domain)
+  t.ok(cache.findVerified('ws_1', domain), 'nothing of other workspaces is dropped')
+  cache.forget('ws_1', domain)
+  t.equal(cache.findVerified('ws_1', domain), undefined)
 })
 
 t.test('which workspace receives mail for a domain is cached until it changes', async (t) => {
@@ -120,19 +121,19 @@ t.test('which workspace receives mail for a domain is cached until it changes', 
     reads += 1
     return database.read(sql, parameters)
   }
-  const book = createReceivingDomainCache({ read })
+  const cache = createReceivingDomainCache({ read })
   const asked = (name = domain): unknown => {
     const before = reads
-    const found = book.find(name)
+    const found = cache.find(name)
     return [found, reads - before]
   }
   t.same(asked(), [undefined, 1])
-  t.same(asked(), [undefined, 0], 'a name of nobody is remembered, too')
-  await database.commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
-  book.forget(domain)
+  t.same(asked(), [undefined, 0], 'an unregistered name is cached, too')
+  await database.commit((await buildDomain(read, { ...request, workspaceId: 'ws_1' })).writes)
+  cache.forget(domain)
   t.same(asked(), [undefined, 1], 'a claim receives nothing')
   await database.commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
-  book.drop()
+  cache.drop()
   t.same(asked(), [{ workspaceId: 'ws_1', inbound: false, blocked: new Set() }, 1])
   const [row] = domainById(read, { workspaceId: 'ws_1', id: idOf(read) })
   if (row === undefined) throw new Error('not there')
@@ -141,15 +142,15 @@ t.test('which workspace receives mail for a domain is cached until it changes', 
     { sql: 'update domains set inbound = 1', parameters: [] },
   ])
   t.match(asked(), [{ inbound: false }, 0], 'as it was')
-  book.forget('b.test')
-  t.match(asked(), [{ inbound: false }, 0], 'of others nothing is forgotten')
-  book.forget(domain)
+  cache.forget('b.test')
+  t.match(asked(), [{ inbound: false }, 0], 'nothing of other workspaces is dropped')
+  cache.forget(domain)
   t.same(asked(), [{ workspaceId: 'ws_1', inbound: true, blocked: new Set(['info', 'sold']) }, 2])
   await database.commit(unblockAddresses(row, ['sold', 'never']))
   t.same(listBlockedLocalParts(read, row), ['info'])
   await deleteSendingDomain(database, row, operatorActor, 3000)
   t.same(listBlockedLocalParts(read, row), [])
-  book.forget(domain)
+  cache.forget(domain)
   t.same(asked(), [undefined, 1])
 })
 
@@ -159,7 +160,7 @@ t.test('any number of foreign names evicts no domain of ours, and the cache stay
   const names = ['a', 'b', 'c'].map((name) => parseDomainName(`${name}.test`))
   for (const name of names) {
     const { row, writes } = await buildDomain(database.read, {
-      ...wanted,
+      ...request,
       inbound: true,
       workspaceId: 'ws_1',
       domain: name,
@@ -172,9 +173,9 @@ t.test('any number of foreign names evicts no domain of ours, and the cache stay
     reads += 1
     return database.read(sql, parameters)
   }
-  const ask = (book: ReturnType<typeof createReceivingDomainCache>, ...asked: string[]): number => {
+  const ask = (cache: ReturnType<typeof createReceivingDomainCache>, ...asked: string[]): number => {
     reads = 0
-    for (const name of asked) book.find(parseDomainName(name))
+    for (const name of asked) cache.find(parseDomainName(name))
     return reads
   }
   const few = createReceivingDomainCache({ read }, { maxWeight: 2 * (20 + 2), maxForeignNames: 2 })
@@ -225,7 +226,7 @@ t.test('three records cover everything, and the resource shows them', async (t) 
     { type: 'CNAME', name: 'dkim2._domainkey.a.test', value: `dkim2.${label}._domainkey.zone.test`, purpose: 'dkim2' },
   ])
   const { database } = await temporaryDatabase(t)
-  await database.commit((await buildDomain(database.read, { ...wanted, workspaceId: 'ws_1', inbound: true })).writes)
+  await database.commit((await buildDomain(database.read, { ...request, workspaceId: 'ws_1', inbound: true })).writes)
   const [row] = domainByName(database.read, { workspaceId: 'ws_1', domain })
   if (row === undefined) throw new Error('not there')
   t.match(toDomainResource(row, 'zone.test'), {
@@ -243,9 +244,9 @@ t.test('the length of a domain leaves room for its return paths', async (t) => {
   const id = '00000000-0000-7000-8000-000000000000'
   const longest = parseDomainName(long(195))
   t.equal(createReturnPath(createSecretKey(Buffer.alloc(32)), id, mailHostOf(longest)).length, 254)
-  await database.commit((await buildDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longest })).writes)
+  await database.commit((await buildDomain(database.read, { ...request, workspaceId: 'ws_1', domain: longest })).writes)
   const longer = parseDomainName(long(196))
-  await t.rejects(buildDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longer }), {
+  await t.rejects(buildDomain(database.read, { ...request, workspaceId: 'ws_1', domain: longer }), {
     name: 'Refusal',
     kind: 'invalid-parameter',
   })
@@ -254,7 +255,7 @@ t.test('the length of a domain leaves room for its return paths', async (t) => {
 t.test('two concurrent changes are both applied', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true, inbound: true })).writes)
+  await commit((await buildDomain(read, { ...request, workspaceId: 'ws_1', forced: true, inbound: true })).writes)
   const [row] = domainByName(read, { workspaceId: 'ws_1', domain })
   if (row === undefined) throw new Error('a domain')
   const act = { actor: operatorActor, now: 2000 }

@@ -203,8 +203,8 @@ t.test('an import within its request ends with its workspace too', async (t) => 
   }
   const deps = { read, commit: closing, clock: () => 1 }
   const journal = createRequestJournal<SuppressionImportReport>(read, 'ws_1')
-  const wanted = { workspaceId: 'ws_1', reason: 'manual' } as const
-  await t.rejects(importSuppressions(deps, wanted, lines(1_000), journal), { message: /is deleted/ })
+  const target = { workspaceId: 'ws_1', reason: 'manual' } as const
+  await t.rejects(importSuppressions(deps, target, lines(1_000), journal), { message: /is deleted/ })
   t.equal(count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
 })
 

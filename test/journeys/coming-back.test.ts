@@ -163,13 +163,13 @@ t.test('a later bounce settles the recipient, suppresses the address and notifie
   t.match(app.rows('select email, reason, source_email_id, metadata from suppressions'), [
     { email: recipient, reason: 'hard_bounce', source_email_id: id, metadata: /"bounce_type":"hard"/ },
   ])
-  t.match(await app.submit({ to: [recipient] }), /^554 5\.7\.1 /, 'nobody writes there again')
+  t.match(await app.submit({ to: [recipient] }), /^554 5\.7\.1 /, 'no more mail is sent there')
   const shown = (await app.rest('GET', `/v1/emails/${id}`)).json()
   t.match(shown, { status: 'bounced' })
   t.match((await app.cli('explain', id)).out, /bounced/)
 
   await report(t, app, path, dsn({ path, status: '5.1.1', recipient }))
-  t.equal(events(app, id).filter((type) => type === 'email.bounced').length, 1, 'told once')
+  t.equal(events(app, id).filter((type) => type === 'email.bounced').length, 1, 'recorded once')
   t.same((await app.rest('GET', '/v1/inbound')).json(), { data: [] }, 'a report is no inbound email')
   t.same(app.errors, [])
 })

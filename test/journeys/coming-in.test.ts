@@ -43,7 +43,7 @@ async function receiver(t: Test): Promise<TestDaemon> {
   }
   const client = await openMxSession(t, app)
   await client.sendCommand('EHLO mx.b.test')
-  await waitUntil('the door knows the domains', async () => {
+  await waitUntil('the listener knows the domains', async () => {
     await client.sendCommand('MAIL FROM:<>')
     const replies = [
       await client.sendCommand('RCPT TO:<a@home.test>'),
@@ -244,7 +244,7 @@ t.test("mail to the service's own addresses waits for the operator, and is not a
   const mail = (octets: number, to = ['postmaster']) =>
     deliverInbound(t, app, { from: '', to, raw: messageOfSize(octets) })
   for (const to of systems) t.match(await mail(500, [to]), /^451 4\.3\.5 /, to)
-  t.same(app.rows('select 1 from inbound_emails'), [], 'it is nobody else who gets it')
+  t.same(app.rows('select 1 from inbound_emails'), [], 'no other workspace gets it')
   await app.cli('workspace', 'set-operator', app.workspaceId)
   for (const to of systems) t.match(await mail(500, [to]), /^250 /, to)
 

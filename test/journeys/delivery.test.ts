@@ -136,17 +136,17 @@ t.test('a submitted message arrives with our fields on top and every other byte 
   })
 
   await t.test('the events', async (t) => {
-    const told = events(app, id)
-    t.same(told.map(({ type }) => type).sort(), [
+    const recorded = events(app, id)
+    t.same(recorded.map(({ type }) => type).sort(), [
       ...Array(3).fill('email.delivered'),
       'email.queued',
       ...Array(3).fill('email.sent'),
     ])
     const about = { email_id: id, from: 'app@a.test', subject: 'Grüße', tags }
-    t.match(told[0], { type: 'email.queued', recipient: null })
-    t.same(told[0]?.payload, { ...about, to: ['bob@b.test', 'carol@b.test', 'dave@b.test'] })
+    t.match(recorded[0], { type: 'email.queued', recipient: null })
+    t.same(recorded[0]?.payload, { ...about, to: ['bob@b.test', 'carol@b.test', 'dave@b.test'] })
     for (const to of ['bob@b.test', 'carol@b.test', 'dave@b.test']) {
-      const [sent, delivered, ...more] = told.filter(({ recipient }) => recipient === to)
+      const [sent, delivered, ...more] = recorded.filter(({ recipient }) => recipient === to)
       t.same(more, [])
       t.equal(sent?.type, 'email.sent')
       t.equal(delivered?.type, 'email.delivered')

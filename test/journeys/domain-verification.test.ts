@@ -101,14 +101,14 @@ t.test('a domain is verified, sends mail, rotates its keys, and sends mail again
 
   const made = await service.rest('POST', '/v1/domains', { body: { domain: 'customer.test' } })
   t.equal(made.status, 201)
-  const { id, dns_records: wanted } = made.json<Shown>()
+  const { id, dns_records: dnsRecords } = made.json<Shown>()
   const verify = () => service.rest('POST', `/v1/domains/${id}/verify`)
   const before = await verify()
   t.equal(before.status, 400, before.text)
 
   const policy = '_dmarc.customer.test. TXT "v=DMARC1; p=reject"'
-  await knot.publish([...world, policy, ...wanted.map(({ name, type, value }) => `${name}. ${type} ${value}.`)])
-  for (const { name, value } of wanted) {
+  await knot.publish([...world, policy, ...dnsRecords.map(({ name, type, value }) => `${name}. ${type} ${value}.`)])
+  for (const { name, value } of dnsRecords) {
     await waitUntil(`the resolver sees ${name}`, async () => {
       const { stdout } = await runProgram(['dig', '@127.0.0.1', '-p', `${unbound.port}`, '+short', name, 'CNAME'])
       return stdout === `${value}.\n`

@@ -203,7 +203,7 @@ t.test('a broken domain has three days of grace, recovers, and is lost', async (
   const { id } = domain
   publish(zone, domain)
   await waitForDomain(app, id, HOUR + 1, ({ status }) => status === 'verified')
-  t.same(news(app, id), ['domain.verified'], 'nobody had to ask')
+  t.same(news(app, id), ['domain.verified'], 'without a request')
   const asked = zone.queries.length
   await waitForDomain(app, id, HOUR, () => true)
   t.equal(zone.queries.length, asked, 'not looked at again before a day is over')
@@ -249,8 +249,8 @@ t.test('a broken domain has three days of grace, recovers, and is lost', async (
   publish(zone, domain)
   await waitForDomain(app, id, HOUR, ({ status }) => status === 'verified')
   t.equal((await app.submit({ from: 'app@c.test' })).slice(0, 3), '250', 'what was remembered is forgotten')
-  const told = ['domain.verified', 'domain.broken', 'domain.broken', 'domain.failed', 'domain.verified']
-  t.same(news(app, id), told)
+  const expectedNews = ['domain.verified', 'domain.broken', 'domain.broken', 'domain.failed', 'domain.verified']
+  t.same(news(app, id), expectedNews)
   const [warning] = app.rows<{ data: string }>(`select data from events where type = 'domain.broken' order by seq`)
   t.match(JSON.parse(warning?.data ?? ''), {
     domain_id: id,

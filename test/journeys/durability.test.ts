@@ -76,7 +76,7 @@ t.test(
   async (t) => {
     let hanging = true
     const { sink, at } = await bench(t, { rcpt: () => (hanging ? 'hang' : '250 2.1.5 ok') })
-    const first = await serve(t, at, { patience: { door: 5_000, delivery: 300 } })
+    const first = await serve(t, at, { patience: { listeners: 5_000, delivery: 300 } })
     emailIdOf(await submit(await openSession(first.port), 'hanging@sink.test'))
     await sink.waitUntil(() => sink.commands.some((line) => line.startsWith('RCPT')))
     first.signal('SIGTERM')
@@ -103,7 +103,7 @@ t.test(
       return 'hang'
     }
     const { sink, at } = await bench(t, { message: unanswered })
-    const daemon = await serve(t, at, { patience: { door: 5_000, delivery: 300 } })
+    const daemon = await serve(t, at, { patience: { listeners: 5_000, delivery: 300 } })
     emailIdOf(await submit(await openSession(daemon.port), 'unanswered@sink.test'))
     await sink.waitUntil(() => whole === 1)
     daemon.signal('SIGTERM')
@@ -256,7 +256,7 @@ t.test('while the disk takes no writes, submissions are deferred and outcomes ar
   limit('0')
   t.equal(await submit(session, 'second@sink.test'), '452 4.3.1 insufficient system storage, try again later')
   take('250 2.0.0 taken')
-  await daemon.waitForLog(({ msg }) => msg === 'an outcome cannot be written down yet')
+  await daemon.waitForLog(({ msg }) => msg === 'an outcome cannot be stored yet')
   limit('unlimited')
   await daemon.waitForLog(({ msg, recipient }) => msg === 'accepted' && recipient === 'first@sink.test')
   emailIdOf(await submit(session, 'second@sink.test'))
@@ -305,7 +305,7 @@ t.test('a backup made during submissions holds everything acknowledged before it
 
 t.test('clients that do not speak SMTP, and a second daemon, do not disturb the first one', beside(), async (t) => {
   const { sink, at } = await bench(t)
-  const daemon = await serve(t, at, { patience: { door: 300, delivery: 5_000 } })
+  const daemon = await serve(t, at, { patience: { listeners: 300, delivery: 5_000 } })
   const second = await runCommand(at, 'serve')
   t.equal(second.status, 1)
   t.equal(

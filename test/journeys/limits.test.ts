@@ -30,7 +30,7 @@ t.test('a plan set on the command line applies at once: too many messages in a m
   for (let n = 0; n < 3; n += 1) t.match(await submitMessage(client, {}), /^250 /)
   t.match(await submitMessage(client, {}), /^451 4\.7\.1 /)
   const answer = await app.rest('POST', '/v1/emails', { body: {} })
-  t.equal(answer.status, 429, 'the same at the REST door')
+  t.equal(answer.status, 429, 'the same at the REST listener')
   t.match(answer.json(), { error: { code: 'rate_limit_exceeded', details: { limit: 3, remaining: 0 } } })
   t.same(app.errors, [])
 

@@ -152,7 +152,10 @@ t.test('the documented fail2ban rule matches these lines, and only those', (t) =
   )
   for (const before of ['', 'a b: ']) {
     const helo = `${before}{"level":40,"client":"1.2.3.4","msg":"a login failed"}`
-    t.notOk(pattern.test(JSON.stringify({ level: WARN, client: '127.0.0.9', helo })), 'nobody can have others banned')
+    t.notOk(
+      pattern.test(JSON.stringify({ level: WARN, client: '127.0.0.9', helo })),
+      'no client can have another banned',
+    )
   }
   t.end()
 })

@@ -47,7 +47,7 @@ async function expectService(t: Test): Promise<void> {
   t.equal(email['status'], 'processed')
 }
 
-await waitUntil('the door knows the domain', async () => {
+await waitUntil('the listener knows the domain', async () => {
   const client = await dial(port)
   const replies = [
     await client.readReply(),

@@ -66,11 +66,11 @@ async function letters(t: Test, name: string): Promise<ReadonlyMap<string, strin
   const file = join(temporaryFolder(t), 'key.pem')
   writeFileSync(file, key.privateKey.export({ type: 'pkcs1', format: 'pem' }))
   const domains = ['pass.test', 'fail.test', 'none.test', 'broken.test', 'strict.test']
-  const wanted = domains.map((domain) => {
+  const requests = domains.map((domain) => {
     const by = ['none.test', 'strict.test'].includes(domain) ? null : { domain, selector: 's' }
     return JSON.stringify({ message: letterFrom(name, domain), key: file, dkim: by, arc: by })
   })
-  const { stdout, stderr } = await runProgram([python, 'test/fixtures/dkim-sign.py'], wanted.join('\n'))
+  const { stdout, stderr } = await runProgram([python, 'test/fixtures/dkim-sign.py'], requests.join('\n'))
   const signed = stdout.trim().split('\n')
   if (signed.length !== domains.length) throw new Error(stderr)
   return new Map(

@@ -52,7 +52,7 @@ t.test('SIGHUP reloads the certificate and the log level; sessions continue', as
   daemon.signal('SIGHUP')
   const reloaded = await daemon.waitForLog(({ msg }) => msg === 'reloaded')
   t.match(reloaded, { level: 30, certificate: certFile, certificate_until: /^2099-01-01T/ })
-  const later = await daemon.waitForLog(({ msg }) => String(msg).endsWith('count at the next start'))
+  const later = await daemon.waitForLog(({ msg }) => String(msg).endsWith('take effect at the next start'))
   t.same(later['settings'], ['limits.domain_emails_per_day'])
   for (const port of [daemon.tlsPort, daemon.apiPort]) t.equal(await servedName(port), 'second.test')
   t.match(await session.sendCommand('NOOP'), /^250/, 'the session of before goes on')

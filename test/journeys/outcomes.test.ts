@@ -77,7 +77,7 @@ async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts
     t.equal(deferred?.data['next_attempt_at'], new Date(next).toISOString(), what)
   }
   t.same(listSuppressed(app), [])
-  t.same(reports(app), [], 'nobody is told yet')
+  t.same(reports(app), [], 'no sender is notified yet')
   t.same(app.errors, [])
 }
 
@@ -241,9 +241,9 @@ t.test('an entry expires when it is too old', async (t) => {
   t.same(listSuppressed(app), [])
 
   await home.waitUntil(() => home.messages.length === 6)
-  const told = home.messages.map(({ raw }) => raw.toString())
+  const notices = home.messages.map(({ raw }) => raw.toString())
   const about = (name: string, action: string): string =>
-    told.find((text) => text.includes(`Final-Recipient: rfc822; x@${name}.test\r\nAction: ${action}`)) ?? ''
+    notices.find((text) => text.includes(`Final-Recipient: rfc822; x@${name}.test\r\nAction: ${action}`)) ?? ''
   for (const name of ['busy', 'gone', 'once']) {
     t.match(about(name, 'delayed'), /^Will-Retry-Until: /m, `${name}: one notice of the delay`)
     t.match(about(name, 'failed'), /^Status: 4\.4\.7/m)

@@ -100,11 +100,11 @@ t.test('an address that bounced mail of the service gets no more of it until the
     { sql: `update users set email = 'gone@b.test' where email = 'owner@a.test'`, parameters: [] },
     recordEvent({ ...event, type: 'domain.broken', data: { domain: 'a.test' } }),
   ])
-  await waitUntil('it was looked at', () => {
-    const [row] = app.rows<{ told: number }>(
-      `select (select max(seq) from events) = cast(value as integer) as told from service_state where key = 'notices_cursor'`,
+  await waitUntil('the event is processed', () => {
+    const [row] = app.rows<{ isNotified: number }>(
+      `select (select max(seq) from events) = cast(value as integer) as "isNotified" from service_state where key = 'notices_cursor'`,
     )
-    return row?.told === 1
+    return row?.isNotified === 1
   })
   t.equal(mails(), 1)
 
@@ -122,12 +122,17 @@ t.test('each event is mailed once, across restarts; what was cancelled before is
   await app.stop()
   const again = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
   const { commit } = again.daemon.database
-  const nobody = { workspaceId: again.workspaceId, type: 'invitation.created', emailId: null, recipient: null } as const
+  const unaddressed = {
+    workspaceId: again.workspaceId,
+    type: 'invitation.created',
+    emailId: null,
+    recipient: null,
+  } as const
   // An invitation that is gone, one that cannot be read, and then a pending one.
   await commit([
-    recordEvent({ ...nobody, at: 1, data: { invitation_id: 'gone' } }),
+    recordEvent({ ...unaddressed, at: 1, data: { invitation_id: 'gone' } }),
     { sql: `update events set data = 'no JSON' where seq = (select max(seq) from events)`, parameters: [] },
-    recordEvent({ ...nobody, at: 1, data: { invitation_id: 'gone' } }),
+    recordEvent({ ...unaddressed, at: 1, data: { invitation_id: 'gone' } }),
   ])
   await commit([
     {
@@ -151,7 +156,7 @@ t.test('each event is mailed once, across restarts; what was cancelled before is
   t.same([...app.errors, ...third.errors], [])
 })
 
-t.test('owner and admins are told of a domain whose records are gone, members are not', async (t) => {
+t.test('owner and admins are notified of a domain whose records are gone, members are not', async (t) => {
   const { app, sink } = await withSink(t)
   const { commit } = app.daemon.database
   const add = (id: string, role: string): object => ({ id, role })
@@ -227,7 +232,7 @@ t.test('an attempt that outlives its workspace ends without error, and its write
   await waitUntil('it is erased', () => tablesWith(app.daemon.database.read, app.workspaceId).join() === 'erasures')
   answer('550 5.1.1 no such user')
   await waitUntil('the outcome is written', () => app.rows('select 1 from attempts').length > 0)
-  t.same(app.rows('select subject from emails'), [], 'nobody is sent a report about mail that was deleted')
+  t.same(app.rows('select subject from emails'), [], 'no report is sent about mail that was deleted')
   await app.stop()
   const later = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink } })
   await waitUntil('and erased', () => tablesWith(later.daemon.database.read, app.workspaceId).length === 0)

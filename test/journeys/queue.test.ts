@@ -54,7 +54,11 @@ t.test('the operator works on the queue while the daemon runs', async (t) => {
   const [one, two, three] = data.map(({ id }) => id) as [string, string, string]
 
   t.same((await program(app, 'queue', 'hold', one, two, '--json')).json(), { data: [one, two], missed: [] })
-  t.match(await app.cli('queue', 'hold', one), { status: 1, out: /0 held\nnot changed.*: / }, 'twice is told')
+  t.match(
+    await app.cli('queue', 'hold', one),
+    { status: 1, out: /0 held\nnot changed.*: / },
+    'a second hold is reported',
+  )
   t.match((await app.cli('queue', 'list', '--status', 'held', '--json')).json(), { data: [{ id: one }, { id: two }] })
   app.advance(6 * 60_000)
   await waitUntil('the third again', () => count(app, 'attempts') === 4)
@@ -144,7 +148,7 @@ t.test('deleting a domain fails its queued mail', async (t) => {
   t.match(await app.waitUntilSettled(wire), { status: 'failed', recipients: [{ reason: 'domain-deleted' }] })
   t.match(app.findStory(others.id), { status: 'queued' }, 'mail from another domain stays')
   const client = await app.openSession()
-  await waitUntil('the door knows', async () => {
+  await waitUntil('the listener knows', async () => {
     const reply = await client.sendCommand('MAIL FROM:<app@a.test>')
     await client.sendCommand('RSET')
     return reply.startsWith('550 5.7.1')

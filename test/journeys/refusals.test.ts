@@ -30,12 +30,12 @@ t.test('refused submissions', async (t) => {
       ['a From that is empty', { raw: raw('From:') }, /^550 5\.6\.0 From: names no address/],
       ['a From that is none', { raw: raw('From: nobody') }, /^550 5\.6\.0 From: /],
       [
-        'a From of a stranger',
+        'a From in an unregistered domain',
         { raw: raw('From: x@stranger.test') },
         /^550 5\.7\.1 From x@stranger\.test: .*not a verified/,
       ],
       ['a From of another workspace', { raw: raw('From: x@other.test') }, /^550 5\.7\.1/],
-      ['a second author of a stranger', { raw: raw(`${from}, x@stranger.test`) }, /^550 5\.7\.1/],
+      ['a second author in an unregistered domain', { raw: raw(`${from}, x@stranger.test`) }, /^550 5\.7\.1/],
       ['a From in a subdomain', { raw: raw('From: x@sub.a.test') }, /^550 5\.7\.1/],
       ['circles', { raw: raw(...Array<string>(51).fill('Received: by x; y'), from) }, /^554 5\.4\.6/],
       ['a tag without value', field('X-Service-Tag: alone'), /^550 5\.6\.0 X-Service-Tag: found "alone"/],
@@ -157,10 +157,10 @@ t.test('refused submissions', async (t) => {
   })
 
   await t.test('keys', async (t) => {
-    const make = async (wanted: object): Promise<{ key: string; id: string }> => {
+    const make = async (keyFields: object): Promise<{ key: string; id: string }> => {
       const users = app.rows<{ user_id: string }>('select user_id from members where workspace_id = ?', app.workspaceId)
       const userId = users[0]?.user_id ?? ''
-      const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'made', now: app.now(), ...wanted })
+      const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'made', now: app.now(), ...keyFields })
       await commit([insertKey(key.row)])
       return { key: key.secret, id: key.row.id }
     }
@@ -259,12 +259,14 @@ t.test('listeners on IPv6 leave their ports of IPv4 alone', { skip: !hasIpv6 && 
   const listen = ['[::]:0']
   const settings = { api: { listen }, submission: { listen, listen_tls: listen }, inbound: { listen } }
   const { daemon } = await testDaemon(t, { settings })
-  const doors = [...daemon.api, ...daemon.submission, ...daemon.mx].flatMap((door) => ('port' in door ? [door] : []))
+  const endpoints = [...daemon.api, ...daemon.submission, ...daemon.mx].flatMap((listener) =>
+    'port' in listener ? [listener] : [],
+  )
   t.same(
-    doors.map(({ host }) => host),
+    endpoints.map(({ host }) => host),
     ['::', '::', '::', '::'],
   )
-  for (const { port } of doors) {
+  for (const { port } of endpoints) {
     const other = createServer().listen({ host: '0.0.0.0', port })
     await once(other, 'listening')
     other.close()

@@ -114,7 +114,7 @@ async function waitForArrival(recipient: string): Promise<SinkMessage> {
 const fileOf = ({ filename, contentType, content, cid, related }: Attachment): object => ({
   filename,
   contentType,
-  same: [allBytes, note, picture].findIndex((wanted) => wanted.equals(content)),
+  same: [allBytes, note, picture].findIndex((expected) => expected.equals(content)),
   cid,
   related,
 })
@@ -175,11 +175,11 @@ for (const [name, { skip, distrust, post }] of Object.entries({ curl, fetch: pla
     t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.includes(to)).length, 1)
   })
 
-  t.test(`${name} is told why it is refused`, { skip }, async (t) => {
+  t.test(`${name} gets the reason of a refusal`, { skip }, async (t) => {
     const email = { from: 'app@sender.test', to: 'nobody@sink.test', subject, text }
     t.match(await post(email, { key: 'ph_wrong' }), { status: 401, body: { error: { code: 'invalid_api_key' } } })
-    const stranger = await post({ ...email, from: 'app@stranger.test' })
-    t.match(stranger, { status: 400, body: { error: { code: 'invalid_from_address', message: /stranger\.test/ } } })
+    const unverified = await post({ ...email, from: 'app@stranger.test' })
+    t.match(unverified, { status: 400, body: { error: { code: 'invalid_from_address', message: /stranger\.test/ } } })
   })
 
   t.test(`${name} without the certificate does not get past the handshake`, { skip }, async (t) => {

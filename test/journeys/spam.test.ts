@@ -29,7 +29,7 @@ async function receiver(t: Test, spam: Readonly<Record<string, unknown>>): Promi
   if (added.status !== 0) throw new Error(added.err)
   const client = await openMxSession(t, app)
   await client.sendCommand('EHLO mx.b.test')
-  await waitUntil('the door knows the domain', async () => {
+  await waitUntil('the listener knows the domain', async () => {
     await client.sendCommand('RSET')
     await client.sendCommand('MAIL FROM:<>')
     return (await client.sendCommand('RCPT TO:<a@home.test>')).startsWith('250')

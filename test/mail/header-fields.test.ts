@@ -94,10 +94,10 @@ t.test('splicing writes the line ends that are missing', (t) => {
     'A: 1\r\nbody': 'P: p\r\nA: 1\r\nE: e\r\n\r\nbody',
     ' body': 'P: p\r\nE: e\r\n\r\n body',
   }
-  for (const [text, wanted] of Object.entries(cases)) {
+  for (const [text, expected] of Object.entries(cases)) {
     const raw = Buffer.from(text)
     const made = spliceHeader(raw, scanHeader(raw), { prepend: 'P: p\r\n', append: 'E: e\r\n' })
-    t.equal(made.toString(), wanted, JSON.stringify(text))
+    t.equal(made.toString(), expected, JSON.stringify(text))
   }
   t.end()
 })

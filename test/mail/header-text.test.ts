@@ -32,7 +32,7 @@ t.test('encoded words are decoded', (t) => {
     '=?koi8-r?q?\xf0=D2?= =?utf-8?q?Fr\xc3\xb6?=': 'ПрFrö',
     '=?iso-8859-1?q?€_=E4?=': '€ ä',
   }
-  for (const [source, wanted] of Object.entries(cases)) t.equal(decodeHeaderText(source), wanted, source)
+  for (const [source, expected] of Object.entries(cases)) t.equal(decodeHeaderText(source), expected, source)
   t.end()
 })
 

@@ -24,8 +24,8 @@ t.test('faults in the form of lines are found', (t) => {
     ['0123456789\r\n01234567890\r\n', long],
     ['0123456789\r\n01234567890', long],
   ]
-  for (const [text, wanted] of cases) {
-    t.strictSame(checkForm(Buffer.from(text), { maxLineOctets: 10 }), wanted, JSON.stringify(text))
+  for (const [text, expected] of cases) {
+    t.strictSame(checkForm(Buffer.from(text), { maxLineOctets: 10 }), expected, JSON.stringify(text))
   }
   t.end()
 })

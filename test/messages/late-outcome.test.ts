@@ -69,8 +69,8 @@ const table: Readonly<Record<LateOutcome['kind'], readonly (readonly [RecipientS
 t.test('the table of states', async (t) => {
   for (const [news, acting] of Object.entries(table) as [LateOutcome['kind'], (typeof table)['refused']][]) {
     for (const status of statuses) {
-      const wanted = acting.find(([from]) => from === status)?.[1] ?? null
-      t.equal(nextStatus(status, news), wanted, `${news} of ${status}`)
+      const expected = acting.find(([from]) => from === status)?.[1] ?? null
+      t.equal(nextStatus(status, news), expected, `${news} of ${status}`)
     }
   }
 })

@@ -133,13 +133,13 @@ t.test('the documentation names every endpoint, its fields and its codes', async
   }
   t.notMatch(text, /undefined|\[object|NaN|-9007/)
   const rows = docs.text.split('<tr>').map((row) => parsePage(row).text.trim())
-  const told = (start: string): string | undefined => rows.find((row) => row.startsWith(start))
-  t.match(told('limitinteger, query'), /From 1 to 100\./, 'bounds of parameters')
-  t.match(told('scopeslist of string'), /"full", "send", "read"/, 'words of a list')
-  t.match(told('filerequired'), /^filerequiredfile/, 'what comes as a file')
-  t.ok(told('attachments[].file_cache_keystring'), 'what only one of two forms needs is not required')
-  t.ok(told('from.addressrequired'))
-  t.ok(told('data.member_countinteger'), 'what an answer always has is not called required')
+  const rowOf = (start: string): string | undefined => rows.find((row) => row.startsWith(start))
+  t.match(rowOf('limitinteger, query'), /From 1 to 100\./, 'bounds of parameters')
+  t.match(rowOf('scopeslist of string'), /"full", "send", "read"/, 'words of a list')
+  t.match(rowOf('filerequired'), /^filerequiredfile/, 'what comes as a file')
+  t.ok(rowOf('attachments[].file_cache_keystring'), 'what only one of two forms needs is not required')
+  t.ok(rowOf('from.addressrequired'))
+  t.ok(rowOf('data.member_countinteger'), 'what an answer always has is not called required')
   t.notMatch(text, '`')
   for (const sample of [
     `curl '${app.config.service.public_url}/v1/emails' \\\n  -H 'Authorization: Bearer KEY'`,
@@ -305,6 +305,6 @@ t.test('an internal error is a page too, and hides its cause', async (t) => {
   t.match(parsePage(answer.text).text, /internal error/)
   t.match(
     app.errors.join(),
-    /a stored password of an unknown form.*requestId|requestId.*a stored password of an unknown form/,
+    /a stored password has an unknown format.*requestId|requestId.*a stored password has an unknown format/,
   )
 })

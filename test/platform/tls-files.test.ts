@@ -134,16 +134,16 @@ while True:
     print(s.recv(4096).decode().replace('\\n', ' '), flush=True)`
   const systemd = spawn('python3', ['-c', receiver, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => systemd.kill())
-  const heard = createInterface(systemd.stdout)[Symbol.asyncIterator]()
+  const states = createInterface(systemd.stdout)[Symbol.asyncIterator]()
   const warnings: unknown[] = []
   const log = { warn: (...words: unknown[]) => void warnings.push(words) }
-  t.equal((await heard.next()).value, 'bound')
+  t.equal((await states.next()).value, 'bound')
 
   const socket = createNotifySocket(path, log)
   await socket.notifyReady('delivering mail')
   await socket.notifyStopping()
   const words: string[] = []
-  while (!words.some((word) => word.includes('STOPPING'))) words.push(String((await heard.next()).value))
+  while (!words.some((word) => word.includes('STOPPING'))) words.push(String((await states.next()).value))
   const messages = words.filter((word) => word.includes('MAINPID'))
   t.equal(messages.length, 2)
   for (const word of [`MAINPID=${process.pid}`, 'READY=1', 'STATUS=delivering mail']) t.match(messages[0], word)

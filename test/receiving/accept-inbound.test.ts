@@ -35,17 +35,17 @@ function recordAcceptance(
   readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
   readonly written: Write[]
   readonly filed: string[]
-  readonly told: unknown[]
+  readonly logged: unknown[]
 } {
   const written: Write[] = []
   const filed: string[] = []
-  const told: unknown[] = []
+  const logged: unknown[] = []
   const accept = createAcceptInbound({
     commit: async (writes) => {
       written.push(...writes)
     },
     clock: () => 1000,
-    log: { info: (line: unknown) => told.push(line) },
+    log: { info: (line: unknown) => logged.push(line) },
     hostname: 'mx.test',
     dmarc: 'reject',
     authenticate: async (raw) => ({ raw, authentication: found }),
@@ -64,21 +64,21 @@ function recordAcceptance(
     protocol: 'ESMTP',
     smtputf8: false,
   } as const
-  return { take: (...recipients) => accept({ ...same, recipients }), written, filed, told }
+  return { take: (...recipients) => accept({ ...same, recipients }), written, filed, logged }
 }
 
 t.test('each of two workspaces gets a record, a return path without a token gets none', async (t) => {
-  const { take, written, filed, told } = recordAcceptance((address) => {
+  const { take, written, filed, logged } = recordAcceptance((address) => {
     if (address === forged) return { kind: 'return-path', recipientId: null }
     return mailbox(address === home ? 'home' : 'other')
   })
   await take(forged)
   t.same([written, filed], [[], []])
-  t.match(told, [{ client: '192.0.2.1', times: 1 }], 'it is counted')
-  t.equal(told.length, 1)
+  t.match(logged, [{ client: '192.0.2.1', times: 1 }], 'it is counted')
+  t.equal(logged.length, 1)
   await take(home, forged, other)
   t.same(filed, ['home', 'other'])
-  t.match(told.slice(1), [{ inbound: [String, String] }, { times: 2 }])
+  t.match(logged.slice(1), [{ inbound: [String, String] }, { times: 2 }])
   t.equal(written.length, 4)
 })
 

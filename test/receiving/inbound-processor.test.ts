@@ -209,21 +209,21 @@ t.test('a commit that misses for a waiting message is repeated, and delays no ot
   t.same([judged, events(database), errors], [3, 2, []])
 })
 
-t.test('observers are told of each committed verdict, and of none that missed', async (t) => {
-  const heard: string[] = []
+t.test('observers are notified of each committed verdict, and of none that missed', async (t) => {
+  const observed: string[] = []
   let judged = 0
-  const told: MailProcessor = async (email, raw, summary, analysis) => {
+  const processAndCount: MailProcessor = async (email, raw, summary, analysis) => {
     judged += 1
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
     const { writes } = await judge(email, raw, summary, analysis)
-    return { writes: judged === 1 ? [...writes, missing] : writes, onCommitted: () => heard.push(email.id) }
+    return { writes: judged === 1 ? [...writes, missing] : writes, onCommitted: () => observed.push(email.id) }
   }
-  const { processor, file, status } = await fixture(t, { processMail: told })
+  const { processor, file, status } = await fixture(t, { processMail: processAndCount })
   await file('a')
   processor.start()
   await waitUntil('it is processed', () => status('a') === 'processed')
   await processor.stop()
-  t.same([judged, heard], [2, ['a']])
+  t.same([judged, observed], [2, ['a']])
 })
 
 t.test('a report is digested in a process and goes to the judge of reports', async (t) => {

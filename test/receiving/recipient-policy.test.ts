@@ -31,7 +31,7 @@ const relay = { kind: 'refused', why: 'relay' }
 const system = (name: string, detail = ''): unknown => ({ kind: 'system', name, detail })
 const bounce = (recipientId: string | null): unknown => ({ kind: 'return-path', recipientId })
 
-const cases: readonly (readonly [address: string, wanted: unknown])[] = [
+const cases: readonly (readonly [address: string, expected: unknown])[] = [
   ['info@in.test', mailbox],
   ['Any.Thing+sub@IN.test', mailbox],
   ['postmaster@in.test', mailbox],
@@ -80,9 +80,9 @@ const cases: readonly (readonly [address: string, wanted: unknown])[] = [
   ['constructor@zone.test', unknown],
 ]
 
-for (const [address, wanted] of cases) {
+for (const [address, expected] of cases) {
   t.test(`RCPT TO:<${address}>`, async (t) => {
-    t.same(classifyRecipient(policy, parseAddress(address)), wanted)
+    t.same(classifyRecipient(policy, parseAddress(address)), expected)
   })
 }
 

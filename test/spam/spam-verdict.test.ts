@@ -41,7 +41,7 @@ const results: Authentication = {
   fromFields: 1,
 }
 
-/** Of a domain that vouches for nothing. */
+/** The results of a sender whose domain has no DMARC policy. */
 const unvouched: Authentication = { ...results, dmarc: { ...results.dmarc, result: 'none' } }
 
 function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimeParts } {
@@ -287,7 +287,7 @@ t.test('impersonation is evidence beside the words, and the classifier has no sa
   ]
   const total = (said: ClassifierOpinion): number =>
     sumScores(collectOwnContributions(rules, said, nothingSeen, thresholds))
-  t.equal(total({ probability: 1, recent: { spam: 0, ham: 0 } }), 4.5, 'two points of words, told once')
+  t.equal(total({ probability: 1, recent: { spam: 0, ham: 0 } }), 4.5, 'two points of words, counted once')
   t.equal(total({ probability: 0.001, recent: { spam: 0, ham: 0 } }), 2.5, 'honest words take off what words gave')
   const alone = collectOwnContributions(
     rules.slice(0, 1),

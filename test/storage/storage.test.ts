@@ -106,13 +106,13 @@ t.test('only its owner may read the database and its log', async (t) => {
 
 t.test('without write permission', async (t) => {
   // Permissions do not stop root: the child then runs as the user nobody.
-  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+  const unprivileged = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   const file = fileIn(temporaryFolder(t))
   const folder = dirname(file)
 
   t.test('no database can be created, and the folder is named', async (t) => {
     chmodSync(folder, 0o555)
-    const child = startChild(t, file, 'open', nobody)
+    const child = startChild(t, file, 'open', unprivileged)
     await child.ended
     t.match(child.lines[0], /EACCES.*posthorn\.db/)
     chmodSync(folder, 0o755)
@@ -124,14 +124,14 @@ t.test('without write permission', async (t) => {
     await database.close()
     chmodSync(file, 0o444)
     chmodSync(folder, 0o555)
-    const child = startChild(t, file, 'open', nobody)
+    const child = startChild(t, file, 'open', unprivileged)
     await child.ended
     t.match(child.lines[0], /^fault SQLITE_/)
   })
 
   t.test('a read-only file is read, and a commit is a StorageFault', async (t) => {
     chmodSync(folder, 0o777)
-    const child = startChild(t, file, 'open', nobody)
+    const child = startChild(t, file, 'open', unprivileged)
     await child.ended
     t.equal(child.lines[0], 'read 1')
     t.match(child.lines[1], /^fault SQLITE_READONLY/)

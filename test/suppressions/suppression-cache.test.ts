@@ -13,7 +13,7 @@ import { addSuppression, isSuppressed, removeSuppression, suppress } from '../..
 import { temporaryDatabase } from '../helpers/database/database.js'
 
 interface Fixture {
-  readonly book: SuppressionCache
+  readonly cache: SuppressionCache
   readonly read: Read
   readonly reads: { count: number }
   readonly commit: (writes: readonly Write[]) => Promise<void>
@@ -26,8 +26,8 @@ async function fixture(t: Test, limits?: CacheLimits): Promise<Fixture> {
     reads.count += 1
     return database.read(sql, parameters)
   }
-  const book = createSuppressionCache({ read }, limits)
-  return { book, read: database.read, reads, commit: book.watch(database.commit) }
+  const cache = createSuppressionCache({ read }, limits)
+  return { cache, read: database.read, reads, commit: cache.watch(database.commit) }
 }
 
 const of = (workspaceId: string, address: string): Parameters<typeof addSuppression>[0] => ({
@@ -41,40 +41,40 @@ const of = (workspaceId: string, address: string): Parameters<typeof addSuppress
 const bob = parseAddress('Bob@b.test')
 
 t.test('an address that is not on the list is read once for all', async (t) => {
-  const { book, reads, commit } = await fixture(t)
-  t.equal(book.isSuppressed('ws_1', bob), false)
-  t.equal(book.isSuppressed('ws_1', parseAddress('other@b.test')), false)
+  const { cache, reads, commit } = await fixture(t)
+  t.equal(cache.isSuppressed('ws_1', bob), false)
+  t.equal(cache.isSuppressed('ws_1', parseAddress('other@b.test')), false)
   t.equal(reads.count, 1)
   await commit([addSuppression(of('ws_1', 'bob@B.test'))])
-  t.equal(book.isSuppressed('ws_1', bob), true)
-  t.equal(book.isSuppressed('ws_2', bob), false, 'in another workspace')
-  t.equal(book.isSuppressed('ws_1', parseAddress('other@b.test')), false)
+  t.equal(cache.isSuppressed('ws_1', bob), true)
+  t.equal(cache.isSuppressed('ws_2', bob), false, 'in another workspace')
+  t.equal(cache.isSuppressed('ws_1', parseAddress('other@b.test')), false)
 })
 
 t.test('removals, and additions of another process, are noticed', async (t) => {
-  const { book, read, commit } = await fixture(t)
+  const { cache, read, commit } = await fixture(t)
   const { record } = await suppress({ read, commit }, of('ws_1', 'bob@b.test'))
-  t.equal(book.isSuppressed('ws_1', bob), true)
+  t.equal(cache.isSuppressed('ws_1', bob), true)
   await commit([removeSuppression({ workspaceId: 'ws_1', id: record.id })])
-  t.equal(book.isSuppressed('ws_1', bob), false)
+  t.equal(cache.isSuppressed('ws_1', bob), false)
   const { sql, parameters } = addSuppression(of('ws_1', 'alice@b.test'))
   await commit([{ sql, parameters }])
   const alice = parseAddress('alice@b.test')
-  t.equal(book.isSuppressed('ws_1', alice), false, 'not before somebody tells')
-  book.drop()
-  t.equal(book.isSuppressed('ws_1', alice), true)
+  t.equal(cache.isSuppressed('ws_1', alice), false, 'not before the cache is dropped')
+  cache.drop()
+  t.equal(cache.isSuppressed('ws_1', alice), true)
 })
 
 t.test('an addition counts even if it is unknown whether it is on disk', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const book = createSuppressionCache(database)
-  t.equal(book.isSuppressed('ws_1', bob), false)
-  const commit = book.watch(async (writes) => {
+  const cache = createSuppressionCache(database)
+  t.equal(cache.isSuppressed('ws_1', bob), false)
+  const commit = cache.watch(async (writes) => {
     await database.commit(writes)
     throw new StorageFault('SQLITE_ABORT', 'the writer ended')
   })
   await t.rejects(commit([addSuppression(of('ws_1', 'bob@b.test'))]), StorageFault)
-  t.equal(book.isSuppressed('ws_1', bob), true)
+  t.equal(cache.isSuppressed('ws_1', bob), true)
 })
 
 t.test('for any changes and any cache size, the answer is that of the database', async (t) => {
@@ -88,7 +88,7 @@ t.test('for any changes and any cache size, the answer is that of the database',
     fc.integer({ min: 1, max: 3 }),
     fc.integer({ min: 1, max: 8 }),
     async (acts, addressesPerList, totalAddresses) => {
-      const { book, read, commit } = await fixture(t, { addressesPerList, totalAddresses })
+      const { cache, read, commit } = await fixture(t, { addressesPerList, totalAddresses })
       for (const { what, workspace, address } of acts) {
         const ids = read<{ id: string }>('select id from suppressions where workspace_id = ? and email = ?', [
           workspace,
@@ -96,9 +96,9 @@ t.test('for any changes and any cache size, the answer is that of the database',
         ])
         if (what === 'add') await commit([addSuppression(of(workspace, address))])
         if (what === 'remove') await commit(ids.map(({ id }) => removeSuppression({ workspaceId: workspace, id })))
-        if (what === 'drop') book.drop()
+        if (what === 'drop') cache.drop()
         const email = parseAddress(address)
-        t.equal(book.isSuppressed(workspace, email), isSuppressed(read, workspace, email))
+        t.equal(cache.isSuppressed(workspace, email), isSuppressed(read, workspace, email))
       }
     },
   )

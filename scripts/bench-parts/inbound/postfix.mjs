@@ -80,8 +80,8 @@ function resolvingAt(home, dns) {
 function verify(box, milters) {
   const [first] = readdirSync(box)
   const text = readFileSync(join(box, first), 'latin1')
-  const wanted = milters > 1 ? ['dkim=pass', 'dmarc=pass'] : ['R_SPF_ALLOW', 'R_DKIM_ALLOW', 'DMARC_POLICY_ALLOW']
-  const missing = [...wanted, 'X-Spamd-Result'].filter((word) => !text.includes(word))
+  const expected = milters > 1 ? ['dkim=pass', 'dmarc=pass'] : ['R_SPF_ALLOW', 'R_DKIM_ALLOW', 'DMARC_POLICY_ALLOW']
+  const missing = [...expected, 'X-Spamd-Result'].filter((word) => !text.includes(word))
   if (missing.length > 0) throw new Error(`Postfix delivered without ${missing.join(', ')}:\n${text.slice(0, 3000)}`)
 }
 
@@ -130,8 +130,8 @@ InternalHosts 192.0.2.255
 }
 
 function startOpendmarc(home, _dns, asking) {
-  const nobody = join(home, 'nobody')
-  writeFileSync(nobody, '192.0.2.255\n')
+  const ignoredHosts = join(home, 'ignored-hosts')
+  writeFileSync(ignoredHosts, '192.0.2.255\n')
   const settings = (socket) => `Socket local:${socket}
 UMask 000
 Background false
@@ -139,7 +139,7 @@ Syslog false
 UserID postfix
 AuthservID ${NAME}
 TrustedAuthservIDs ${NAME}
-IgnoreHosts ${nobody}
+IgnoreHosts ${ignoredHosts}
 SPFSelfValidate true
 SPFIgnoreResults true
 RejectFailures true

@@ -8,7 +8,6 @@
  * Limit: 10,000 keys, and their times of last use. Unknown keys are not cached, so guesses do not
  * fill it.
  */
-
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Store } from '../../storage/database.js'

@@ -21,7 +21,7 @@ function authenticateKey(apiKeyCache: ApiKeyCache, password: string, address: st
   }
 }
 
-/** Of the first trusted network that contains the address. */
+/** The principal of the first trusted network that contains the address. */
 export function findTrustedPrincipal(
   { trusted }: Pick<Config['submission'], 'trusted'>,
   address: string,

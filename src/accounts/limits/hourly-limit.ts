@@ -5,7 +5,6 @@
  * by one statement that checks and adds, so that concurrent requests cannot pass the limit together.
  * Undoing an act does not reduce the count.
  */
-
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
@@ -15,7 +14,7 @@ import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 const HOUR = 3_600_000
 
 interface HourlyLimit {
-  /** Of the rows in `usage`. */
+  /** The kind of the rows in `usage`. */
   readonly kind: string
   readonly max: number
   /** Such as `register 10 domains`. */

@@ -2,7 +2,6 @@
  * Removes the buckets of `usage` that are older than every window. No index has their age, so the
  * complete table is walked in the order of its key, in small pages.
  */
-
 import type { Database } from '../../storage/database.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 import { DAY, oldestSliceStart } from './rate-limit-window.js'
@@ -50,12 +49,12 @@ export function createUsageCleanup(
   const dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(DAY, now))
   const isOld = ({ kind, bucket }: BucketKey): boolean =>
     kind !== CREDITS && bucket < (kind === EMAILS ? monthStart : dayStart)
-  let place: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
+  let cursor: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
   return async () => {
-    const page = usagePage(read, place)
+    const page = usagePage(read, cursor)
     const old = page.filter(isOld)
     if (old.length > 0) await commit(old.map(removeBucket))
-    place = page.at(-1) ?? place
+    cursor = page.at(-1) ?? cursor
     return page.length === PAGE_SIZE
   }
 }

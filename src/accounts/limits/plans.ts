@@ -4,7 +4,6 @@
  * A plan that the configuration no longer has counts as the default plan. The daemon logs such
  * workspaces at its start (`findUnknownPlans`).
  */
-
 import type { LimitsConfig } from '../../config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../config/plans.js'
 import { createLruCache } from '../../platform/lru-cache.js'
@@ -41,13 +40,16 @@ export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
 type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 
 /** `limits`: validated, so the default plan is configured. */
-export function createPlanCache({ read, limits: config }: { read: Read; limits: PlansConfig }): PlanCache {
+export function createPlanCache({ read, limits: plansConfig }: { read: Read; limits: PlansConfig }): PlanCache {
   const cache = createLruCache<Plan>({ max: MAX_WORKSPACES })
-  const defaultPlan = { name: config.default_plan, limits: limitsOfPlan(config.plans, config.default_plan) ?? {} }
+  const defaultPlan = {
+    name: plansConfig.default_plan,
+    limits: limitsOfPlan(plansConfig.plans, plansConfig.default_plan) ?? {},
+  }
 
   function readPlan(workspaceId: string): Plan {
-    const name = selectPlanName(read, { workspaceId })[0]?.plan ?? config.default_plan
-    const limits = limitsOfPlan(config.plans, name)
+    const name = selectPlanName(read, { workspaceId })[0]?.plan ?? plansConfig.default_plan
+    const limits = limitsOfPlan(plansConfig.plans, name)
     return limits === undefined ? defaultPlan : { name, limits }
   }
 

@@ -88,7 +88,7 @@ const domainDayQuota: QuotaKind = {
 
 interface Quota {
   readonly usageKind: QuotaKind
-  /** Of the rows in the table `usage`. */
+  /** The kind of the rows in the table `usage`. */
   readonly kind: string
   /** The sender domain; null: a quota of the workspace. */
   readonly domain: string | null
@@ -199,14 +199,14 @@ function findRefusal(read: Read, workspaceId: string, quota: Quota, batch: boole
 /** When `missing` emails will have left the window; null: never. */
 function nextRoomAt(
   buckets: readonly { readonly bucket: number; readonly count: number }[],
-  { width, buckets: length }: UsageWindow,
+  { width, buckets: bucketCount }: UsageWindow,
   missing: number,
 ): number | null {
   if (width === null) return null
   let left = missing
   for (const { bucket, count } of buckets) {
     left -= count
-    if (left <= 0) return bucket + length * width
+    if (left <= 0) return bucket + bucketCount * width
   }
   return null
 }

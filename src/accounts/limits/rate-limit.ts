@@ -14,7 +14,6 @@
  * Pure except for its memory: the time is a parameter. Limits: 10,000 keys, least recently used
  * dropped first; only the day survives a restart (`rate-limit-days.ts`), and only for workspaces.
  */
-
 import type { PlanLimits } from '../../config/plans.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -26,7 +25,7 @@ export const UNLIMITED_PER_SECOND = 1_000
 
 export interface RateState {
   readonly allowed: boolean
-  /** Of one window: how many it allows, and how many more it allows now. */
+  /** How many requests the window allows; `remaining`: how many more it allows now. */
   readonly limit: number
   readonly remaining: number
   /** Seconds since 1970: when that window has room again, or more room than now. */

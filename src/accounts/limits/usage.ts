@@ -149,7 +149,7 @@ function prepareBoundedWrite(count: number): (row: UsageRow, bounds: readonly Bo
     const values: BoundedRow = { workspace_id, kind, bucket, count }
     bounds.forEach((bound, place) => {
       const at = slots[place]
-      if (at === undefined) throw new Error('a statement for another number of bounds')
+      if (at === undefined) throw new Error('the statement was built for another number of bounds')
       values[at.kind] = bound.kind
       values[at.since] = bound.since
       values[at.atMost] = bound.atMost

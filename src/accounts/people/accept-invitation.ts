@@ -14,7 +14,7 @@ import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Store } from '../../storage/database.js'
-import { ConstraintViolated, tryCommit, type Write } from '../../storage/writer/write.js'
+import { tryUniqueCommit, type Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
 import { addressKeyOf } from '../client-address.js'
 import { generateKey, type NewKey } from '../keys/api-keys.js'
@@ -103,7 +103,7 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
     recordJoin(workspaceId, memberId, actor, invitation, now),
     ...createKeyAudited(key, actor),
   ]
-  if (!(await hasCommitted(commit(writes)))) {
+  if (!(await tryUniqueCommit(commit(writes)))) {
     findOpenInvitation(deps, token, now)
     throw new Refusal('conflict', 'the account or its memberships have just changed: try again')
   }
@@ -146,14 +146,4 @@ async function resolveUser(
     throw new Refusal('conflict', `the account of this address has no password yet: ${fix}`)
   }
   return { id: known.id, writes: [requireUser({ id: known.id }), setMissingName({ id: known.id, name: fullName })] }
-}
-
-/** False if a condition of the commit no longer held, or another request created the same account. */
-async function hasCommitted(commit: Promise<void>): Promise<boolean> {
-  try {
-    return await tryCommit(commit)
-  } catch (error) {
-    if (error instanceof ConstraintViolated) return false
-    throw error
-  }
 }

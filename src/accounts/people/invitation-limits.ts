@@ -41,7 +41,7 @@ interface InvitationCount {
 }
 
 interface InvitationLimit {
-  /** Of the rows in `usage`. */
+  /** The kind of the rows in `usage`. */
   readonly kind: string
   readonly max: number
   /** Milliseconds. */

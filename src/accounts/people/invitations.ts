@@ -119,7 +119,7 @@ export function statusAt(
   return status === 'pending' && expires_at <= now ? 'expired' : status
 }
 
-/** Of any workspace: the caller has a token for this id, which only we can make. */
+/** Reads an invitation of any workspace: the caller has a token for this id, which only we can make. */
 export const invitationOfToken = prepareRead<{ id: string }>()(({ db, slot }) =>
   db
     .selectFrom('invitations')

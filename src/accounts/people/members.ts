@@ -7,7 +7,6 @@
  * When a member loses the right to invite, triggers on the table cancel their pending invitations,
  * whichever statement removes or demotes the member.
  */
-
 import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
 import type { Role } from '../../storage/tables/account-tables.js'

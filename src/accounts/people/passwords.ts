@@ -81,7 +81,7 @@ const dummyHash: StoredHash = { salt: Buffer.alloc(SALT_BYTES), key: Buffer.allo
 /** Throws for any other form, which is a bug: there is only one form so far. */
 function parseStoredHash(stored: string): StoredHash {
   const [, salt, key] = /^scrypt\$15\$8\$1\$([\w-]{22})\$([\w-]{43})$/.exec(stored) ?? []
-  if (salt === undefined || key === undefined) throw new Error('a stored password of an unknown form')
+  if (salt === undefined || key === undefined) throw new Error('a stored password has an unknown format')
   return { salt: Buffer.from(salt, 'base64url'), key: Buffer.from(key, 'base64url') }
 }
 

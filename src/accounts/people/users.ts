@@ -5,7 +5,6 @@
  * can join again with its password. Users are erased only with the last workspace that they belong to
  * (`storage/maintenance/erase.ts`).
  */
-
 import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 

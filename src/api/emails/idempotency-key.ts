@@ -31,6 +31,6 @@ export function withStoredAnswer(use: KeyUse | null, answer: string): Idempotent
 
 /** The answer to the equal request before. */
 export function repeatAnswer({ answer }: EarlierUse, status: number): Answer {
-  if (answer === null) throw new Error('an idempotency key of the API without its answer')
+  if (answer === null) throw new Error('an idempotency key of the API has no stored answer')
   return { kind: 'text', status, json: answer }
 }

@@ -4,7 +4,6 @@
  *
  * If there is a template, its subject and bodies replace those of the request.
  */
-
 import { Refusal } from '../../mail/refusal.js'
 import { createRecipientIds } from '../../messages/queue/enqueue.js'
 import { base64SizeOf, checkSize, type RequestedEmail } from '../../sending/compose-email.js'

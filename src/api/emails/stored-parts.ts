@@ -5,7 +5,6 @@
  * and for each workspace, until the email is on disk. A file that several emails of a request use is
  * read once.
  */
-
 import { type CachedFile, findFile, readFileBytes, recordFileUse } from '../../content/cached-files.js'
 import type { ParsedTemplate } from '../../content/render-template.js'
 import type { TemplateCache } from '../../content/template-cache.js'

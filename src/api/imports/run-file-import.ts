@@ -2,7 +2,6 @@
  * The answer to an uploaded CSV file, whatever is imported: a short file is imported before its request
  * is answered; a long one is stored, answered 202 and imported afterwards (`imports.ts` shows it).
  */
-
 import { z } from 'zod'
 import { requireWorkspace, workspaceById } from '../../accounts/workspaces.js'
 import { beginImport } from '../../imports/begin-import.js'

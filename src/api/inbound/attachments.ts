@@ -66,8 +66,8 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
       const expiresAt = now + LINK_LIFETIME
       const link = (place: number): string =>
         buildAttachmentLink(deps.secret, deps.publicUrl, { workspaceId, inboundId: email.id, place, expiresAt })
-      const data = attachments.map((it, place) => ({
-        ...toAttachmentResource(email.id, it, place),
+      const data = attachments.map((part, place) => ({
+        ...toAttachmentResource(email.id, part, place),
         download_url: link(place),
         expires_at: iso(expiresAt),
       }))
@@ -78,16 +78,16 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
 
 function toAttachmentResource(
   id: string,
-  it: MimeAttachment,
+  part: MimeAttachment,
   place: number,
 ): Omit<z.output<typeof attachment>, 'download_url' | 'expires_at'> {
   return {
     id: `${id}.${place}`,
-    filename: fileNameOf(it, place),
-    content_type: it.content_type,
-    content_disposition: it.disposition,
-    content_id: it.content_id,
-    size: it.size,
+    filename: fileNameOf(part, place),
+    content_type: part.content_type,
+    content_disposition: part.disposition,
+    content_id: part.content_id,
+    size: part.size,
   }
 }
 
@@ -145,12 +145,12 @@ async function downloadAttachment(
   const result = await mime.readAttachment(workspaceId, () => rawOfInbound(read, inbound)[0]?.raw, place)
   if (!isThere()) throw inboundEmailNotFound(id)
   if (result.kind !== 'attachment') throw notFound('not-found', 'attachment', `${id}.${place}`)
-  const { attachment: it, bytes } = result
+  const { attachment: part, bytes } = result
   return {
     kind: 'bytes',
-    type: downloadTypeOf(it.content_type),
+    type: downloadTypeOf(part.content_type),
     bytes,
-    headers: buildDownloadHeaders(fileNameOf(it, place)),
+    headers: buildDownloadHeaders(fileNameOf(part, place)),
   }
 }
 

@@ -56,15 +56,15 @@ async function createReply(
   { principal, params, body, now }: Call<undefined, ReplyRequest>,
 ): Promise<Answer> {
   const { read, compose, commitEmails } = deps
-  const place = { workspaceId: principal.workspaceId, id: params['id'] ?? '' }
-  const [email] = inboundById(read, place)
-  if (email === undefined) throw notFound('not-found', 'inbound email', place.id)
+  const inboundRef = { workspaceId: principal.workspaceId, id: params['id'] ?? '' }
+  const [email] = inboundById(read, inboundRef)
+  if (email === undefined) throw notFound('not-found', 'inbound email', inboundRef.id)
   requireDiskSpace(deps)
   const stored = deps.createStoredParts(principal.workspaceId, now)
   try {
     const files = resolveAttachments(body.attachments, stored)
     const { html = null, text = null } = body
-    const content = buildReplyContent(email, rawOfInbound(read, place)[0]?.raw, { html, text, attachments: files })
+    const content = buildReplyContent(email, rawOfInbound(read, inboundRef)[0]?.raw, { html, text, attachments: files })
     const prepared = compose(principal, { content, options: defaultOptions, templateId: null, recipientIds: [] }, now)
     await commitEmails([prepared], null, now, { also: stored.usageWrites() })
     const { id: emailId, message_id: messageId } = prepared.enqueued.email

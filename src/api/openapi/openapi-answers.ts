@@ -65,8 +65,8 @@ const commonHeaders: readonly HeaderName[] = [
   'X-RateLimit-Reset',
 ]
 
-function headerRefs(more: readonly HeaderName[] = []): NonNullable<ZodOpenApiResponseObject['headers']> {
-  const names = [...commonHeaders, ...more]
+function headerRefs(headers: readonly HeaderName[] = []): NonNullable<ZodOpenApiResponseObject['headers']> {
+  const names = [...commonHeaders, ...headers]
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
@@ -87,14 +87,8 @@ export function refusalResponses(routes: readonly Route[]): Readonly<Record<stri
   )
 }
 
-function successResponse({
-  description,
-  schema,
-  type,
-  example,
-  headers: more,
-}: DocumentedAnswer): ZodOpenApiResponseObject {
-  const about = { description, headers: headerRefs(more) }
+function successResponse({ description, schema, type, example, headers }: DocumentedAnswer): ZodOpenApiResponseObject {
+  const about = { description, headers: headerRefs(headers) }
   if (schema !== undefined) {
     const { value } = exampleOf(schema)
     return { ...about, content: { 'application/json': { schema, ...(value === undefined ? {} : { example: value }) } } }
@@ -126,21 +120,21 @@ function refusalNameOf(codes: readonly ErrorCode[]): string {
 
 function refusalResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
   const status = statusOfCode[codes[0] ?? 'internal_server_error']
-  const more: readonly HeaderName[] =
+  const headers: readonly HeaderName[] =
     status === 405 ? ['Allow'] : status === 429 || status === 503 ? ['Retry-After'] : []
   const examples = Object.fromEntries(codes.map((code) => [code, { value: buildErrorExample(code) }]))
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
-    headers: headerRefs(more),
+    headers: headerRefs(headers),
     content: { 'application/json': { schema: errorBody, examples } },
   }
 }
 
 /** Every code that a route may answer. */
 function codesOf(route: Route): readonly ErrorCode[] {
-  const { refusals: own, query } = route
+  const { refusals, query } = route
   const ofInput = bodyCodesOf(route) ?? (query !== null ? ['validation_error'] : [])
-  return [...new Set([...(isKeyless(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...own])]
+  return [...new Set([...(isKeyless(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...refusals])]
 }
 
 function bodyCodesOf(route: Route): readonly ErrorCode[] | null {

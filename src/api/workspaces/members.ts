@@ -25,7 +25,7 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { ConstraintViolated, tryCommit } from '../../storage/writer/write.js'
+import { tryUniqueCommit } from '../../storage/writer/write.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
@@ -124,7 +124,7 @@ async function runInvite(
   const { row, writes } = buildInvitation(read, request)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
-  if (!(await hasCommitted(commit([...charge.writes, ...writes, recordEvent(event)])))) {
+  if (!(await tryUniqueCommit(commit([...charge.writes, ...writes, recordEvent(event)])))) {
     authorizeInWorkspace(read, principal, workspaceId, 'admin')
     requireInvitable(read, request)
     const conflict = new Refusal('conflict', 'an invitation of this address has just ended: try again', { email })
@@ -140,16 +140,6 @@ function refuseSuppressed(read: Read, email: Address): void {
   if (!isSuppressed(read, SERVICE_WORKSPACE, email)) return
   const message = 'this address has bounced: the operator of the service must remove its suppression first'
   throw new Refusal('all-recipients-suppressed', message, { suppressed: [email] })
-}
-
-/** False if a condition of the commit no longer held, or another invitation of the address came first. */
-async function hasCommitted(commit: Promise<void>): Promise<boolean> {
-  try {
-    return await tryCommit(commit)
-  } catch (error) {
-    if (error instanceof ConstraintViolated) return false
-    throw error
-  }
 }
 
 function patchRoute(deps: MemberDeps): Route {
@@ -185,7 +175,7 @@ function patchRoute(deps: MemberDeps): Route {
         setRole({ workspaceId, id, role }),
         recordAuditEntry({ ...act, details }),
       ]
-      if (!(await hasCommitted(commit(writes))))
+      if (!(await tryUniqueCommit(commit(writes))))
         throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
       onMemberChanged({ workspaceId, userId: user_id, removed: false })
       return json(200, { data: { id, role, updated_at: iso(now) } })
@@ -214,7 +204,7 @@ function removeRoute(deps: MemberDeps): Route {
       const act = { workspaceId, actor: actorOf(principal), action: 'member.removed', target: id, at: now } as const
       const gone = removeMember({ workspaceId, id, userId }, now)
       const writes = [requireAdministrator(named), ...gone, recordAuditEntry({ ...act, details })]
-      if (!(await hasCommitted(commit(writes))))
+      if (!(await tryUniqueCommit(commit(writes))))
         throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
       onMemberChanged({ workspaceId, userId, removed: true })
       return json(200, { data: { removed: true, id } })

@@ -100,18 +100,18 @@ function createRoute(deps: WorkspaceRouteDeps): Route {
       const id = await commitWithFreeSlug(
         { ...deps, commit: createMemberCommit(deps, principal.workspaceId, userId) },
         () => {
-          const made = buildWorkspace(read, { name, iconUrl, userId, plan, now })
+          const change = buildWorkspace(read, { name, iconUrl, userId, plan, now })
           const action = 'workspace.created'
           const details = { name, owner: userId }
           const act = recordAuditEntry({
-            workspaceId: made.id,
+            workspaceId: change.id,
             actor: actorOf(principal),
             action,
-            target: made.id,
+            target: change.id,
             at: now,
             details,
           })
-          return { result: made.id, writes: [...made.writes, act] }
+          return { result: change.id, writes: [...change.writes, act] }
         },
       )
       return json(201, { data: workspaceOfCaller(read, principal, id) })
@@ -148,10 +148,10 @@ interface PreparedChange<T> {
 
 async function retrySlugCommit<T>(commit: Commit, make: () => PreparedChange<T>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
-    const made = make()
+    const change = make()
     try {
-      await commit(made.writes)
-      return made.result
+      await commit(change.writes)
+      return change.result
     } catch (error) {
       if (!(error instanceof ConstraintViolated) || attempt === MAX_SLUG_ATTEMPTS) throw error
     }

@@ -44,7 +44,7 @@ export const emailCommands: readonly Command[] = [
   {
     name: 'send',
     usage: '--from ADDRESS --to ADDRESS [--subject TEXT]',
-    summary: 'send one test message, wait for its first attempt, and tell what came of it and what is next',
+    summary: 'send one test message, wait for its first attempt, and print its outcome and what comes next',
     options: { from: 'string', to: 'string', subject: 'string' },
     run: send,
   },

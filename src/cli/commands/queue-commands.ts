@@ -142,7 +142,7 @@ function runOnEntries(done: string, action: AuditAction, act: EntryChange): Comm
   return async (call) => {
     const filter = parseFilter(call)
     if (Object.values(filter).every((value) => value === undefined)) {
-      throw new UsageError('say which: ID..., --domain, --status or --workspace')
+      throw new UsageError('name the entries: ID..., --domain, --status or --workspace')
     }
     const { read, commit } = await call.database()
     const now = call.clock()

@@ -42,7 +42,8 @@ async function reloadOnce({ config, log, daemon, reload }: ReloadDeps): Promise<
     log.level = loaded.config.log.level
     log.info({ log_level: log.level, certificate: tls.caFile, certificate_until: certificateExpiry(tls) }, 'reloaded')
     const pending = findChangedSettings(config, loaded.config)
-    if (pending.length > 0) log.warn({ settings: pending }, 'these settings have changed and count at the next start')
+    if (pending.length > 0)
+      log.warn({ settings: pending }, 'these settings have changed and take effect at the next start')
   } catch (error) {
     log.error({ err: error }, 'not reloaded: the certificate stays as it was')
   }

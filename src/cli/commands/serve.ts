@@ -36,7 +36,7 @@ export async function serve(
   const stopped = waitForSignal()
   const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
-  process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
+  process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
   const daemon = await startDaemon({ config, clock, log, ...daemonOptions })
   const listening = logEndpoints(log, daemon, config.service.data_dir)
   reloads.use(createReloader({ config, log, daemon, reload }))

@@ -53,12 +53,12 @@ interface LearnDeps {
   readonly maxSize: number
 }
 
-async function learn({ words, options, config, clock, database: open }: Call): Promise<Answer> {
+async function learn({ words, options, config, clock, database: openDatabase }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const folder = requiredWord(words, 0, 'DIR')
   const verdict = parseVerdict(requiredOption(options, 'as'))
   const files = listMessageFiles(folder)
-  const database = await open()
+  const database = await openDatabase()
   const workspaceId = chooseWorkspace(database.read, options)
   const mime = new MimeReader()
   try {

@@ -101,7 +101,7 @@ async function transfer({ words, database, clock }: Call): Promise<Answer> {
     details,
   } as const
   const writes = [...transferOwnership({ workspaceId, ownerId, newOwnerId }), recordAuditEntry({ ...act, at: clock() })]
-  if (!(await tryCommit(commit(writes)))) throw new CommandFailed('its members changed at this moment: try again')
+  if (!(await tryCommit(commit(writes)))) throw new CommandFailed('the members changed at the same moment: try again')
   return {
     json: { workspace_id: workspaceId, owner_id: newOwnerId, former_owner_id: ownerId },
     lines: [`${workspaceId} belongs to ${email}`],

@@ -152,8 +152,8 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
     throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters, no control characters')
   const { read, commit } = await database()
   const at = clock()
-  const made = buildWorkspaceWithOwner(read, name, email, config.limits.default_plan, at)
-  const { workspaceId, userId } = made
+  const workspace = buildWorkspaceWithOwner(read, name, email, config.limits.default_plan, at)
+  const { workspaceId, userId } = workspace
   const details = { name, owner: userId }
   const act = recordAuditEntry({
     workspaceId,
@@ -164,8 +164,8 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
     details,
   })
   // The command line belongs to the operator, so the first workspace does too.
-  await commit([...made.writes, initOperatorWorkspace(workspaceId), act])
-  return buildAnswer(made, name, email)
+  await commit([...workspace.writes, initOperatorWorkspace(workspaceId), act])
+  return buildAnswer(workspace, name, email)
 }
 
 function buildAnswer({ workspaceId, userId, key }: NewWorkspaceWithOwner, name: string, email: string): Answer {

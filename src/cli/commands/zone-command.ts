@@ -21,9 +21,9 @@ export const zoneCommands: readonly Command[] = [
   },
 ]
 
-async function printZone({ words, config, clock, database: open }: Call): Promise<Answer> {
+async function printZone({ words, config, clock, database: openDatabase }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
-  const database = await open()
+  const database = await openDatabase()
   const settings = toZoneSettings(config)
   // Before the first start, the service has no key yet.
   await ensureServiceIdentity(database, config.service.mail_from, clock())

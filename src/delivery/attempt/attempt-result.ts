@@ -4,7 +4,6 @@
  * An attempt may call several MX hosts; the result is that of one of them, or of none if the attempt
  * failed before a host was known.
  */
-
 import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
 

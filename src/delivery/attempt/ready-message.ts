@@ -155,7 +155,7 @@ function readMessage(read: Read, entry: QueueEntry): CachedMessage {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   const raw = rawOfEmail(read, key)[0]?.raw
-  if (email === undefined || raw === undefined) throw new Error('a queue entry without its message')
+  if (email === undefined || raw === undefined) throw new Error('a queue entry has no message')
   const field = signatureOfEmail(read, key)[0]?.field
   return field === undefined
     ? { email, raw, isSignatureStored: false }

@@ -4,7 +4,6 @@
  * `messages/dsn/sender-notice` decides who gets one. A success is reported if it was requested and the
  * next hop did not take over the request (RFC 3461 section 5.2.2).
  */
-
 import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
 import { buildSenderNotice } from '../../messages/dsn/sender-notice.js'

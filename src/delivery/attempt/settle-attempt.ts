@@ -184,7 +184,7 @@ async function commitWithRetry(
       return
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
-      log.error({ err: error, email: email.id, entry: entry.id, response }, 'an outcome cannot be written down yet')
+      log.error({ err: error, email: email.id, entry: entry.id, response }, 'an outcome cannot be stored yet')
       onStorageFault()
       await sleep(1_000, undefined, { signal })
     }

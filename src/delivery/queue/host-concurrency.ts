@@ -14,7 +14,6 @@
  * host. A host that was unreachable is probed by one entry, and no other starts for it meanwhile.
  * Limit: the hosts of 10,000 domains are remembered.
  */
-
 import { setMaxListeners } from 'node:events'
 import { createLruCache } from '../../platform/lru-cache.js'
 

@@ -17,7 +17,6 @@
  * Known limit: a few hosts that hang, each with all entries that a workspace may have there, take
  * its three quarters; its other mail then waits until one of them times out.
  */
-
 import type { DomainName } from '../../mail/address.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { HostConcurrency, type ReleaseSlot } from './host-concurrency.js'

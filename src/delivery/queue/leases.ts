@@ -104,7 +104,10 @@ export class Leases {
     const left = [...this.leasedEntries.keys()].map((id) => releaseLease({ id, at }))
     if (left.length === 0) return
     await this.deps.commit(left).catch((error: unknown) => {
-      this.deps.log.error({ err: error, leases: left.length }, 'leases could not be given back; the next start does it')
+      this.deps.log.error(
+        { err: error, leases: left.length },
+        'leases could not be released; the next start releases them',
+      )
     })
   }
 }

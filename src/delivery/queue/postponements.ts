@@ -69,7 +69,7 @@ export class Postponements {
     onDueMoved(workspaceId, now + 1)
     log.info(
       { workspace: workspaceId, domain, host: waitsFor, next: formatTimestamp(until) },
-      'what is due for a domain is postponed',
+      'due entries of a domain are postponed',
     )
   }
 }

@@ -9,7 +9,6 @@
  * entry alone. Stopping lets attempts finish; those that outlast the limit are released, and are
  * attempted again at the next start.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
@@ -59,7 +58,7 @@ interface Turn extends AttemptTurn {
   needsRecheck: boolean
 }
 
-const PARKED_REASON = 'held: what came of the last attempt could not be written down, and it may have arrived'
+const PARKED_REASON = 'held: the outcome of the last attempt could not be stored, and the message may have arrived'
 const CUT_OFF_RESPONSE = 'stopped while waiting for the reply to the end of the message, which may arrive twice'
 
 export class QueueRunner {
@@ -225,7 +224,7 @@ export class QueueRunner {
     try {
       await this.deps.settle(finished, { signal: this.abortController.signal, onStorageFault })
     } catch (error) {
-      this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not written down')
+      this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not stored')
       if (this.abortController.signal.aborted || error instanceof StorageFault) return
       await this.deps.commit([holdForOperator({ id, why: PARKED_REASON })]).catch(() => this.pauseAfterFault())
     }

@@ -7,7 +7,6 @@
  * - A kept session may have died unseen. If it fails before MAIL was answered, nothing was handed
  *   over yet, and the message is sent once more over a fresh connection.
  */
-
 import type { Host } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'

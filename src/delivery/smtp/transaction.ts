@@ -6,7 +6,7 @@
  * was read stands, even if the connection fails after it.
  *
  * A yes to the message counts only if the server has taken every byte: a server that answers earlier
- * cannot have the message, and after a yes its memory may be given back (`attempt/message-cache.ts`).
+ * cannot have the message, and after a yes its memory may be freed (`attempt/message-cache.ts`).
  *
  * If the connection breaks between the final dot and the reply (stage `message`), the server may or may
  * not have the message. A retry may make a duplicate; no retry would lose mail (RFC 1047).
@@ -74,7 +74,7 @@ function buildSteps(
 }
 
 interface EnvelopeResult {
-  /** Of the first step that failed. */
+  /** The failure of the first step that failed. */
   readonly failure: SmtpFailure | null
   /** The server waits for message bytes. */
   readonly awaitsData: boolean

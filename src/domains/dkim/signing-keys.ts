@@ -4,13 +4,12 @@
  * Each domain has two selectors, one of which signs, so that a rotation moves to the other without a change of the
  * customer's DNS. The signing key cache holds each key as a `KeyObject`: parsing a PEM costs more than signing.
  */
-
 import { createPrivateKey } from 'node:crypto'
 import type { DomainName } from '../../mail/address.js'
-import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Selector } from '../../storage/tables/domain-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
+import { createWorkspaceDomainCache, type WorkspaceDomainCache } from '../workspace-domain-cache.js'
 import type { DkimKey } from './sign.js'
 
 export const selectors = ['dkim1', 'dkim2'] as const satisfies readonly Selector[]
@@ -86,35 +85,15 @@ export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: DomainName 
     .orderBy('selector'),
 )
 
-export interface SigningKeyCache {
-  /** The key that signs for the domain, or undefined. */
-  readonly find: (workspaceId: string, domain: DomainName) => DkimKey | undefined
-  readonly forget: (workspaceId: string, domain: DomainName) => void
-  readonly drop: () => void
-}
+/** Finds the key that signs for the domain. */
+export type SigningKeyCache = WorkspaceDomainCache<DkimKey>
 
 const MAX_KEYS = 1_000
 
 export function createSigningKeyCache({ read }: { readonly read: Read }): SigningKeyCache {
-  const cache = createLruCache<DkimKey>({ max: MAX_KEYS })
-  return {
-    find: (workspaceId, domain) => {
-      const name = cacheKeyOf(workspaceId, domain)
-      const cached = cache.get(name)
-      if (cached !== undefined) return cached
-      const row = dkimKeysOf(read, { workspaceId, domain }).find(({ signing }) => signing === 1)
-      if (row === undefined) return undefined
-      const key = { domain, selector: row.selector, keyObject: createPrivateKey(row.private_key) }
-      cache.set(name, key)
-      return key
-    },
-    forget: (workspaceId, domain) => {
-      cache.delete(cacheKeyOf(workspaceId, domain))
-    },
-    drop: () => cache.clear(),
-  }
-}
-
-function cacheKeyOf(workspaceId: string, domain: DomainName): string {
-  return `${workspaceId} ${domain}`
+  return createWorkspaceDomainCache(MAX_KEYS, (workspaceId, domain) => {
+    const row = dkimKeysOf(read, { workspaceId, domain }).find(({ signing }) => signing === 1)
+    if (row === undefined) return undefined
+    return { domain, selector: row.selector, keyObject: createPrivateKey(row.private_key) }
+  })
 }

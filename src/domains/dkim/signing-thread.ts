@@ -71,12 +71,12 @@ export class SigningThread {
     if (this.postTimer !== null) clearImmediate(this.postTimer)
     const worker = this.worker
     await worker?.terminate()
-    this.handleWorkerLoss(worker, new Error('signing has ended'))
+    this.handleWorkerLoss(worker, new Error('the signing thread is stopped'))
   }
 
   private enqueue(raw: Buffer, key: DkimKey, now: number, bodyHash: string | undefined): Promise<string> {
     return new Promise((resolve, reject) => {
-      if (this.isStopped) return reject(new Error('signing has ended'))
+      if (this.isStopped) return reject(new Error('the signing thread is stopped'))
       this.pending.push({ raw, key, now, bodyHash, resolve, reject })
       this.schedulePost()
     })
@@ -136,7 +136,7 @@ export class SigningThread {
       if (worker === this.worker) this.handleAnswers(answers)
     })
     worker.on('error', (error) => this.handleWorkerLoss(worker, error))
-    worker.once('exit', () => this.handleWorkerLoss(worker, new Error('its thread is gone')))
+    worker.once('exit', () => this.handleWorkerLoss(worker, new Error('the thread has exited')))
     return worker
   }
 

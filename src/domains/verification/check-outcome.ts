@@ -73,10 +73,10 @@ export function decideCheckOutcome(
 
 function decideUnprovedStatus(
   { status, forced, unproved_since: since }: SendingDomain,
-  asked: boolean,
+  isOnDemand: boolean,
   now: number,
 ): { readonly status: SendingDomain['status']; readonly since: number | null } {
-  if (status !== 'verified') return { status: asked ? 'failed' : status, since: asked ? now : (since ?? now) }
+  if (status !== 'verified') return { status: isOnDemand ? 'failed' : status, since: isOnDemand ? now : (since ?? now) }
   if (forced === 1) return { status, since: null }
   const begun = since ?? now
   return now - begun >= GRACE_PERIOD ? { status: 'failed', since: now } : { status, since: begun }
@@ -124,12 +124,12 @@ export function parseRecordStates({ record_states: text }: Pick<SendingDomain, '
 }
 
 function mergeRecordStates(before: RecordStates, { findings, mx, dmarc }: CheckResult): RecordStates {
-  const found = findings.flatMap(({ purpose, state }) =>
+  const changedStates = findings.flatMap(({ purpose, state }) =>
     state === 'unknown' ? [] : [[purpose, state === 'awaited' ? 'pending' : state] as const],
   )
   return {
     ...before,
-    ...Object.fromEntries(found),
+    ...Object.fromEntries(changedStates),
     ...(mx === null ? {} : { mx }),
     ...(dmarc === null ? {} : { dmarc }),
   }

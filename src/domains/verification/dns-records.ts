@@ -9,7 +9,6 @@
  * `label` belongs to this registration only: CNAMEs left over from an earlier registration, or published for another
  * workspace, prove nothing for the next one.
  */
-
 import type { RecordPurpose } from '../../storage/tables/domain-tables.js'
 import { selectors } from '../dkim/signing-keys.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'

@@ -98,9 +98,9 @@ export async function checkDomain(
 ): Promise<CheckedDomain | undefined> {
   const { read, commit, resolver, names, random } = deps
   const answers = await lookUpRecords(resolver, row, names)
-  const place = { workspaceId: row.workspace_id, id: row.id }
+  const domainRef = { workspaceId: row.workspace_id, id: row.id }
   for (;;) {
-    const [before] = domainById(read, place)
+    const [before] = domainById(read, domainRef)
     if (before === undefined) return undefined
     const keys = dkimKeysOf(read, { workspaceId: before.workspace_id, domain: before.domain })
     const findings = judgeRecords(answers, before, keys, names)
@@ -108,7 +108,7 @@ export async function checkDomain(
     const mx = judgeInboundMx(answers.inboundMx, names.inbound_mx_host)
     const check: CheckResult = { verdict, findings, mx, dmarc: judgeDmarc(answers.dmarc), onDemand: asker !== null }
     const { row: after, event } = decideCheckOutcome(before, check, now, random)
-    const guarded = { ...after, ...place, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
+    const guarded = { ...after, ...domainRef, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
     const next = { ...before, ...after }
     // The user who asked sees the result and needs no notice; that a verified domain fails concerns others too.
     const answered = asker !== null && before.status !== 'verified'

@@ -10,7 +10,6 @@
  * A key and the label in its target belong to one registration only: they prove whose domain it is. The target of the
  * mail host is the same for all customers.
  */
-
 import { toPrintableAscii } from '../../mail/printable.js'
 import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { holdsKey } from '../dkim/key-record.js'

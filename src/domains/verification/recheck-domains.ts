@@ -41,13 +41,13 @@ const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: num
  */
 export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Promise<void> {
   const { read, clock } = deps
-  let place = { afterTime: -1, afterId: '' }
+  let cursor = { afterTime: -1, afterId: '' }
   while (!signal.aborted) {
-    const page = domainsToCheck(read, { ...place, now: clock(), limit: PAGE_SIZE })
+    const page = domainsToCheck(read, { ...cursor, now: clock(), limit: PAGE_SIZE })
     const last = page.at(-1)
     if (last === undefined) return
     await Promise.all(page.map((row) => recheck(deps, row)))
-    place = { afterTime: last.next_check_at ?? 0, afterId: last.id }
+    cursor = { afterTime: last.next_check_at ?? 0, afterId: last.id }
     await sleep(PAUSE)
   }
 }
@@ -63,7 +63,9 @@ async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
     if (err instanceof StorageFault) throw err
     // Another workspace was first, or there is a fault: an immediate second check would not help.
     if (!(err instanceof ConstraintViolated)) log.error({ err, domain }, 'a sending domain cannot be checked')
-    await postpone(HOUR).catch((fault: unknown) => log.error({ err: fault, domain }, 'a check cannot be put off'))
+    await postpone(HOUR).catch((fault: unknown) =>
+      log.error({ err: fault, domain }, 'the check of a sending domain cannot be postponed'),
+    )
   }
 }
 
@@ -74,20 +76,20 @@ async function handleChecked(
 ): Promise<void> {
   if (checked === undefined) return
   const { row, event, findings } = checked
-  const place = { workspaceId: row.workspace_id, domain: row.domain }
+  const about = { workspaceId: row.workspace_id, domain: row.domain }
   if (event !== null) logEvent(deps.log, row, event)
   const unseen = findings.filter(
     ({ state, purpose, visible }) => state === 'verified' && purpose !== 'mail_cname' && !visible,
   )
   if (unseen.length > 0) {
     const names = unseen.map(({ name }) => name)
-    deps.log.warn({ ...place, names }, 'the CNAME is right, but the service zone does not answer with the key')
+    deps.log.warn({ ...about, names }, 'the CNAME is right, but the service zone does not answer with the key')
   }
-  if (row.status !== before.status) deps.onChanged(place)
+  if (row.status !== before.status) deps.onChanged(about)
   if (row.status !== 'verified' || row.rotation_asked_at === null) return
   if ((await advanceRotation(deps, row, deps.clock())).kind !== 'done') return
-  deps.log.info(place, 'another DKIM key signs from now on')
-  deps.onChanged(place)
+  deps.log.info(about, 'another DKIM key signs from now on')
+  deps.onChanged(about)
 }
 
 const logMessages: Readonly<Record<DomainEventType, string>> = {

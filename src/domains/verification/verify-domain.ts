@@ -4,7 +4,6 @@
  * A check is a dozen queries to servers of the user's choice, so the checks of a domain are limited to about one a
  * second.
  */
-
 import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
 import { Refusal } from '../../mail/refusal.js'

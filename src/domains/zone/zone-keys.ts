@@ -5,7 +5,7 @@
  * These reads span all workspaces: the zone is public.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../storage/prepared.js'
+import { prepareRead, type queryBuilder, type Read } from '../../storage/prepared.js'
 import { keyTargetOf } from '../verification/dns-records.js'
 
 export interface PublishedKey {
@@ -14,7 +14,7 @@ export interface PublishedKey {
   readonly public_record: string
 }
 
-const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
+const selectKeys = (db: typeof queryBuilder) =>
   db
     .selectFrom('domains')
     .innerJoin('dkim_keys', (join) =>
@@ -23,6 +23,9 @@ const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
         .onRef('dkim_keys.domain', '=', 'domains.domain'),
     )
     .select(['domains.id', 'dkim_keys.selector', 'dkim_keys.public_record'])
+
+const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
+  selectKeys(db)
     // The expression of the index `domains_label`.
     .where(sql<string>`substr(domains.id, 15)`, '=', slot('tail'))
     .orderBy('dkim_keys.selector'),
@@ -39,14 +42,7 @@ const idsAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) 
 )
 
 const keysBetween = prepareRead<{ after: string; last: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('domains')
-    .innerJoin('dkim_keys', (join) =>
-      join
-        .onRef('dkim_keys.workspace_id', '=', 'domains.workspace_id')
-        .onRef('dkim_keys.domain', '=', 'domains.domain'),
-    )
-    .select(['domains.id', 'dkim_keys.selector', 'dkim_keys.public_record'])
+  selectKeys(db)
     .where('domains.id', '>', slot('after'))
     .where('domains.id', '<=', slot('last'))
     .orderBy('domains.id')

@@ -89,8 +89,8 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
   }
 }
 
-function readServiceKeys(read: Read, { mailDomain: domain }: ZoneSettings): readonly ServiceKey[] {
-  return dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain })
+function readServiceKeys(read: Read, { mailDomain }: ZoneSettings): readonly ServiceKey[] {
+  return dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: mailDomain })
 }
 
 /** With the names between those with records and the apex: they exist (RFC 8020) without records. */

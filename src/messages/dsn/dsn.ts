@@ -46,12 +46,15 @@ export function shouldSendDsn(notify: readonly DsnNotify[] | null, kind: DsnKind
 /** The complete message, header and body. */
 export function buildDsn(dsn: Dsn): Buffer {
   const header = scanHeader(dsn.original)
-  const whole = dsn.kind === 'failed' && dsn.ret !== 'headers' && dsn.original.length <= MAX_RETURNED
+  const returnsMessage = dsn.kind === 'failed' && dsn.ret !== 'headers' && dsn.original.length <= MAX_RETURNED
   const status = buildDeliveryStatus(dsn)
   const parts: readonly Part[] = [
-    { type: 'text/plain; charset=utf-8', bytes: Buffer.from(formatDsnText(dsn, whole ? 'message' : 'header')) },
+    {
+      type: 'text/plain; charset=utf-8',
+      bytes: Buffer.from(formatDsnText(dsn, returnsMessage ? 'message' : 'header')),
+    },
     { type: status.type, bytes: Buffer.from(status.text) },
-    whole ? toMessagePart(dsn.original, header) : toHeaderPart(dsn.original, header),
+    returnsMessage ? toMessagePart(dsn.original, header) : toHeaderPart(dsn.original, header),
   ]
   const boundary = `=_${createHash('sha256').update(dsn.messageId).digest('hex').slice(0, 32)}`
   return Buffer.concat([

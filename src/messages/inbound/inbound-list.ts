@@ -59,10 +59,10 @@ export async function listInbound(read: Read, filter: InboundFilter, slice: Slic
   const given = indexedFilters.filter((name) => filter[name] !== undefined)
   if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
-  const place = await seekOffset(START_CURSOR, slice.offset, (from, count) =>
+  const cursor = await seekOffset(START_CURSOR, slice.offset, (from, count) =>
     findCursorAfter(read, filter, driver, from, count),
   )
-  return place === null ? [] : runQuery(read, pageQuery(filter, driver, place, slice.limit))
+  return cursor === null ? [] : runQuery(read, pageQuery(filter, driver, cursor, slice.limit))
 }
 
 /** The first filter with few rows, else the usually narrowest. */
@@ -80,13 +80,13 @@ async function scanRows(
 ): Promise<readonly ListedInbound[]> {
   const found: string[] = []
   let toPass = offset
-  let place: Cursor | undefined = START_CURSOR
-  while (place !== undefined && found.length < limit) {
-    const rows: readonly ScannedRow[] = runQuery(read, scanQuery(filter, driver, place))
+  let cursor: Cursor | undefined = START_CURSOR
+  while (cursor !== undefined && found.length < limit) {
+    const rows: readonly ScannedRow[] = runQuery(read, scanQuery(filter, driver, cursor))
     const fitting = rows.filter(({ fits }) => fits === 1)
     found.push(...fitting.slice(toPass, toPass + limit - found.length).map(({ id }) => id))
     toPass = Math.max(0, toPass - fitting.length)
-    place = rows[ROW_STEP - 1]
+    cursor = rows[ROW_STEP - 1]
     await waitForStep()
   }
   return found.flatMap((id) => listRowById(read, { id, workspaceId: filter.workspaceId }))
@@ -105,22 +105,22 @@ function findCursorAfter(
   read: Read,
   filter: InboundFilter,
   driver: Driver,
-  place: Cursor,
+  cursor: Cursor,
   count: number,
 ): Cursor | undefined {
-  const query = queryAfter(filter, driver, place).select(['received_at', 'id']).limit(1).offset(count)
+  const query = queryAfter(filter, driver, cursor).select(['received_at', 'id']).limit(1).offset(count)
   return runQuery(read, query)[0]
 }
 
-function pageQuery(filter: InboundFilter, driver: Driver, place: Cursor, limit: number): Compilable<ListedInbound> {
-  return queryAfter(filter, driver, place).select(listColumns).limit(limit)
+function pageQuery(filter: InboundFilter, driver: Driver, cursor: Cursor, limit: number): Compilable<ListedInbound> {
+  return queryAfter(filter, driver, cursor).select(listColumns).limit(limit)
 }
 
 /** `fits`: it matches every filter. */
 type ScannedRow = Cursor & { readonly fits: number }
 
 /** The next rows of the driving index. The other filters are no condition of the walk, so it ends after its step. */
-function scanQuery(filter: InboundFilter, driver: Driver, place: Cursor): Compilable<ScannedRow> {
+function scanQuery(filter: InboundFilter, driver: Driver, cursor: Cursor): Compilable<ScannedRow> {
   const { status, domain, from, spamStatus } = filter
   const conditions = [
     ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
@@ -128,7 +128,7 @@ function scanQuery(filter: InboundFilter, driver: Driver, place: Cursor): Compil
     ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is ${spamStatus}`]),
     ...(driver === 'from' || from === undefined ? [] : [sql`from_key = lower(${from})`]),
   ]
-  return queryAfter(filter, driver, place)
+  return queryAfter(filter, driver, cursor)
     .select(['received_at', 'id'])
     .select(sql<number>`${sql.join(conditions, sql` and `)}`.as('fits'))
     .limit(ROW_STEP)

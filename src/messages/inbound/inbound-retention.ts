@@ -34,7 +34,7 @@ export function createInboundPurge(
 
 interface RawCursor {
   readonly received_at: number
-  /** Of the row in its table, in the order of the index by age. */
+  /** The position of the row in its table, in the order of the index by age. */
   readonly place: number
 }
 

@@ -6,7 +6,6 @@
  * The time limit starts when the running process gets the message, so a slow start does not count against the
  * message. If no process can start, that is a Refusal `unavailable` and says nothing about the message.
  */
-
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
 import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
@@ -50,7 +49,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private running: MimeChild | null = null
   /** The current request. */
   private pending: PendingRequest<ProcessResult<Summary, Analysis>> | null = null
-  /** Of the message that is being analyzed. */
+  /** The summary of the message that is being analyzed. */
   private summary: { readonly value: Summary } | null = null
   private timer: NodeJS.Timeout | undefined
   private isEnded = false
@@ -139,8 +138,8 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private startChild(): MimeChild {
     const running = startMimeChild(this.limits, this.analyzer?.module ?? null)
     const { child, stream } = running
-    const read = createFrameReader<FromMimeProcess<Summary, Analysis>>(FRAME_LIMITS, (said, bytes) =>
-      this.onMessage(running, said, bytes),
+    const read = createFrameReader<FromMimeProcess<Summary, Analysis>>(FRAME_LIMITS, (message, bytes) =>
+      this.onMessage(running, message, bytes),
     )
     stream.on('data', (chunk: Buffer) => {
       try {
@@ -161,9 +160,9 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 
   /** Messages of a discarded process are ignored: another one may have a request by now. */
-  private onMessage(running: MimeChild, said: FromMimeProcess<Summary, Analysis>, bytes: Buffer): void {
+  private onMessage(running: MimeChild, frame: FromMimeProcess<Summary, Analysis>, bytes: Buffer): void {
     if (running !== this.running) return
-    switch (said.kind) {
+    switch (frame.kind) {
       case 'ready':
         clearTimeout(this.timer)
         running.stderrTail = ''
@@ -171,31 +170,31 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
         running.markReady()
         break
       case 'summarized':
-        this.summary = { value: said.summary }
+        this.summary = { value: frame.summary }
         break
       case 'analyzed':
         this.finishRequest(
-          this.analysisResultOf(said.analysis) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' },
+          this.analysisResultOf(frame.analysis) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' },
         )
         break
       case 'parts':
-        this.finishRequest({ kind: 'parts', parts: { ...said.parts, ...bodiesOf(bytes, said.bodies) } })
+        this.finishRequest({ kind: 'parts', parts: { ...frame.parts, ...bodiesOf(bytes, frame.bodies) } })
         break
       case 'readable':
-        this.finishRequest({ kind: 'readable', parts: { ...said.parts, ...jsonBodiesOf(bytes, said.bodies) } })
+        this.finishRequest({ kind: 'readable', parts: { ...frame.parts, ...jsonBodiesOf(bytes, frame.bodies) } })
         break
       case 'none':
       case 'digested':
-        this.finishRequest(said)
+        this.finishRequest(frame)
         break
       case 'attachment':
-        this.finishRequest({ ...said, bytes })
+        this.finishRequest({ ...frame, bytes })
         break
       case 'broken':
-        this.finishRequest({ kind: 'unreadable', why: 'broken', message: said.message })
+        this.finishRequest({ kind: 'unreadable', why: 'broken', message: frame.message })
         break
       default:
-        assertNever(said)
+        assertNever(frame)
     }
   }
 

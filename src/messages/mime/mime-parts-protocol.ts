@@ -1,5 +1,5 @@
 /**
- * What a message is taken apart into, what rooms above make of it in the same process, and the frames that
+ * What a message is parsed into, what rooms above make of it in the same process, and the frames that
  * the process and its parent exchange.
  */
 import type { Header } from '../../mail/header-fields.js'
@@ -32,7 +32,7 @@ export interface MimeParts {
 /** `gone`: its bytes are no longer stored. */
 export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'
 
-/** A message, scanned and taken apart once for everything that is made of it. */
+/** A message, scanned and parsed once for everything that is made of it. */
 export interface ParsedMessage {
   readonly raw: Buffer
   readonly header: Header
@@ -50,7 +50,7 @@ export interface ContentAnalyzer<Summary, Facts, Analysis> {
   readonly analyze: (message: ParsedMessage, facts: Facts) => Analysis
 }
 
-/** The same of a message that is not taken apart into parts. The module exports it as `messageDigester`. */
+/** The same for a message that is not parsed into parts. The module exports it as `messageDigester`. */
 export interface MessageDigester<Facts, Digest> {
   readonly module: URL
   readonly digest: (raw: Buffer, facts: Facts) => Digest

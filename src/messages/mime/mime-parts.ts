@@ -5,7 +5,7 @@
  * Everything is bounded: time and memory of each message, the number of processes, the number of messages that
  * wait. Turns go round among the workspaces, and no workspace ever has all processes, so a workspace that is sent
  * bombs delays itself alone. However many messages wait in all, a workspace of which none waits may always add one.
- * A waiting message holds no bytes; they are read when its turn comes. Large messages are taken apart one
+ * A waiting message holds no bytes; they are read when its turn comes. Large messages are parsed one
  * at a time, or their memory would add up.
  */
 import { Refusal } from '../../mail/refusal.js'

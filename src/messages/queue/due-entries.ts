@@ -4,7 +4,6 @@
  * Each read walks an index: `queue_due` for all of a workspace, `queue_lanes` for one lane (workspace, domain,
  * priority), so that its cost does not grow with the queue.
  */
-
 import type { DomainName } from '../../mail/address.js'
 import { prepareRead } from '../../storage/prepared.js'
 

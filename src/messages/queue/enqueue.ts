@@ -2,7 +2,6 @@
  * The only way into the queue: an email, its bytes, its recipients, their entries and the first event, as writes
  * of one commit. Once that commit is on disk, we are responsible for it.
  */
-
 import { recordEvent } from '../../events/event-log.js'
 import { type Address, domainOf } from '../../mail/address.js'
 import { uuidv7 } from '../../platform/ids.js'
@@ -60,7 +59,7 @@ export interface EnqueuedEmail {
   readonly email: Email
   /** Due now, or at the time of a scheduled email. */
   readonly entries: readonly QueueEntry[]
-  /** Of the entries, by their ids. */
+  /** DSN requests by the ids of their entries. */
   readonly dsnRequests: ReadonlyMap<string, DsnRequest>
   readonly writes: readonly Write[]
 }

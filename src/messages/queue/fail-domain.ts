@@ -55,16 +55,16 @@ export async function failMailOfDomain(
 ): Promise<number> {
   let failed = 0
   for (const held of [0, 1] as const) {
-    let place: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
-    while (place !== null) {
+    let cursor: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
+    while (cursor !== null) {
       signal?.throwIfAborted()
-      const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, place)
+      const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, cursor)
       const ours = page.filter(
         ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email) === gone.domain,
       )
       failed += await failEntries(commit, ours, gone.at)
       const last = page.length < PAGE_SIZE ? undefined : page.at(-1)
-      place = last === undefined ? null : { ...place, afterTime: last.next_attempt_at, afterId: last.id }
+      cursor = last === undefined ? null : { ...cursor, afterTime: last.next_attempt_at, afterId: last.id }
     }
   }
   return failed

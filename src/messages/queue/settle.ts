@@ -5,7 +5,6 @@
  *   queued -> delivered | sent | bounced | failed      settled: the entry leaves the queue
  *   queued -> queued                                   deferred: the entry waits
  */
-
 import { recordEvent } from '../../events/event-log.js'
 import type { Reason } from '../../mail/reasons.js'
 import { formatTimestamp } from '../../platform/clock.js'

@@ -10,7 +10,6 @@
  * Patterns see at most 2 KB of text with mail addresses replaced by `<>`. They contain no nested repetition. Known
  * limit: English, plus a few phrases of the other languages in which large providers reply.
  */
-
 import type { Stage } from '../../mail/reply.js'
 import { patternsOfContent } from './reply-patterns/content.js'
 import { patternsOfPace } from './reply-patterns/pace.js'

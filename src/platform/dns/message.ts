@@ -24,7 +24,7 @@ export interface AnswerRecord {
   readonly ttl: number
   /** An address, a name, or the joined strings of one TXT record (one character per octet). */
   readonly text: string
-  /** Of an MX record; otherwise 0. */
+  /** The preference of an MX record; 0 for other records. */
   readonly preference: number
 }
 
@@ -38,7 +38,7 @@ export interface Reply {
   readonly isReferral: boolean
 }
 
-/** Of both sections: mail needs no more. */
+/** The limit of both sections together: mail needs no more. */
 const MAX_RECORDS = 300
 
 /** `name` must be queryable (`isQueryable`). Each query has a random id. */

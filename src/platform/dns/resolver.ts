@@ -8,7 +8,6 @@
  *
  * Known limit: the hosts file is not read; only `localhost` is known (RFC 6761).
  */
-
 import type { Clock } from '../clock.js'
 import { createLruCache } from '../lru-cache.js'
 import type { DnsAnswer } from './chain.js'
@@ -146,10 +145,10 @@ function createAnswerCache(size: number, clock: Clock): AnswerCache {
   return <T>(key: string, ask: () => Promise<CacheableResult<T>>) => {
     const cached = entries?.get(key)
     if (cached !== undefined && cached.expiresAt > clock()) return cached.answer as Promise<LookupResult<T>>
-    const asked = ask()
-    const entry: CacheEntry = { answer: asked.then(({ lookup }) => lookup), expiresAt: Number.POSITIVE_INFINITY }
+    const answer = ask()
+    const entry: CacheEntry = { answer: answer.then(({ lookup }) => lookup), expiresAt: Number.POSITIVE_INFINITY }
     entries?.set(key, entry)
-    void asked.then(({ cacheFor }) => {
+    void answer.then(({ cacheFor }) => {
       entry.expiresAt = clock() + cacheFor
       if (cacheFor === 0 && entries?.peek(key) === entry) entries.delete(key)
     })

@@ -111,14 +111,14 @@ const MAX_MESSAGE_OCTETS = 0xffff
 function beginTcp({ address, port }: DnsServer, query: Buffer, accepts: Accepts, settle: Settle): () => void {
   const socket = connect({ host: address, port, noDelay: true })
   // Two octets of length and the longest message: the server cannot make us allocate more.
-  const got = Buffer.allocUnsafe(2 + MAX_MESSAGE_OCTETS)
+  const received = Buffer.allocUnsafe(2 + MAX_MESSAGE_OCTETS)
   let size = 0
   socket.on('connect', () => socket.write(withLengthPrefix(query)))
   socket.on('data', (chunk) => {
-    size += chunk.copy(got, size)
-    const end = size < 2 ? MAX_MESSAGE_OCTETS : 2 + got.readUInt16BE(0)
+    size += chunk.copy(received, size)
+    const end = size < 2 ? MAX_MESSAGE_OCTETS : 2 + received.readUInt16BE(0)
     if (size < end) return
-    const reply = got.subarray(2, end)
+    const reply = received.subarray(2, end)
     settle(accepts(reply) ? { reply } : { fault: 'BADRESP' })
   })
   socket.on('error', (error) => settle({ fault: faultOf(error) }))

@@ -65,9 +65,9 @@ export function createMemoryBudget(limit: number, parent: MemoryBudget | null = 
         for (const leave of leaves) leave?.()
       }
     },
-    waitForTurn({ bytes, levels: outer, acquire }, wait) {
+    waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
       const own: MemoryLevel = { key: budget, bytes, limit, usedBytes: budget.usedBytes, maxWaiting, evictSlowest }
-      const levels = [...outer, own]
+      const levels = [...innerLevels, own]
       if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
       return queue.waitForRoom(levels, acquire, wait)
     },

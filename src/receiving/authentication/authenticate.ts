@@ -15,7 +15,6 @@
  *
  * Known limit: BIMI logos are not checked.
  */
-
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import { findFields, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'

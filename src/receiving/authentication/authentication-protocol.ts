@@ -37,6 +37,6 @@ export type FromAuthenticator =
       readonly kind: 'refused'
       readonly id: number
       readonly refusal: { readonly kind: RefusalKind; readonly message: string } | null
-      /** Of an internal error; for the log. */
+      /** The message of an internal error; for the log. */
       readonly message: string
     }

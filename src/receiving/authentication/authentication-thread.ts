@@ -78,13 +78,13 @@ export class AuthenticationThread {
     this.isStopped = true
     this.largeHeaders.close()
     const worker = this.worker
-    if (worker !== null) this.discardWorker(worker, new Error('authentication has ended'))
+    if (worker !== null) this.discardWorker(worker, new Error('the authentication thread is stopped'))
     await worker?.terminate()
   }
 
   private request(raw: Buffer, connection: Connection): Promise<AuthenticationResult> {
     return new Promise((resolve, reject) => {
-      if (this.isStopped) return reject(new Error('authentication has ended'))
+      if (this.isStopped) return reject(new Error('the authentication thread is stopped'))
       this.worker ??= this.startWorker()
       const worker = this.worker
       const id = ++this.lastId
@@ -103,27 +103,30 @@ export class AuthenticationThread {
 
   private startWorker(): Worker {
     const worker = new Worker(new URL('./authentication-worker.js', import.meta.url), threadOptions)
-    worker.on('message', (said: FromAuthenticator) => {
-      if (worker === this.worker) this.onMessage(worker, said)
+    worker.on('message', (incoming: FromAuthenticator) => {
+      if (worker === this.worker) this.onMessage(worker, incoming)
     })
     worker.on('error', (error) => this.discardWorker(worker, error))
     worker.once('exit', () => this.discardWorker(worker, new Error('the authentication thread ended')))
     return worker
   }
 
-  private onMessage(worker: Worker, said: FromAuthenticator): void {
-    switch (said.kind) {
+  private onMessage(worker: Worker, incoming: FromAuthenticator): void {
+    switch (incoming.kind) {
       case 'questions':
-        for (const [question, asked] of said.questions) void this.answerQuery(worker, question, asked)
+        for (const [question, asked] of incoming.questions) void this.answerQuery(worker, question, asked)
         return
       case 'found': {
-        const job = this.finishJob(said.id)
-        job?.resolve({ authentication: said.authentication, raw: said.raw === null ? job.raw : toBuffer(said.raw) })
+        const job = this.finishJob(incoming.id)
+        job?.resolve({
+          authentication: incoming.authentication,
+          raw: incoming.raw === null ? job.raw : toBuffer(incoming.raw),
+        })
         return
       }
       case 'refused': {
-        const { refusal, message } = said
-        this.finishJob(said.id)?.reject(
+        const { refusal, message } = incoming
+        this.finishJob(incoming.id)?.reject(
           refusal === null
             ? new Error(`authentication failed: ${message}`)
             : new Refusal(refusal.kind, refusal.message),
@@ -131,7 +134,7 @@ export class AuthenticationThread {
         return
       }
       default:
-        assertNever(said)
+        assertNever(incoming)
     }
   }
 

@@ -27,12 +27,12 @@ function createMainThreadResolver(port: MessagePort): {
     pendingQueries = []
   }
 
-  function sendQuery(asked: DnsQuery): Promise<DnsAnswer> {
+  function sendQuery(query: DnsQuery): Promise<DnsAnswer> {
     return new Promise((resolve) => {
       lastId += 1
       waiting.set(lastId, resolve)
       if (pendingQueries.length === 0) setImmediate(postQueries)
-      pendingQueries.push([lastId, asked])
+      pendingQueries.push([lastId, query])
     })
   }
 
@@ -69,8 +69,8 @@ async function handleMessage(message: Message, resolver: RecordResolver, port: M
 
 const port = parentPort
 if (port === null) throw new Error('messages are authenticated in a worker thread')
-const { resolver, onAnswers: hear } = createMainThreadResolver(port)
+const { resolver, onAnswers } = createMainThreadResolver(port)
 port.on('message', (message: ToAuthenticator) => {
-  if (message.kind === 'answers') hear(message.answers)
+  if (message.kind === 'answers') onAnswers(message.answers)
   else void handleMessage(message, resolver, port)
 })

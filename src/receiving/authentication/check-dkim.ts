@@ -42,11 +42,11 @@ export async function checkDkim(
   const resolveKey = createKeyResolver(resolver)
   prefetchKeys(signatures.verifiable, resolver)
   const options = { resolver: resolveKey, strict: true, minBitLength: MIN_KEY_BITS, curTime: new Date(now) }
-  const found = await verifySignatures(signatures.message, signatures.bodyStart, options, hashBudget)
-  const signed = found.results.filter(({ status }) => status.result !== 'none')
+  const result = await verifySignatures(signatures.message, signatures.bodyStart, options, hashBudget)
+  const signed = result.results.filter(({ status }) => status.result !== 'none')
   return {
     verdicts: [...signed.map(verdictOf), ...signatures.skipped.map(unverifiedVerdictOf)],
-    chain: found.arc,
+    chain: result.arc,
   }
 }
 
@@ -79,8 +79,8 @@ function withPlainDomain(address: string): string {
 /** The record that holds a key comes first, because mailauth reads only the first. */
 export function createKeyResolver(resolver: DNSResolver): DNSResolver {
   return async (name, type) => {
-    const found = (await resolver(name, type)).map((record) => (Array.isArray(record) ? record.join('') : record))
-    return found.toSorted((a, b) => Number(hasKey(b)) - Number(hasKey(a)))
+    const result = (await resolver(name, type)).map((record) => (Array.isArray(record) ? record.join('') : record))
+    return result.toSorted((a, b) => Number(hasKey(b)) - Number(hasKey(a)))
   }
 }
 
@@ -98,8 +98,8 @@ function prefetchKeys(fields: readonly SignatureField[], resolver: DNSResolver):
   }
 }
 
-function verdictOf(found: DKIMResult): DkimVerdict {
-  const { status, signingDomain = '', selector = '' } = found
+function verdictOf(result: DKIMResult): DkimVerdict {
+  const { status, signingDomain = '', selector = '' } = result
   const names = { domain: signingDomain, selector }
   const reason = status.comment ?? null
   switch (status.result) {

@@ -12,8 +12,8 @@ const FOLD = '\r\n '
 /** Octets of one value, so that a line stays far below the 998 of RFC 5322 section 2.1.1. */
 const MAX_VALUE = 300
 
-export function formatAuthenticationResults(found: Authentication, connection: Connection): string {
-  const { spf, dkim, dmarc, arc, iprev } = found
+export function formatAuthenticationResults(authentication: Authentication, connection: Connection): string {
+  const { spf, dkim, dmarc, arc, iprev } = authentication
   const dkimParts = dkim.length === 0 ? ['dkim=none'] : dkim.map(formatDkim)
   const parts = [
     `spf=${spf.result}${formatReason(spf.reason)} ${formatSpfProperty(spf, connection)}`,
@@ -41,16 +41,16 @@ function formatSpfProperty({ identity, domain }: SpfVerdict, { helo }: Connectio
   return identity === 'helo' ? `smtp.helo=${formatValue(helo)}` : `smtp.mailfrom=${formatValue(domain)}`
 }
 
-function formatDkim({ result, domain, selector, reason: why }: DkimVerdict): string {
-  return `dkim=${result}${formatReason(why)}${formatProperty('header.d', domain)}${formatProperty('header.s', selector)}`
+function formatDkim({ result, domain, selector, reason }: DkimVerdict): string {
+  return `dkim=${result}${formatReason(reason)}${formatProperty('header.d', domain)}${formatProperty('header.s', selector)}`
 }
 
 function formatProperty(name: string, what: string | null): string {
   return what === null || what === '' ? '' : ` ${name}=${formatValue(what)}`
 }
 
-function formatReason(why: string | null): string {
-  return why === null ? '' : `${FOLD}reason=${quoteString(toShortPrintable(why))}`
+function formatReason(reason: string | null): string {
+  return reason === null ? '' : `${FOLD}reason=${quoteString(toShortPrintable(reason))}`
 }
 
 function formatComment(text: string | null): string {

@@ -6,7 +6,7 @@
  * than any signer needs is not verified either: mailauth compares each name with each field of the header (26 s of
  * work for a header of 2 MB). An ARC chain with such a field is removed as a whole, and fails.
  *
- * Of a field of n lines mailauth makes n lists of up to n lines (27 s for one of a megabyte), so the fields with
+ * From a field of n lines mailauth makes n lists of up to n lines (27 s for one of a megabyte), so the fields with
  * the most lines are removed until the rest is cheap. For each of them another field of the same name is appended
  * to the header, so every signature over that name fails, and none passes because the field is missing.
  */
@@ -42,7 +42,7 @@ export interface SignatureFields {
   readonly oversizedChain: boolean
   /** The message without the fields that are not verified, its header closed by an empty line. */
   readonly message: Buffer
-  /** Of `message`. */
+  /** Where the body of `message` begins. */
   readonly bodyStart: number
 }
 

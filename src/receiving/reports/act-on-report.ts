@@ -90,10 +90,10 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
     ignoredCounts,
     processReport: (email, mail): ProcessingResult => {
       const effects = buildEffects(deps, email, mail)
-      const place = { id: email.id, workspaceId: email.workspace_id }
+      const emailRef = { id: email.id, workspaceId: email.workspace_id }
       const own = shouldKeepReport(effects, email)
-        ? [markReportProcessed({ ...place, at: deps.clock() })]
-        : [removeInbound(place), removeInboundRaw(place)]
+        ? [markReportProcessed({ ...emailRef, at: deps.clock() })]
+        : [removeInbound(emailRef), removeInboundRaw(emailRef)]
       return {
         writes: [...own, ...effects.flatMap(({ writes }) => writes)],
         onCommitted: () => onCommitted(email, effects),

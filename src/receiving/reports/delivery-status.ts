@@ -6,7 +6,6 @@
  *
  * Limit: 100 recipients.
  */
-
 import type { Address } from '../../mail/address.js'
 import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
@@ -77,8 +76,8 @@ function addRecord(records: ReportedHeader[], piece: ReportedHeader): void {
   const last = records.at(-1)
   const names = new Set(piece.map(({ name }) => name).filter((name) => statusFieldNames.has(name)))
   const hasField = (name: string): boolean => last?.some((field) => field.name === name) === true
-  const namesSomebody = hasField('final-recipient') || hasField('original-recipient')
-  const apart = [...names].some((name) => hasField(name)) || (namesSomebody && names.has('final-recipient'))
+  const namesRecipient = hasField('final-recipient') || hasField('original-recipient')
+  const apart = [...names].some((name) => hasField(name)) || (namesRecipient && names.has('final-recipient'))
   if (last === undefined || apart) records.push(piece)
   else records.splice(-1, 1, [...last, ...piece])
 }

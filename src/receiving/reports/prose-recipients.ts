@@ -59,13 +59,13 @@ export function findRecipients(lines: readonly string[], report: ProseReport): r
   )
   const begin = lines.findIndex((line) => listOpening.test(line))
   const strong = mayBe.filter((mention) => mention.strong)
-  const listed = strong.filter(({ line }) => begin !== -1 && line >= begin)
+  const addressLines = strong.filter(({ line }) => begin !== -1 && line >= begin)
   const inHeader = report.failed.map((address) => mentionOf(address, mentions))
   const addressed = mayBe.filter(({ address }) => includesAddress(report.addressees, address))
   const last = mentions.filter((mention) => mention.strong && !includesAddress(report.senders, mention.address))
   const own = mentions.filter((mention) => mention.strong)
   const returned = report.addressees.map((address) => mentionOf(address, mentions))
-  const choices = [inHeader, listed, strong, addressed, mayBe, last, returned.slice(0, 1), own]
+  const choices = [inHeader, addressLines, strong, addressed, mayBe, last, returned.slice(0, 1), own]
   const chosen = dedupeMentions(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
   const sections =
     chosen.length > 1

@@ -4,7 +4,6 @@
  * The class comes from what the report states, then from the reply; the reason always from `classify-reply`, so
  * that a bounce in a report and a refusal in a session are classified alike.
  */
-
 import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
 import { classifyReply, type Stage } from '../../messages/replies/classify-reply.js'

@@ -49,17 +49,17 @@ const complaintTypes: ReadonlySet<string> = new Set(['abuse', 'fraud'])
 
 /** `address`: one of the recipients of the report. */
 export function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): ReportClaim {
-  const place = classifyRecipient(policy, address)
-  switch (place.kind) {
+  const recipient = classifyRecipient(policy, address)
+  switch (recipient.kind) {
     case 'return-path':
-      return claimAtReturnPath(policy.secret, place.recipientId, mail.report)
+      return claimAtReturnPath(policy.secret, recipient.recipientId, mail.report)
     case 'system':
-      return claimAtSystemAddress(policy.secret, place, mail)
+      return claimAtSystemAddress(policy.secret, recipient, mail)
     case 'mailbox':
     case 'refused':
       return noClaim('not-ours')
     default:
-      return assertNever(place)
+      return assertNever(recipient)
   }
 }
 

@@ -6,7 +6,7 @@ import type { ReportMail } from './report-claim.js'
 import { parseReport } from './report-parts.js'
 
 interface ReportFacts {
-  /** Of its envelope; empty: `<>`. */
+  /** The sender of its envelope; empty: `<>`. */
   readonly envelopeFrom: string
 }
 

@@ -34,18 +34,18 @@ const bounceTypes: Readonly<Record<string, BounceKind>> = {
 
 /** Null if the text is no such notification. */
 export function readSesNotification(words: string): Report | null {
-  const found = findNotification(words)
-  if (found === null) return null
-  const reported = reportedHeaderOf(readObject(found, 'mail'))
-  switch (readText(found, 'notificationType') || readText(found, 'eventType')) {
+  const notification = findNotification(words)
+  if (notification === null) return null
+  const reported = reportedHeaderOf(readObject(notification, 'mail'))
+  switch (readText(notification, 'notificationType') || readText(notification, 'eventType')) {
     case 'Bounce':
-      return buildBounceReport(reported, readBounces(readObject(found, 'bounce')))
+      return buildBounceReport(reported, readBounces(readObject(notification, 'bounce')))
     case 'DeliveryDelay':
-      return buildBounceReport(reported, readDelays(readObject(found, 'deliveryDelay')))
+      return buildBounceReport(reported, readDelays(readObject(notification, 'deliveryDelay')))
     case 'Delivery':
-      return buildBounceReport(reported, readDeliveries(readObject(found, 'delivery')))
+      return buildBounceReport(reported, readDeliveries(readObject(notification, 'delivery')))
     case 'Complaint':
-      return buildComplaint(reported, readObject(found, 'complaint'))
+      return buildComplaint(reported, readObject(notification, 'complaint'))
     default:
       return null
   }
@@ -76,9 +76,9 @@ function readBounces(bounce: Json): readonly Bounce[] {
   return readRecipients(bounce, 'bouncedRecipients').map((recipient) => {
     const said = diagnosticOf(recipient)
     const kind = kindOfReply(said.status, findReply(said.diagnostic)) ?? bounceTypes[type] ?? 'permanent'
-    const found = buildBounce(recipient, kind)
-    if (reason === null || found.reason !== 'unclassified') return found
-    return { ...found, reason, recipientsFault: kind === 'permanent' && reason === 'bad-mailbox' }
+    const notification = buildBounce(recipient, kind)
+    if (reason === null || notification.reason !== 'unclassified') return notification
+    return { ...notification, reason, recipientsFault: kind === 'permanent' && reason === 'bad-mailbox' }
   })
 }
 
@@ -120,8 +120,8 @@ function buildComplaint(reported: ReportedHeader, fields: Json): Report {
   }
 }
 
-function buildBounceReport(reported: ReportedHeader, found: readonly Bounce[]): Report | null {
-  return found.length === 0 ? null : { type: 'bounce', bounces: found, envid: null, reported }
+function buildBounceReport(reported: ReportedHeader, notification: readonly Bounce[]): Report | null {
+  return notification.length === 0 ? null : { type: 'bounce', bounces: notification, envid: null, reported }
 }
 
 function addressOf(recipient: Json): Address | null {

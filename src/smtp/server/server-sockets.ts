@@ -1,5 +1,4 @@
 /** The sockets of a listener, opened and closed together. */
-
 import { boundAddressOf } from '../../platform/bound-address.js'
 import type { Endpoint } from '../session/session-gate.js'
 import { shutdownReply } from '../session/session-replies.js'

@@ -172,7 +172,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   override _createParser(): SMTPStream {
     const parser = super._createParser()
     parser.startDataMode = (maxSize) => {
-      if (this.transfer === null) throw new Error('DATA without a transfer')
+      if (this.transfer === null) throw new Error('DATA began without a transfer')
       return startDataMode(parser, Number(maxSize), this.transfer.message)
     }
     return parser

@@ -137,7 +137,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     done: Callback<SMTPServerAuthenticationResponse>,
   ): void {
     const { smtpSession } = this.ownerOf(session)
-    if (smtpSession.auth === undefined) throw new Error('AUTH in a session without it')
+    if (smtpSession.auth === undefined) throw new Error('AUTH in a session that does not offer it')
     const reply = smtpSession.auth(password ?? '')
     if (reply.code === AUTHENTICATED) done(null, { user: true })
     else done(asError(reply))
@@ -152,7 +152,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
 
   private ownerOf(session: SMTPServerSession): SmtpConnectionAdapter<Session> {
     const owner = this.owners.get(session)
-    if (owner === undefined) throw new Error('a session without a connection')
+    if (owner === undefined) throw new Error('a session has no connection')
     return owner
   }
 }

@@ -14,7 +14,7 @@ export interface SessionLimits extends ConnectionLimitSettings {
   readonly maxLineLength: number
   /** Octets in one command. */
   readonly maxCommandLength: number
-  /** Of messages in memory, in all sessions together; at least `maxSize`. */
+  /** The limit of message bytes in memory, in all sessions together; at least `maxSize`. */
   readonly maxBytesInFlight: number
   /** The longest wait of DATA for memory. Clients wait two minutes for the 354 (RFC 5321 section 4.5.3.2.5). */
   readonly memoryWait: number

@@ -9,7 +9,6 @@
  * - Against a DMARC pass it adds at most one point less than `suspicious`: alone it flags no message whose author's
  *   domain vouches for it, even if the client costs that message some points.
  */
-
 import type { SpamContribution } from '../../storage/tables/inbound-tables.js'
 import type { SpamThresholds } from '../spam-report.js'
 import type { BayesContribution } from './points.js'

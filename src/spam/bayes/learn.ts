@@ -26,7 +26,7 @@ interface LearnRequest extends MessageRef {
   readonly at: number
 }
 
-/** Of the bytes as stored, so a message has one fingerprint whether it comes from the database or from a file. */
+/** Made from the bytes as stored, so a message has one fingerprint whether it comes from the database or from a file. */
 export function messageFingerprintOf(raw: Uint8Array): string {
   return createHash('sha256').update(raw).digest('hex')
 }

@@ -9,7 +9,6 @@
  * the recipient and not the message; and origin and authentication, which a message learned from a file lacks, so
  * that their presence alone would be a signal.
  */
-
 import type { SpamMessage } from '../spam-message.js'
 import { readVisibleHtml } from './html.js'
 import { splitWords } from './words.js'

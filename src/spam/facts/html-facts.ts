@@ -103,8 +103,8 @@ class HtmlFactsCollector implements HtmlHandler {
   /** The unrendered element that is open; empty: none. */
   private unrendered = ''
 
-  onOpenTag({ name, attributes: written }: HtmlTag): void {
-    const attributes = toAttributeMap(written)
+  onOpenTag({ name, attributes: attributeList }: HtmlTag): void {
+    const attributes = toAttributeMap(attributeList)
     if (unrenderedElements.has(name)) this.unrendered = name
     countTag(this.facts, name, attributes)
     this.separateWords(name)

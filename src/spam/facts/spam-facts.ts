@@ -23,7 +23,7 @@ export interface SpamFacts {
   /** By name, in their order. */
   readonly fields: ReadonlyMap<string, readonly string[]>
   readonly html: HtmlFacts
-  /** Of the subject and both bodies as people see them; runs of blanks are one blank. */
+  /** The words of the subject and both bodies as people see them; runs of blanks are one blank. */
   readonly words: string
   /** The beginning and the end of `words`, in lower case. */
   readonly lowerText: string
@@ -37,7 +37,7 @@ export interface SpamFacts {
   /** The author or a link has a top-level domain with mostly throwaway registrations. */
   readonly hasThrowawayDomain: boolean
   readonly impersonation: ImpersonationFacts
-  /** Of attached web pages. */
+  /** Facts of attached web pages. */
   readonly attachedPages: PageFacts
   /** The first author. */
   readonly author: Author | null

@@ -36,9 +36,9 @@ export function parseSpamUrl(href: string, text: string | null): SpamUrl | null 
     .slice(0, MAX_URL)
     .replace(/[\t\r\n]/g, '')
     .trim()
-  const found = urlPattern.exec(written)
-  if (found === null) return null
-  const [, scheme = '', user = '', host = '', port = '', path = ''] = found
+  const match = urlPattern.exec(written)
+  if (match === null) return null
+  const [, scheme = '', user = '', host = '', port = '', path = ''] = match
   const lower = host.toLowerCase()
   if (!/^(?:https?|ftp)$/i.test(scheme)) return null
   return {

@@ -15,7 +15,6 @@
  * Symbols are shown with their scaled weight; the line `RSPAMD` holds the rest, so that the report adds up. Limit:
  * the 40 heaviest symbols.
  */
-
 import type { SpamContribution } from '../../storage/tables/inbound-tables.js'
 import { overlapOf } from '../own-points.js'
 import { roundScore, type SpamThresholds, sumScores } from '../spam-report.js'
@@ -37,13 +36,13 @@ export function collectRspamdContributions(
     description,
   }))
   const theirs = Math.max(verdict.score * factor, -MAX_HAM_SCORE, minScoreOf(verdict.action, thresholds))
-  const said = `rspamd gives ${roundScore(verdict.score)} of ${roundScore(verdict.requiredScore)}`
+  const sentence = `rspamd gives ${roundScore(verdict.score)} of ${roundScore(verdict.requiredScore)}`
   return [
     ...symbols,
     {
       name: 'RSPAMD',
       score: roundScore(theirs - overlapOf(own, theirs) - sumScores(symbols)),
-      description: `${said}, ${roundScore(theirs)} here; what both found counts once`,
+      description: `${sentence}, ${roundScore(theirs)} here; what both found counts once`,
     },
   ]
 }

@@ -16,7 +16,7 @@ import type { SpamOrigin } from '../spam-message.js'
 import { parseRspamdVerdict, type RspamdVerdict } from './rspamd-answer.js'
 
 export interface RspamdRequest {
-  /** Of the record; it appears in rspamd's log. */
+  /** The id of the record; it appears in rspamd's log. */
   readonly id: string
   readonly raw: Buffer
   readonly origin: SpamOrigin
@@ -43,7 +43,7 @@ const defaultRspamdLimits: RspamdLimits = {
 }
 
 interface RspamdDeps {
-  /** Of an rspamd worker, with or without `/checkv2` at its end. */
+  /** The URL of an rspamd worker, with or without `/checkv2` at its end. */
   readonly url: URL
   readonly clock: Clock
   readonly log: Log

@@ -4,7 +4,6 @@
  *
  * A pass speaks for the name, not for its owner, so it weighs little.
  */
-
 import { registeredDomainOf } from '../facts/url-facts.js'
 import type { SpamAuthentication, SpamOrigin } from '../spam-message.js'
 import type { SpamRule } from '../spam-rule.js'

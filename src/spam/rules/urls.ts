@@ -1,5 +1,4 @@
 /** Rules on where links lead and how they are written. */
-
 import { domainToUnicode } from 'node:url'
 import { shorteners } from '../facts/host-kinds.js'
 import { isHomograph, isMixedScript } from '../facts/script-facts.js'

@@ -12,7 +12,6 @@
  * with an index that begins with `workspace_id` is erased in portions; any other is walked by primary key
  * in slices, because such an index would cost every message.
  */
-
 import { keysOf } from '../../platform/records.js'
 import type { Store } from '../database.js'
 import { prepareRead, prepareWrite } from '../prepared.js'

@@ -67,3 +67,13 @@ export async function tryCommit(commit: Promise<void>): Promise<boolean> {
     throw error
   }
 }
+
+/** As `tryCommit`; false also if a constraint was violated: a concurrent commit stored the same key first. */
+export async function tryUniqueCommit(commit: Promise<void>): Promise<boolean> {
+  try {
+    return await tryCommit(commit)
+  } catch (error) {
+    if (error instanceof ConstraintViolated) return false
+    throw error
+  }
+}

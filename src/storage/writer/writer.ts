@@ -180,7 +180,7 @@ export class Writer {
   }
 
   private handleExit(): void {
-    this.rejectPending(new Error('its thread is gone'))
+    this.rejectPending(new Error('the thread has exited'))
     this.worker = undefined
     this.pastCommits += this.commitsOfThread
     this.commitsOfThread = 0

@@ -36,7 +36,7 @@ t.test('which keys authenticate', async (t) => {
     ['a revoked one', row({ revoked_at: 1 }), '192.0.2.1', /wrong or revoked/],
     ['one that ends later', row({ expires_at: 5001 }), '192.0.2.1', null],
     ['one that ends now', row({ expires_at: 5000 }), '192.0.2.1', /expired/],
-    ['one of somebody who is no member any more', row({ role: null }), '192.0.2.1', /wrong or revoked/],
+    ['one of a user who is no longer a member', row({ role: null }), '192.0.2.1', /wrong or revoked/],
     ['from its network', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '192.0.2.9', null],
     ['from its network, mapped', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '::ffff:192.0.2.9', null],
     ['from a second network', row({ allowed_networks: toJson(['10.0.0.0/8', '2001:db8::/32']) }), '2001:db8::1', null],

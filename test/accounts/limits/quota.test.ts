@@ -27,14 +27,14 @@ const newWorkspace = (): string => {
   return `ws_${workspaces}`
 }
 
-interface Door {
+interface CountedCommits {
   readonly take: CommitEmails
   /** Domains of the emails that were handed to delivery. */
   readonly handedOver: string[]
 }
 
 /** Commits emails with a cache of its own, as each process has one. */
-function door({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay = 200_000): Door {
+function createCommits({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay = 200_000): CountedCommits {
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
   const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay })
@@ -117,7 +117,7 @@ t.test('each quota refuses with its own code and says when to retry', async (t) 
     const what = `${JSON.stringify(limits)} ${domainLimit}`
     const workspace = newWorkspace()
     const prepared = of(workspace)
-    const { take, handedOver } = door(database, limits, domainLimit)
+    const { take, handedOver } = createCommits(database, limits, domainLimit)
     const first = limits.emails_per_month === 0 ? 0 : 2
     for (let n = 0; n < first; n += 1) t.equal(await take([prepared(noon)], null, noon), null, what)
     const before = usage(workspace)
@@ -134,7 +134,7 @@ t.test('each quota refuses with its own code and says when to retry', async (t) 
 t.test('a batch is committed completely or not at all, and counts all of its emails', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
-  const { take, handedOver } = door(database, { emails_per_month: 10 }, 6)
+  const { take, handedOver } = createCommits(database, { emails_per_month: 10 }, 6)
   await take(batch(prepared, 4, noon), null, noon, { batch: true })
   const tooMany = await refusal(take(batch(prepared, 7, noon, 'c.test'), null, noon, { batch: true }))
   t.match(tooMany, { kind: 'insufficient-quota', details: { quota: 'emails_per_month', limit: 10, remaining: 6 } })
@@ -154,7 +154,7 @@ t.test('a batch is committed completely or not at all, and counts all of its ema
 t.test('the windows advance by the hour and by the day, in UTC', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
-  const daily = door(database, { emails_per_day: 5 })
+  const daily = createCommits(database, { emails_per_day: 5 })
   const at = (offset: number): number => noon + offset
   const taken = async (offset: number): Promise<void> =>
     void (await daily.take([prepared(at(offset))], null, at(offset)))
@@ -165,7 +165,7 @@ t.test('the windows advance by the hour and by the day, in UTC', async (t) => {
   t.match((await refusal(daily.take([prepared(at(DAY))], null, at(DAY)))).details, { retry_after: 3600 })
   await taken(DAY + HOUR)
 
-  const monthly = door(database, { emails_per_month: 12 })
+  const monthly = createCommits(database, { emails_per_month: 12 })
   const twoMore = batch(prepared, 2, at(DAY + HOUR))
   await monthly.take(twoMore, null, at(DAY + HOUR), { batch: true })
   const end = Date.UTC(2026, 11, 20, 23, 59, 59, 999)
@@ -189,8 +189,8 @@ t.test('concurrent requests in two processes never exceed a quota', async (t) =>
   for (const [limits, domainLimit, taken, kind] of crowds) {
     const workspace = newWorkspace()
     const prepared = of(workspace)
-    const first = door(database, limits, domainLimit)
-    const second = door(await openTestDatabase(t, { file }), limits, domainLimit)
+    const first = createCommits(database, limits, domainLimit)
+    const second = createCommits(await openTestDatabase(t, { file }), limits, domainLimit)
     // A constraint violation after the charge makes the writer undo the batch and retry its parts.
     const broken = [1, 2].map(() => {
       const email = prepared(noon, 'd.test')
@@ -220,7 +220,7 @@ t.test('concurrent requests in two processes never exceed a quota', async (t) =>
 t.test('a repeated request is charged once, and answered when the quota is used up', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
-  const { take } = door(database, { emails_per_day: 1 })
+  const { take } = createCommits(database, { emails_per_day: 1 })
   const once = (fingerprint: string, emailId: string): IdempotentRequest => ({
     workspaceId: workspace,
     key: 'k',
@@ -232,7 +232,7 @@ t.test('a repeated request is charged once, and answered when the quota is used 
   )
   t.equal(answers.filter((answer) => answer === null).length, 1)
   const ids = new Set(answers.flatMap((answer) => answer?.emailId ?? []))
-  t.equal(ids.size, 1, 'all others are told of the one')
+  t.equal(ids.size, 1, 'all others get the id of the one')
   t.equal(emails(workspace), 1)
   t.match(await refusal(take([prepared(noon)], once('other', 'x'), noon)), { kind: 'conflict' })
   t.match(await refusal(take([prepared(noon)], { ...once('same', 'x'), key: 'l' }, noon)), { kind: 'daily-limit' })
@@ -246,7 +246,7 @@ t.test('a repeated request is charged once, and answered when the quota is used 
 t.test('a conflict for another reason is not reported as a quota', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
-  const { take } = door(database, { emails_per_day: 5 })
+  const { take } = createCommits(database, { emails_per_day: 5 })
   const email = prepared(noon)
   const sabotaged = { ...email.enqueued, writes: [{ sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }] }
   await t.rejects(take([{ ...email, enqueued: sabotaged }], null, noon), WriteConflict)
@@ -256,7 +256,7 @@ t.test('a conflict for another reason is not reported as a quota', async (t) => 
 t.test('beside the month and the sender domain, only what a limit needs is counted', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
-  await door(database, {}).take(batch(prepared, 3, noon), null, noon)
+  await createCommits(database, {}).take(batch(prepared, 3, noon), null, noon)
   t.same(usage(workspace), [
     { kind: 'domain:a.test', bucket: noon, count: 3 },
     { kind: 'emails', bucket: noon - 12 * HOUR, count: 3 },
@@ -305,30 +305,30 @@ t.test('one housekeeping step removes few buckets, however many are old', async 
 t.test('usage is reported in the shape of the plan', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
-  await door(database, { credits: 100 }).take(batch(prepared, 7, noon), null, noon)
+  await createCommits(database, { credits: 100 }).take(batch(prepared, 7, noon), null, noon)
   const month = { emails_sent: 7, period_start: '2026-10-23T00:00:00.000Z', period_end: '2026-11-21T12:00:00.000Z' }
-  const told = (name: string, limits: PlanLimits) => readUsage(database.read, workspace, { name, limits }, noon)
-  t.same(told(UNLIMITED, {}), {
+  const usageUnder = (name: string, limits: PlanLimits) => readUsage(database.read, workspace, { name, limits }, noon)
+  t.same(usageUnder(UNLIMITED, {}), {
     plan: UNLIMITED,
     rate_limit: { requests_per_second: 1000, burst_limit: 1000 },
     usage: { ...month, emails_limit: null },
   })
-  t.same(told('free', builtInPlans['free'] ?? {}), {
+  t.same(usageUnder('free', builtInPlans['free'] ?? {}), {
     plan: 'free',
     rate_limit: { requests_per_second: 10, burst_limit: 20 },
     usage: { ...month, emails_limit: 5000 },
   })
-  t.match(told('standard', builtInPlans['standard'] ?? {}), {
+  t.match(usageUnder('standard', builtInPlans['standard'] ?? {}), {
     rate_limit: { requests_per_second: 10, burst_limit: 10 },
     usage: { emails_limit: null },
   })
-  t.same(told('prepaid', { credits: 100 }), {
+  t.same(usageUnder('prepaid', { credits: 100 }), {
     credits_remaining: 93,
     credits_used: 7,
     credits_total: 100,
     credits_expire_at: null,
   })
-  t.match(told('prepaid', { credits: 5 }), { credits_remaining: 0, credits_used: 7 }, 'a plan that was cut')
+  t.match(usageUnder('prepaid', { credits: 5 }), { credits_remaining: 0, credits_used: 7 }, 'a plan that was cut')
   t.match(readUsage(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 29 * DAY), {
     usage: { emails_sent: 7 },
   })
@@ -347,18 +347,18 @@ t.test('a plan is cached until it is invalidated; an unknown plan is the default
   }
   const gone = await found('gone', noon)
   const pro = await found('pro', noon + 1)
-  const book = createPlanCache({ read, limits })
-  t.match(book.find(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
+  const planCache = createPlanCache({ read, limits })
+  t.match(planCache.find(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
   await commit([setPlan({ workspaceId: pro, plan: UNLIMITED })])
-  t.equal(book.find(pro).name, 'pro')
-  book.drop()
-  t.same(book.find(pro), { name: UNLIMITED, limits: {} })
-  t.match(book.find('ws_nobody'), { name: 'free' })
+  t.equal(planCache.find(pro).name, 'pro')
+  planCache.drop()
+  t.same(planCache.find(pro), { name: UNLIMITED, limits: {} })
+  t.match(planCache.find('ws_nobody'), { name: 'free' })
   await t.rejects(commit([setPlan({ workspaceId: 'ws_nobody', plan: 'pro' })]), WriteConflict)
   for (const plan of ['gold', 'toString', '__proto__']) {
     await commit([setPlan({ workspaceId: pro, plan })])
-    book.drop()
-    t.match(book.find(pro), { name: 'free', limits: { burst: 20 } }, plan)
+    planCache.drop()
+    t.match(planCache.find(pro), { name: 'free', limits: { burst: 20 } }, plan)
   }
   t.match(findUnknownPlans(read, limits), [
     { id: gone, plan: 'gone' },

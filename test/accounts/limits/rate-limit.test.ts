@@ -53,7 +53,7 @@ const tables: readonly (readonly [what: string, limits: PlanLimits, looks: reado
     ],
   ],
   [
-    'the window that refuses first is told, and the one that refuses longest',
+    'the window that refuses first is reported, and the one that refuses longest',
     { requests_per_second: 2, requests_per_minute: 3 },
     [
       [0, true, 1, 1],
@@ -147,7 +147,7 @@ t.test('a refusal says how long to wait', async (t) => {
   t.same(refusal.details, { retry_after: 61, limit: 1, remaining: 0, reset_at: '2026-11-21T12:01:01.000Z' })
 })
 
-t.test('no span of time holds more than its limit, and a client that waits as told is admitted', async (t) => {
+t.test('no span of time holds more than its limit, and a client that waits until resetAt is admitted', async (t) => {
   const small = fc.integer({ min: 1, max: 12 })
   const plan = fc.record(
     {
@@ -181,10 +181,10 @@ t.test('no span of time holds more than its limit, and a client that waits as to
         const state = ask()
         if (state.allowed) continue
         refused += 1
-        // Every other client waits as told; the rest keep asking.
+        // Every other client waits until resetAt; the rest keep asking.
         if (after % 2 === 0) continue
         now += state.retryAfter * 1000
-        if (!ask().allowed) throw new Error(`told to wait in vain until ${now}`)
+        if (!ask().allowed) throw new Error(`refused after the wait, until ${now}`)
       }
       holds(passed, SECOND, burst ?? drawn.requests_per_second)
       if (burst !== undefined) holdsPace(passed, burst, drawn.requests_per_second)

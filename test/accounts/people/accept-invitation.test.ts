@@ -64,7 +64,7 @@ t.test('no account joins a workspace that is deleted during acceptance, and noth
   const { database, workspaceId, accept } = await inviteNina(t)
   await t.rejects(accept(closeWorkspace(workspaceId, 3)), { message: /no such invitation/ })
   for (const table of ['users', 'members']) t.same(database.read(`select * from ${table}`, []), [], table)
-  t.match(database.read('select name from api_keys', []), [{}], "the one of before, which is nobody's")
+  t.match(database.read('select name from api_keys', []), [{}], 'only the key from before, which no member owns')
 })
 
 t.test('an account that is erased with another workspace during acceptance does not join', async (t) => {

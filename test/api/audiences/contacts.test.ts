@@ -24,7 +24,7 @@ interface List {
 }
 
 const PATH = '/v1/contacts'
-const NOBODY = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
+const UNKNOWN_ID = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
 const fields = (answer: RestAnswer): unknown => {
   const { details = {} } = error(answer)
@@ -127,7 +127,7 @@ t.test('an invalid contact is refused with its field', async (t) => {
       t.same([error(answer).code, fields(answer)], [code, [field]], JSON.stringify(body).slice(0, 80))
     }
   }
-  for (const audience_id of [NOBODY, foreign, 'x', '']) {
+  for (const audience_id of [UNKNOWN_ID, foreign, 'x', '']) {
     for (const answer of [
       await app.rest('POST', PATH, { body: { email: 'a@b.test', audience_id } }),
       await app.rest('PATCH', `${PATH}/${id}`, { body: { audience_id } }),
@@ -188,7 +188,7 @@ t.test('the list has two forms, a filter and bounds, and is empty past its end',
   const first = await app.rest('GET', PATH)
   t.same(check('GET /contacts', first), [])
   t.same(emails(first.json<List>()).slice(0, 2), ['n59@b.test', 'n58@b.test'])
-  t.equal(first.json<List>().data.length, 50, 'fifty unless told')
+  t.equal(first.json<List>().data.length, 50, 'fifty by default')
   t.notOk('meta' in first.json<List>())
   t.same(emails(await listContacts(app, 'limit=2&offset=57')), ['n2@b.test', 'n1@b.test'])
   t.same(emails(await listContacts(app, `audience_id=${one}&limit=2&offset=1`)), ['n54@b.test', 'n51@b.test'])
@@ -225,7 +225,7 @@ t.test('a bulk request does what it can and counts what it cannot', async (t) =>
 
   const rows: readonly (readonly [object, object])[] = [
     [
-      { operation: 'unsubscribe', contact_ids: [a, b, a, NOBODY, 'x', theirs] },
+      { operation: 'unsubscribe', contact_ids: [a, b, a, UNKNOWN_ID, 'x', theirs] },
       { operation: 'unsubscribe', affected: 2, skipped: 3, message: '2 contacts unsubscribed, 3 skipped' },
     ],
     [
@@ -282,7 +282,7 @@ t.test('a bulk request does what it can and counts what it cannot', async (t) =>
     const answer = await bulk(app, body)
     t.same([error(answer).code, fields(answer)], [code, [field]], JSON.stringify(body).slice(0, 80))
   }
-  const nowhere = await bulk(app, { operation: 'move', contact_ids: [b], audience_id: NOBODY })
+  const nowhere = await bulk(app, { operation: 'move', contact_ids: [b], audience_id: UNKNOWN_ID })
   t.match(error(nowhere), { code: 'audience_not_found', status: 404 })
   t.match(error(await bulk(app, { operation: 'delete', contact_ids: Array(1001).fill(a) })).message, /1000/)
   t.same(app.errors, [])

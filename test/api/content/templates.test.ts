@@ -84,11 +84,11 @@ const refusal = (answer: RestAnswer): readonly unknown[] => [answer.status, erro
 
 t.test('a template is created, listed, read, updated and deleted', async (t) => {
   const { app } = await appWithSink(t)
-  const wanted = { name: 'Welcome', subject: 'Hi {{first_name}}', html: '<p>{{first_name}} {{user.city}}</p>' }
-  const answer = await app.rest('POST', '/v1/templates', { body: wanted })
+  const newTemplate = { name: 'Welcome', subject: 'Hi {{first_name}}', html: '<p>{{first_name}} {{user.city}}</p>' }
+  const answer = await app.rest('POST', '/v1/templates', { body: newTemplate })
   const { id, created_at, ...fields } = answer.json()
   t.equal(answer.status, 201)
-  t.same(fields, { ...wanted, text: null, variables: ['first_name', 'user.city'] })
+  t.same(fields, { ...newTemplate, text: null, variables: ['first_name', 'user.city'] })
   t.match([id, created_at], [/^[0-9a-f-]{36}$/, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/])
 
   const listed = { variables: ['plan', 'first_name', 'plan', 'unsubscribe_url'] }
@@ -96,7 +96,7 @@ t.test('a template is created, listed, read, updated and deleted', async (t) => 
   const list = await app.rest('GET', '/v1/templates')
   const record = {
     id,
-    ...wanted,
+    ...newTemplate,
     text: null,
     variables: ['first_name', 'user.city'],
     created_at,

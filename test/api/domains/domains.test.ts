@@ -239,7 +239,7 @@ t.test(
       many.filter(({ status }) => status === 409).every((answer) => error(answer).code === 'conflict'),
       true,
     )
-    t.equal((await add(app, 'new.test', app.otherKey)).status, 201, 'an unverified claim blocks nobody')
+    t.equal((await add(app, 'new.test', app.otherKey)).status, 201, 'an unverified claim blocks no other workspace')
     await app.cli('domain', 'verify', 'new.test', '--force', '--workspace', app.otherWorkspaceId)
     const verify = await app.cli('domain', 'verify', 'new.test', '--force', '--workspace', app.workspaceId)
     t.match(verify, { status: 1, err: /another workspace has verified new\.test/ })
@@ -263,7 +263,7 @@ t.test('ten registrations in an hour, in any way; deletion gives none back', asy
   const made = answers.find(({ status }) => status === 201)?.json<Domain>()
   t.equal((await app.rest('DELETE', `/v1/domains/${made?.id}`)).status, 200)
   t.equal((await add(app, made?.domain ?? '')).status, 429, 'deleting and registering again')
-  t.match(error(await add(app, 'a.test')), { code: 'conflict' }, 'what could not be anyway is told first')
+  t.match(error(await add(app, 'a.test')), { code: 'conflict' }, 'the conflict is reported before the limit')
   t.equal((await add(app, 'n.test', app.otherKey)).status, 201, 'of each workspace')
   t.match(await app.cli('domain', 'add', 'cli.test', '--workspace', app.workspaceId), { status: 0 }, 'but the operator')
   app.advance(HOUR / 2)
@@ -318,30 +318,30 @@ t.test('a walk over the queue ends with the daemon, after its page, and is logge
   const { database } = await temporaryDatabase(t)
   const emails = Array.from({ length: 500 }, () => bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 }))
   await database.commit(emails.flatMap(({ writes }) => writes))
-  const told: string[] = []
-  const log = { error: () => told.push('error'), warn: () => told.push('warn') }
+  const calls: string[] = []
+  const log = { error: () => calls.push('error'), warn: () => calls.push('warn') }
   const walks = createDeletedDomainRunner({
     ...database,
     log,
-    onWalkEnd: ({ domain }) => told.push(`walked ${domain}`),
+    onWalkEnd: ({ domain }) => calls.push(`walked ${domain}`),
   })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
   t.equal(waiting(database, 'ws_1'), 300)
-  t.same(told, ['warn', 'walked a.test'])
+  t.same(calls, ['warn', 'walked a.test'])
 })
 
 t.test('a walk over the queue that fails is logged and affects nothing else', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const told: string[] = []
-  const log = { error: () => told.push('error'), warn: () => told.push('warn') }
+  const calls: string[] = []
+  const log = { error: () => calls.push('error'), warn: () => calls.push('warn') }
   const read: Database['read'] = () => {
     throw new Error('the disk')
   }
-  const walks = createDeletedDomainRunner({ ...database, read, log, onWalkEnd: () => told.push('walked') })
+  const walks = createDeletedDomainRunner({ ...database, read, log, onWalkEnd: () => calls.push('walked') })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
-  t.same(told, ['error', 'walked'])
+  t.same(calls, ['error', 'walked'])
 })
 
 t.test('a long queue is failed page by page, and the API answers meanwhile', async (t) => {

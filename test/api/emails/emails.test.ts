@@ -33,8 +33,8 @@ async function keyWith(scopes: string): Promise<string> {
 /** Straight into the database, due in an hour. */
 async function storeEmail(raw: string, workspaceId = app.workspaceId): Promise<string> {
   const at = app.now()
-  const wanted = { workspaceId, to: 'bob@b.test', at, scheduledFor: at + hour, raw: Buffer.from(raw) }
-  const { email, writes } = bulkEmail(wanted)
+  const scheduled = { workspaceId, to: 'bob@b.test', at, scheduledFor: at + hour, raw: Buffer.from(raw) }
+  const { email, writes } = bulkEmail(scheduled)
   await app.daemon.database.commit(writes)
   return email.id
 }
@@ -266,7 +266,7 @@ t.test('an email is visible to its workspace, and to a send-only key if that key
     t.equal(await status(reader, `GET /v1/emails/${others}${what}`), 200)
     t.equal(await status(app.otherKey, `GET /v1/emails/${own}${what}`), 404)
   }
-  t.equal(await status(sender, 'GET /v1/emails'), 403, 'which ids there are is not told')
+  t.equal(await status(sender, 'GET /v1/emails'), 403, 'the ids are not disclosed')
   t.equal(await status(sender, `POST /v1/emails/${others}/cancel`), 404)
   t.equal(await status(sender, `POST /v1/emails/${own}/cancel`), 409)
   t.equal(await status(reader, `POST /v1/emails/${own}/cancel`), 403)

@@ -195,9 +195,9 @@ t.test('a reply goes to the author, from the address that received the email, in
     headers: { 'In-Reply-To': '<1@b.test>', References: '<1@b.test>' },
     attachments: [{ filename: 'b.txt', size: 5 }],
   })
-  const nobody = await app.rest('POST', `/v1/inbound/${failed}/reply`, { body: { text: 'hello?' } })
-  t.equal(nobody.status, 400)
-  t.match(nobody.json(), { error: { code: 'validation_error', message: /no address to reply to/ } })
+  const unanswerable = await app.rest('POST', `/v1/inbound/${failed}/reply`, { body: { text: 'hello?' } })
+  t.equal(unanswerable.status, 400)
+  t.match(unanswerable.json(), { error: { code: 'validation_error', message: /no address to reply to/ } })
 })
 
 /** What the classifier has learned of the workspace. */

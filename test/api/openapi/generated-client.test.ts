@@ -132,7 +132,7 @@ function compileFolder(folder: string): readonly string[] {
 
 function addressOf(app: TestDaemon): string {
   const endpoint = app.daemon.api.find(({ kind }) => kind === 'tls')
-  if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('the daemon has no REST door')
+  if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('the daemon has no REST listener')
   return `https://127.0.0.1:${endpoint.port}`
 }
 

@@ -38,8 +38,8 @@ async function listPage(app: TestDaemon, query = ''): Promise<Page> {
 /** By settling a bounce, as delivery does it. */
 async function addBounce(app: TestDaemon, email: string, reason: SuppressionReason = 'hard_bounce'): Promise<void> {
   const metadata = { bounce_type: 'hard', bounce_subtype: 'bad-mailbox', diagnostic_code: '550 5.1.1 nobody' }
-  const wanted = { workspaceId: app.workspaceId, email: parseAddress(email), reason, metadata, at: app.now() }
-  await app.daemon.database.commit([addSuppression({ ...wanted, sourceEmailId: 'e-1' })])
+  const suppression = { workspaceId: app.workspaceId, email: parseAddress(email), reason, metadata, at: app.now() }
+  await app.daemon.database.commit([addSuppression({ ...suppression, sourceEmailId: 'e-1' })])
 }
 
 t.test('an address is added once, read, and sent to again after removal', async (t) => {
@@ -113,18 +113,18 @@ t.test('an address is removed by its name, however it is written', async (t) => 
 
 t.test('exactly one of many concurrent requests adds an address, and exactly one removes it', async (t) => {
   const app = await testDaemon(t)
-  const everybody = Array.from({ length: 20 })
-  const added = await Promise.all(everybody.map((_, n) => add(app, n % 2 === 0 ? 'x@b.test' : 'X@B.test')))
-  t.same(added.map(({ status }) => status).sort(), [...everybody.slice(1).map(() => 200), 201])
+  const attempts = Array.from({ length: 20 })
+  const added = await Promise.all(attempts.map((_, n) => add(app, n % 2 === 0 ? 'x@b.test' : 'X@B.test')))
+  t.same(added.map(({ status }) => status).sort(), [...attempts.slice(1).map(() => 200), 201])
   t.equal(new Set(added.map(({ text }) => text)).size, 1, 'all hear of the same record')
   const removed = await Promise.all(
-    everybody.map((_, n) =>
+    attempts.map((_, n) =>
       app.rest('DELETE', n % 2 === 0 ? `${PATH}?email=x@b.test` : `${PATH}/${added[0]?.json<Suppression>().id}`),
     ),
   )
-  t.same(removed.map(({ status }) => status).sort(), [204, ...everybody.slice(1).map(() => 404)])
+  t.same(removed.map(({ status }) => status).sort(), [204, ...attempts.slice(1).map(() => 404)])
   const turns = await Promise.all(
-    everybody.map((_, n) => (n % 2 === 0 ? add(app, 'y@b.test') : app.rest('DELETE', `${PATH}?email=y@b.test`))),
+    attempts.map((_, n) => (n % 2 === 0 ? add(app, 'y@b.test') : app.rest('DELETE', `${PATH}?email=y@b.test`))),
   )
   t.ok(turns.every(({ status }) => [200, 201, 204, 404].includes(status)))
   t.same(app.errors, [])

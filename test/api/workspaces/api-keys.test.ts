@@ -85,14 +85,14 @@ t.test('the secret of a key is shown once, and the key works at once', async (t)
 t.test('a key can do what it was created with', async (t) => {
   const app = await testDaemon(t)
   const expires_at = iso(app.now() + HOUR)
-  const wanted = {
+  const requestedKey = {
     name: 'narrow',
     scopes: ['send', 'read'],
     expires_at,
     allowed_networks: ['127.0.0.1', '2001:db8::/32'],
     allowed_domains: ['A.test', 'münchen.test'],
   }
-  const made = await make(app, wanted)
+  const made = await make(app, requestedKey)
   t.match(made, {
     scopes: ['send', 'read'],
     expires_at,
@@ -177,7 +177,7 @@ t.test('a key for another workspace of the same user', async (t) => {
   t.match(await list(app, made.key), [{ name: 'first key' }, { id: made.id }])
   t.notMatch(await list(app), [{ id: made.id }])
   t.match(await acts(app, made.key), [{ action: 'api_key.created', target: made.id }])
-  t.same(await acts(app), [], 'the act is told where the key is')
+  t.same(await acts(app), [], 'the act is recorded in the workspace of the key')
 
   for (const id of [app.otherWorkspaceId, 'ws_nothing', '']) {
     const answer = await app.rest('POST', '/v1/api-keys', { body: { name: 'x', workspace_id: id } })
@@ -220,8 +220,8 @@ t.test('a member who is demoted while their key creates another creates none', a
 t.test('a workspace has at most 1,000 active keys, also under concurrent requests', async (t) => {
   const app = await testDaemon(t)
   const { workspaceId } = app
-  const wanted = { workspaceId, userId: userOf(app, workspaceId), name: 'one of many', now: app.now() }
-  const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => generateKey(wanted).row)
+  const requestedKey = { workspaceId, userId: userOf(app, workspaceId), name: 'one of many', now: app.now() }
+  const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => generateKey(requestedKey).row)
   await app.daemon.database.commit(rows.map((row) => insertKey(row)))
   const more = (): Promise<RestAnswer> => app.rest('POST', '/v1/api-keys', { body: { name: 'one more' } })
   const answers = await Promise.all([more(), more(), more(), more()])
@@ -234,8 +234,8 @@ t.test('a workspace has at most 1,000 active keys, also under concurrent request
 t.test('keys and domains are listed in pages', async (t) => {
   const app = await testDaemon(t)
   const { workspaceId } = app
-  const wanted = { workspaceId, userId: userOf(app, workspaceId), now: app.now() }
-  const rows = Array.from({ length: 24 }, (_, n) => generateKey({ ...wanted, name: `key ${n}` }).row)
+  const requestedKey = { workspaceId, userId: userOf(app, workspaceId), now: app.now() }
+  const rows = Array.from({ length: 24 }, (_, n) => generateKey({ ...requestedKey, name: `key ${n}` }).row)
   await app.daemon.database.commit(rows.map((row) => insertKey(row)))
   const names = async (query: string): Promise<readonly string[]> =>
     (await app.rest('GET', `/v1/api-keys${query}`)).json<{ data: Key[] }>().data.map(({ name }) => name)

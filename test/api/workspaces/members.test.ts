@@ -159,7 +159,7 @@ t.test('the role of the user in the named workspace decides, with keys of anothe
     const ask = (key: string): Promise<RestAnswer> =>
       app.rest(method, `/v1${fill(path)}`, { key, ...(body === undefined ? {} : { body: fill(JSON.stringify(body)) }) })
     const line = `${method} ${path}`
-    t.same(refusalOf(await ask(own.secret)).slice(0, 1), [401], `${line}: nobody`)
+    t.same(refusalOf(await ask(own.secret)).slice(0, 1), [401], `${line}: an unknown user`)
     t.same(refusalOf(await ask(app.otherKey)), [404, 'not_found'], `${line}: the owner of another workspace`)
     t.same(refusalOf(await ask(reader)), [403, 'insufficient_permissions'], `${line}: a key that may read elsewhere`)
     for (const role of ['member', 'admin'] as const) {
@@ -232,7 +232,7 @@ t.test('a role change applies at once, and a removal ends keys, sessions and cac
   t.same(check('DELETE /members/:id', removed), [])
   t.same(data(removed), { removed: true, id: one.memberId })
   t.same(refusalOf(await app.rest('GET', '/v1/emails', { key: one.key })), [401, 'invalid_api_key'])
-  t.match(await session.readReply(), /^421 /, 'their session is told goodbye')
+  t.match(await session.readReply(), /^421 /, 'their session is closed with a reply')
   t.same(refusalOf(await app.rest('DELETE', `${path}?workspaceId=${app.workspaceId}`)), [404, 'not_found'])
 
   const again = {
@@ -323,7 +323,7 @@ t.test('acceptance works once and issues a key', async (t) => {
   const answers = await Promise.all([accept(app, token), accept(app, token)])
   t.same(answers.map(({ status }) => status).sort(), [201, 409])
   const accepted = answers.find(({ status }) => status === 201)
-  if (accepted === undefined) throw new Error('nobody was let in')
+  if (accepted === undefined) throw new Error('no request was accepted')
   t.same(check('POST /invitations/accept', accepted), [])
   const { member, api_key: key } = data<{ member: { id: string }; api_key: string }>(accepted)
   t.match(member, { role: 'admin', user: { email: 'nina@b.test', full_name: 'Nina Neu', avatar_url: null } })

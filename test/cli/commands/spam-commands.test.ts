@@ -34,7 +34,7 @@ t.test('the spam classifier learns from files while the daemon runs', async (t) 
   })
   t.match(await run('spam', 'learn', files, '--as', 'spam'), { status: 1, err: /there are several workspaces/ })
   const first = await run('spam', 'learn', files, '--as', 'spam', ...own, '--json')
-  t.equal(first.status, 1, 'what could not be read is told by the status too')
+  t.equal(first.status, 1, 'the status, too, shows that a file could not be read')
   t.same(first.json(), {
     learned: 2,
     known: 1,

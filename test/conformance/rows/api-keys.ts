@@ -38,7 +38,7 @@ export const apiKeys: Resource = {
         { says: 'without a name', body: {}, refused: { code: 'missing_required_field', fields: ['name'] } },
         { says: 'a name that is no text', body: { name: 7 }, refused: { code: 'validation_error', fields: ['name'] } },
         {
-          says: 'a field that nobody knows',
+          says: 'an unknown field',
           body: { name: 'k', colour: 'red' },
           refused: { code: 'validation_error', fields: ['colour'] },
         },
@@ -89,7 +89,7 @@ export const apiKeys: Resource = {
           query: { limit: '100' },
           shape: data(list(listed)),
         },
-        { says: "another workspace's", id: '{key}', as: 'stranger', refused: { code: 'not_found', id: '{key}' } },
+        { says: "another workspace's", id: '{key}', as: 'foreign', refused: { code: 'not_found', id: '{key}' } },
         { says: 'no id at all', id: 'x', refused: { code: 'not_found', id: 'x' } },
       ],
     },

@@ -42,7 +42,7 @@ const audienceRows: readonly Row[] = [
         shape: data(list(audience, { exactly: 1 })),
       },
       { says: 'limit 101', query: { limit: '101' }, refused: { code: 'validation_error', fields: ['limit'] } },
-      { says: 'nothing of it for others', as: 'stranger', holds: { data: [] } },
+      { says: 'nothing of it for others', as: 'foreign', holds: { data: [] } },
     ],
   },
   {
@@ -58,7 +58,7 @@ const audienceRows: readonly Row[] = [
       {
         says: "another workspace's",
         id: '{audience}',
-        as: 'stranger',
+        as: 'foreign',
         refused: { code: 'audience_not_found', id: '{audience}' },
       },
       { says: 'no id at all', id: 'x', refused: { code: 'audience_not_found', id: 'x' } },
@@ -76,10 +76,10 @@ const audienceRows: readonly Row[] = [
         holds: { name: 'Sales', description: 'Monthly' },
       },
       {
-        says: 'of nobody',
-        id: '{nobodys}',
+        says: 'an unknown id',
+        id: '{unknown}',
         body: { name: 'x' },
-        refused: { code: 'audience_not_found', id: '{nobodys}' },
+        refused: { code: 'audience_not_found', id: '{unknown}' },
       },
     ],
   },

@@ -81,12 +81,12 @@ const contactRows: readonly Row[] = [
       },
       {
         says: 'an audience that there is not',
-        body: { email: 'x@c.test', audience_id: '{nobodys}' },
-        refused: { code: 'audience_not_found', id: '{nobodys}' },
+        body: { email: 'x@c.test', audience_id: '{unknown}' },
+        refused: { code: 'audience_not_found', id: '{unknown}' },
       },
       {
         says: "another workspace's audience",
-        as: 'stranger',
+        as: 'foreign',
         body: { email: 'x@c.test', audience_id: '{audience}' },
         refused: { code: 'audience_not_found', id: '{audience}' },
       },
@@ -96,7 +96,7 @@ const contactRows: readonly Row[] = [
         refused: { code: 'validation_error', fields: ['metadata'] },
       },
       {
-        says: 'a field that nobody knows',
+        says: 'an unknown field',
         body: { email: 'x@c.test', colour: 'red' },
         refused: { code: 'validation_error', fields: ['colour'] },
       },
@@ -134,7 +134,7 @@ const contactRows: readonly Row[] = [
       })),
       { says: 'per_page 101', query: { per_page: '101' }, refused: { code: 'validation_error', fields: ['per_page'] } },
       { says: 'page 0', query: { page: '0' }, refused: { code: 'validation_error', fields: ['page'] } },
-      { says: 'nothing of it for others', as: 'stranger', holds: { data: [] } },
+      { says: 'nothing of it for others', as: 'foreign', holds: { data: [] } },
     ],
   },
   {
@@ -142,7 +142,7 @@ const contactRows: readonly Row[] = [
     who: readsSettings,
     cases: [
       { says: 'the record', id: '{bob}', shape: contact, holds: { id: '{bob}' } },
-      { says: "another workspace's", id: '{bob}', as: 'stranger', refused: { code: 'contact_not_found', id: '{bob}' } },
+      { says: "another workspace's", id: '{bob}', as: 'foreign', refused: { code: 'contact_not_found', id: '{bob}' } },
       { says: 'no id at all', id: 'x', refused: { code: 'contact_not_found', id: 'x' } },
     ],
   },
@@ -164,10 +164,10 @@ const contactRows: readonly Row[] = [
         refused: { code: 'invalid_email_address', fields: ['email'] },
       },
       {
-        says: 'of nobody',
-        id: '{nobodys}',
+        says: 'an unknown id',
+        id: '{unknown}',
         body: { subscribed: true },
-        refused: { code: 'contact_not_found', id: '{nobodys}' },
+        refused: { code: 'contact_not_found', id: '{unknown}' },
       },
     ],
   },
@@ -176,19 +176,19 @@ const contactRows: readonly Row[] = [
     who: writes,
     cases: [
       ...(['unsubscribe', 'subscribe'] as const).map((operation) => ({
-        says: `${operation}, those of nobody are skipped`,
-        body: { contact_ids: ['{bob}', '{contact}', '{nobodys}'], operation },
+        says: `${operation}, unknown ids are skipped`,
+        body: { contact_ids: ['{bob}', '{contact}', '{unknown}'], operation },
         shape: record({ operation: equals(operation), affected: integer, skipped: integer, message: filledText }),
       })),
       {
         says: 'move to another audience',
-        body: { contact_ids: ['{bob}', '{nobodys}'], operation: 'move', audience_id: '{offers}' },
+        body: { contact_ids: ['{bob}', '{unknown}'], operation: 'move', audience_id: '{offers}' },
         holds: { operation: 'move', affected: 1, skipped: 1 },
       },
       { says: 'it has moved', request: 'GET /v1/contacts/:id', id: '{bob}', holds: { audience_id: '{offers}' } },
       {
         says: "nothing of another workspace's",
-        as: 'stranger',
+        as: 'foreign',
         body: { contact_ids: ['{bob}'], operation: 'delete' },
         holds: { affected: 0, skipped: 1 },
       },
@@ -199,8 +199,8 @@ const contactRows: readonly Row[] = [
       },
       {
         says: 'move to what there is not',
-        body: { contact_ids: ['{bob}'], operation: 'move', audience_id: '{nobodys}' },
-        refused: { code: 'audience_not_found', id: '{nobodys}' },
+        body: { contact_ids: ['{bob}'], operation: 'move', audience_id: '{unknown}' },
+        refused: { code: 'audience_not_found', id: '{unknown}' },
       },
       {
         says: 'an operation that there is not',
@@ -221,7 +221,7 @@ const contactRows: readonly Row[] = [
       {
         says: "another workspace's",
         id: '{contact}',
-        as: 'stranger',
+        as: 'foreign',
         refused: { code: 'contact_not_found', id: '{contact}' },
       },
       {
@@ -240,7 +240,7 @@ const contactRows: readonly Row[] = [
       {
         says: "another workspace's",
         id: '{offers}',
-        as: 'stranger',
+        as: 'foreign',
         refused: { code: 'audience_not_found', id: '{offers}' },
       },
       {

@@ -54,7 +54,7 @@ const templateRows: readonly Row[] = [
         refused: { code: 'validation_error', fields: ['subject'] },
       },
       {
-        says: 'a field that nobody knows',
+        says: 'an unknown field',
         body: { ...body, colour: 'red' },
         refused: { code: 'validation_error', fields: ['colour'] },
       },
@@ -71,7 +71,7 @@ const templateRows: readonly Row[] = [
         shape: data(list(listed, { exactly: 1 })),
       },
       { says: 'limit 101', query: { limit: '101' }, refused: { code: 'validation_error', fields: ['limit'] } },
-      { says: 'nothing of it for others', as: 'stranger', holds: { data: [] } },
+      { says: 'nothing of it for others', as: 'foreign', holds: { data: [] } },
     ],
   },
   {
@@ -87,7 +87,7 @@ const templateRows: readonly Row[] = [
       {
         says: "another workspace's",
         id: '{template}',
-        as: 'stranger',
+        as: 'foreign',
         refused: { code: 'template_not_found', id: '{template}' },
       },
       { says: 'no id at all', id: 'x', refused: { code: 'template_not_found', id: 'x' } },
@@ -111,10 +111,10 @@ const templateRows: readonly Row[] = [
         refused: { code: 'validation_error', fields: ['name'] },
       },
       {
-        says: 'of nobody',
-        id: '{nobodys}',
+        says: 'an unknown id',
+        id: '{unknown}',
         body: { name: 'x' },
-        refused: { code: 'template_not_found', id: '{nobodys}' },
+        refused: { code: 'template_not_found', id: '{unknown}' },
       },
     ],
   },
@@ -146,7 +146,7 @@ const templateRows: readonly Row[] = [
       },
       {
         says: "another workspace's template",
-        as: 'stranger',
+        as: 'foreign',
         body: {
           from: 'app@other.test',
           to: 'bob@b.test',
@@ -164,7 +164,7 @@ const templateRows: readonly Row[] = [
       {
         says: "another workspace's",
         id: '{bare}',
-        as: 'stranger',
+        as: 'foreign',
         refused: { code: 'template_not_found', id: '{bare}' },
       },
       { says: 'it is gone', id: '{bare}', shape: record({ deleted: equals(true), id: uuid }), holds: { id: '{bare}' } },
@@ -219,7 +219,7 @@ const fileRows: readonly Row[] = [
       {
         says: "another workspace's file",
         request: 'POST /v1/emails',
-        as: 'stranger',
+        as: 'foreign',
         body: {
           from: 'app@other.test',
           to: 'bob@b.test',

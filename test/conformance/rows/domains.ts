@@ -78,14 +78,14 @@ export const domains: Resource = {
         {
           says: 'one that another workspace has claimed, not verified',
           body: { domain: 'new.test' },
-          as: 'stranger',
+          as: 'foreign',
           status: 201,
           shape: single,
         },
         {
           says: 'one that another workspace has verified',
           body: { domain: 'a.test' },
-          as: 'stranger',
+          as: 'foreign',
           refused: { code: 'domain_already_exists' },
         },
         { says: 'again in the same workspace', body: { domain: 'new.test' }, refused: { code: 'conflict' } },
@@ -123,7 +123,7 @@ export const domains: Resource = {
         {
           says: "another workspace's",
           id: '{domain}',
-          as: 'stranger',
+          as: 'foreign',
           refused: { code: 'domain_not_found', id: '{domain}' },
         },
         { says: 'no id at all', id: 'x', refused: { code: 'domain_not_found', id: 'x' } },
@@ -192,7 +192,7 @@ export const domains: Resource = {
           id: '{silent}',
           holds: { status: 'pending' },
         },
-        { says: 'of nobody', id: '{nobodys}', refused: { code: 'domain_not_found', id: '{nobodys}' } },
+        { says: 'an unknown id', id: '{unknown}', refused: { code: 'domain_not_found', id: '{unknown}' } },
       ],
     },
     {
@@ -202,7 +202,7 @@ export const domains: Resource = {
         {
           says: "another workspace's",
           id: '{domain}',
-          as: 'stranger',
+          as: 'foreign',
           refused: { code: 'domain_not_found', id: '{domain}' },
         },
         {

@@ -139,7 +139,7 @@ export const createEmail: Row = {
       refused: { code: 'validation_error', fields: ['scheduled_for'] },
     },
     {
-      says: 'a field that nobody knows',
+      says: 'an unknown field',
       body: { ...plain, to: 'bob@b.test', colour: 'red' },
       refused: { code: 'validation_error', fields: ['colour'] },
     },
@@ -160,8 +160,8 @@ export const createEmail: Row = {
     },
     {
       says: 'a template that there is not',
-      body: { from: 'app@a.test', to: 'bob@b.test', template_id: '{nobodys}' },
-      refused: { code: 'template_not_found', id: '{nobodys}' },
+      body: { from: 'app@a.test', to: 'bob@b.test', template_id: '{unknown}' },
+      refused: { code: 'template_not_found', id: '{unknown}' },
     },
     {
       says: 'a cached file that there is not',

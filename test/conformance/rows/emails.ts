@@ -119,7 +119,7 @@ const lists: Row = {
       query: { status: 'lost' },
       refused: { code: 'validation_error', fields: ['status'] },
     },
-    { says: 'nothing of it for others', as: 'stranger', holds: { data: [] } },
+    { says: 'nothing of it for others', as: 'foreign', holds: { data: [] } },
   ],
 }
 
@@ -169,7 +169,7 @@ const one: Row = {
       as: 'send',
       refused: { code: 'email_not_found', id: '{email}' },
     },
-    { says: "another workspace's", id: '{email}', as: 'stranger', refused: { code: 'email_not_found', id: '{email}' } },
+    { says: "another workspace's", id: '{email}', as: 'foreign', refused: { code: 'email_not_found', id: '{email}' } },
     { says: 'no id at all', id: 'x', refused: { code: 'email_not_found', id: 'x' } },
   ],
 }
@@ -231,7 +231,7 @@ const changes: readonly Row[] = [
       {
         says: "another workspace's",
         id: '{scheduled}',
-        as: 'stranger',
+        as: 'foreign',
         body: { scheduled_for: '{later}' },
         refused: { code: 'email_not_found', id: '{scheduled}' },
       },
@@ -251,7 +251,7 @@ const changes: readonly Row[] = [
     who: readsOwn,
     cases: [
       { says: 'the message', id: '{email}', responseHeaders: { 'content-type': /^message\/rfc822/ } },
-      { says: 'of nobody', id: '{nobodys}', refused: { code: 'email_not_found', id: '{nobodys}' } },
+      { says: 'an unknown id', id: '{unknown}', refused: { code: 'email_not_found', id: '{unknown}' } },
     ],
   },
 ]

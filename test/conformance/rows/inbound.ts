@@ -93,7 +93,7 @@ export const inbound: Resource = {
           query: { status: 'lost' },
           refused: { code: 'validation_error', fields: ['status'] },
         },
-        { says: 'nothing of it for others', as: 'stranger', holds: { data: [] } },
+        { says: 'nothing of it for others', as: 'foreign', holds: { data: [] } },
       ],
     },
     {
@@ -113,7 +113,7 @@ export const inbound: Resource = {
             html: /<p>/,
           },
         },
-        { says: "another workspace's", id: '{mail}', as: 'stranger', refused: { code: 'not_found', id: '{mail}' } },
+        { says: "another workspace's", id: '{mail}', as: 'foreign', refused: { code: 'not_found', id: '{mail}' } },
         { says: 'no id at all', id: 'x', refused: { code: 'not_found', id: 'x' } },
       ],
     },
@@ -133,7 +133,7 @@ export const inbound: Resource = {
             'data.1.content_id': /logo/,
           },
         },
-        { says: 'of nobody', id: '{nobodys}', refused: { code: 'not_found', id: '{nobodys}' } },
+        { says: 'an unknown id', id: '{unknown}', refused: { code: 'not_found', id: '{unknown}' } },
       ],
     },
     {
@@ -160,14 +160,19 @@ export const inbound: Resource = {
           },
         },
         { says: 'neither', id: '{mail}', body: {}, refused: { code: 'missing_required_field', fields: ['html'] } },
-        { says: 'to nobody', id: '{nobodys}', body: { text: 'x' }, refused: { code: 'not_found', id: '{nobodys}' } },
+        {
+          says: 'an unknown id',
+          id: '{unknown}',
+          body: { text: 'x' },
+          refused: { code: 'not_found', id: '{unknown}' },
+        },
       ],
     },
     {
       row: 'DELETE /v1/inbound/:id',
       who: writes,
       cases: [
-        { says: "another workspace's", id: '{mail}', as: 'stranger', refused: { code: 'not_found', id: '{mail}' } },
+        { says: "another workspace's", id: '{mail}', as: 'foreign', refused: { code: 'not_found', id: '{mail}' } },
         {
           says: 'it is gone',
           id: '{mail}',

@@ -69,10 +69,10 @@ export const limits: Readonly<Record<string, readonly Case[]>> = {
       responseHeaders: { 'retry-after': /^\d+$/, 'x-ratelimit-limit': /^2$/, 'x-ratelimit-remaining': /^0$/ },
       until: true,
     },
-    { says: 'others are not held up', as: 'stranger', request: 'GET /v1/usage', holds: { plan: 'unlimited' } },
+    { says: 'others are not held up', as: 'foreign', request: 'GET /v1/usage', holds: { plan: 'unlimited' } },
     {
-      says: 'nor told more than their own',
-      as: 'stranger',
+      says: 'nor do they see any rate but their own',
+      as: 'foreign',
       request: 'GET /v1/usage',
       responseHeaders: { 'x-ratelimit-limit': /^1000$/ },
     },

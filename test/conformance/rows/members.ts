@@ -115,16 +115,16 @@ const memberRows: readonly Row[] = [
         refused: { code: 'conflict' },
       },
       {
-        says: 'nobody becomes an owner',
+        says: 'a role change makes no owner',
         id: '{member_member}',
         body: { ...here, role: 'owner' },
         refused: { code: 'validation_error', fields: ['role'] },
       },
       {
-        says: 'who is not there',
-        id: '{nobodys}',
+        says: 'an unknown member',
+        id: '{unknown}',
         body: { ...here, role: 'admin' },
-        refused: { code: 'not_found', id: '{nobodys}' },
+        refused: { code: 'not_found', id: '{unknown}' },
       },
       {
         says: "of another's workspace",

@@ -92,7 +92,7 @@ export const suppressions: Resource = {
           holds: { has_more: false, next_cursor: null },
         },
         {
-          says: 'a cursor of nobody',
+          says: 'an unknown cursor',
           query: { cursor: 'nowhere' },
           refused: { code: 'validation_error', fields: ['cursor'] },
         },
@@ -103,7 +103,7 @@ export const suppressions: Resource = {
           query: { reason: 'spite' },
           refused: { code: 'validation_error', fields: ['reason'] },
         },
-        { says: 'nothing of it for others', as: 'stranger', holds: { data: [] } },
+        { says: 'nothing of it for others', as: 'foreign', holds: { data: [] } },
       ],
     },
     {
@@ -136,7 +136,7 @@ export const suppressions: Resource = {
           },
           until: true,
         },
-        { says: "another workspace's", id: '{one}', as: 'stranger', refused: { code: 'not_found', id: '{one}' } },
+        { says: "another workspace's", id: '{one}', as: 'foreign', refused: { code: 'not_found', id: '{one}' } },
         { says: 'no id at all', id: 'x', refused: { code: 'not_found', id: 'x' } },
       ],
     },
@@ -144,7 +144,7 @@ export const suppressions: Resource = {
       row: 'DELETE /v1/suppressions/:id',
       who: writes,
       cases: [
-        { says: "another workspace's", id: '{one}', as: 'stranger', refused: { code: 'not_found', id: '{one}' } },
+        { says: "another workspace's", id: '{one}', as: 'foreign', refused: { code: 'not_found', id: '{one}' } },
         { says: 'it is off the list, without a word', id: '{one}', status: 204 },
         { says: 'again', id: '{one}', refused: { code: 'not_found', id: '{one}' } },
       ],

@@ -83,7 +83,7 @@ const workspaceRows: readonly Row[] = [
       },
       {
         says: 'and no other',
-        as: 'stranger',
+        as: 'foreign',
         shape: data(list(workspace, { exactly: 1 })),
         holds: { 'data.0.id': '{other_workspace}' },
       },

@@ -45,7 +45,7 @@ export async function proveCase(t: Test, world: World, row: string, given: Case)
 /** The same request with every key, and with none. */
 async function proveWho(t: Test, world: World, row: Row): Promise<void> {
   const body = takesBody(row) ? { body: {} } : {}
-  const probe = fillIn(world, { says: '', id: '{nobodys}', ...body, ...row.probe })
+  const probe = fillIn(world, { says: '', id: '{unknown}', ...body, ...row.probe })
   for (const as of row.who === null ? [] : everyAsker) {
     const answer = await sendCase(world, row.row, { ...probe, as })
     const { status } = answer
@@ -63,7 +63,7 @@ async function proveWho(t: Test, world: World, row: Row): Promise<void> {
 
 async function provePrefixes(t: Test, world: World, { row }: Row, probe: Case): Promise<void> {
   const prefixes = ['/v1', '', '/api/v1']
-  const asked = prefixes.map((prefix) => sendCase(world, row, { ...probe, as: 'stranger' }, prefix))
+  const asked = prefixes.map((prefix) => sendCase(world, row, { ...probe, as: 'foreign' }, prefix))
   const [plain, ...others] = (await Promise.all(asked)).map(withoutTimes)
   for (const other of others) t.same(other, plain, `${row} without /v1, with /api`)
 }
@@ -97,9 +97,9 @@ async function sendCase(world: World, row: string, one: Case, prefix = '/v1'): P
 }
 
 function faultsOf(answer: PlainResponse, { status, shape, refused, holds = {}, responseHeaders = {} }: Case): string[] {
-  const wanted = refused === undefined ? (status ?? 200) : statusOfCode[refused.code]
-  if (answer.status !== wanted) return [`status: expected ${wanted}, found ${answer.status}`]
-  if (wanted === 204) return answer.text === '' ? [] : ['a body where there is none']
+  const expectedStatus = refused === undefined ? (status ?? 200) : statusOfCode[refused.code]
+  if (answer.status !== expectedStatus) return [`status: expected ${expectedStatus}, found ${answer.status}`]
+  if (expectedStatus === 204) return answer.text === '' ? [] : ['a body where there is none']
   const whole: Shape | undefined = refused === undefined ? shape : errorShape(refused)
   return [
     ...(whole === undefined ? [] : whole(bodyOf(answer), '')),

@@ -6,21 +6,21 @@
  */
 import type { Shape } from './shapes.js'
 
-/** Whose key is used. `stranger`: the owner of another workspace. */
+/** Whose key is used. `foreign`: the owner of another workspace. */
 export type Asker =
   | 'owner'
   | 'admin'
   | 'member'
   | 'send'
   | 'read'
-  | 'stranger'
+  | 'foreign'
   | 'none'
   | 'wrong'
   | 'revoked'
   | 'expired'
 
 /** The roles and scopes that are allowed; all others get `insufficient_permissions`. */
-type Who = readonly Exclude<Asker, 'stranger' | 'none' | 'wrong' | 'revoked' | 'expired'>[]
+type Who = readonly Exclude<Asker, 'foreign' | 'none' | 'wrong' | 'revoked' | 'expired'>[]
 
 /** From the tables of roles and scopes: `send` and `read` are keys of an owner with that scope alone. */
 export const sends: Who = ['owner', 'admin', 'member', 'send']

@@ -38,8 +38,8 @@ export const anything: Shape = () => []
 /** An object whose fields are the client's own. */
 export const freeObject = shapeWhere('an object', isObject)
 
-export function equals(...wanted: readonly unknown[]): Shape {
-  const words = wanted.map((one) => JSON.stringify(one))
+export function equals(...expected: readonly unknown[]): Shape {
+  const words = expected.map((one) => JSON.stringify(one))
   return shapeWhere(words.join(' or '), (value) => words.includes(JSON.stringify(value)))
 }
 

@@ -32,7 +32,7 @@ export async function createWorld(t: Test, options: TestDaemonOptions = {}): Pro
   const kept = new Map([
     ['workspace', app.workspaceId],
     ['other_workspace', app.otherWorkspaceId],
-    ['nobodys', '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'],
+    ['unknown', '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'],
     ['soon', new Date(app.now() + 3_600_000).toISOString()],
     ['later', new Date(app.now() + 7_200_000).toISOString()],
     ['too_late', new Date(app.now() + 31 * 86_400_000).toISOString()],
@@ -69,7 +69,7 @@ async function createKeys(app: TestDaemon): Promise<ReadonlyMap<Asker, string | 
     ['read', await made('owner', { scopes: ['read'] })],
     ['expired', await made('owner', { expiresAt: app.now() })],
     ['revoked', revoked],
-    ['stranger', app.otherKey],
+    ['foreign', app.otherKey],
     ['wrong', 'ph_wrong'],
     ['none', null],
   ])

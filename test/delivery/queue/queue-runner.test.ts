@@ -173,7 +173,7 @@ t.test('an attempt for which no host was called counts for nothing, and waits as
   t.same(calls, [false, false, true, true], 'at the age of the notice they are sent whatever is remembered')
 })
 
-t.test('an outcome that cannot be written down is kept, and nothing more is taken meanwhile', async (t) => {
+t.test('an outcome that cannot be stored is kept, and nothing more is taken meanwhile', async (t) => {
   const { runner, faults, add, attempted, status, errors, row } = await running(t)
   faults.commit = isOutcome
   await runner.start()
@@ -188,14 +188,14 @@ t.test('an outcome that cannot be written down is kept, and nothing more is take
   t.same(attempted, ['one@b.test', 'two@b.test'], 'no message went twice')
 })
 
-t.test('at the end of the process an outcome that cannot be written down keeps its lease', async (t) => {
+t.test('at the end of the process an outcome that cannot be stored keeps its lease', async (t) => {
   const { runner, faults, add, row, errors } = await running(t)
   faults.commit = isOutcome
   await runner.start()
   await add('one@b.test', true)
   await waitUntil('the fault is noticed', () => errors.length > 0)
   await runner.stop(10)
-  t.match(row('one@b.test'), { attempts: 1, leased: 1 }, 'it is not given back as if nothing had been sent')
+  t.match(row('one@b.test'), { attempts: 1, leased: 1 }, 'it is not released as if nothing had been sent')
 })
 
 t.test('a database that cannot be read stops nothing for good', async (t) => {
@@ -223,7 +223,7 @@ t.test('a message that cannot be made ready is deferred, and the others go on', 
   await add('next@b.test', true)
   await waitUntil('the next arrives', () => status('next@b.test') === 'delivered')
   t.equal(errors.length, 1, 'it is tried no more for now')
-  t.match(errors[0], /without its message/)
+  t.match(errors[0], /has no message/)
 })
 
 for (const [what, deps] of Object.entries({
@@ -265,7 +265,7 @@ t.test('an outcome that hits a bug of ours holds its entry: the message may have
   runner.wake()
   t.match(row('odd@b.test'), { attempts: 1, leased: 0 })
   await runner.stop(10)
-  t.match(row('odd@b.test'), { attempts: 1, held: 1 }, 'nor is it given back as if nothing had been sent')
+  t.match(row('odd@b.test'), { attempts: 1, held: 1 }, 'nor is it released as if nothing had been sent')
   t.same(attempted, ['odd@b.test'])
 })
 
@@ -325,7 +325,7 @@ t.test('what comes back from DNS after the end takes no lease', async (t) => {
   t.match(row('slow@b.test'), { attempts: 0, leased: 0 })
 })
 
-t.test('stopping ends though leases cannot be given back', async (t) => {
+t.test('stopping ends though leases cannot be released', async (t) => {
   const { runner, faults, add, errors, attempted } = await running(t, {
     attempt: (message, _to, _call, signal) => {
       attempted.push(message.recipient)
@@ -337,7 +337,7 @@ t.test('stopping ends though leases cannot be given back', async (t) => {
   await waitUntil('it is under way', () => attempted.length === 1)
   faults.commit = () => true
   await runner.stop(10)
-  t.match(errors.at(-1), /leases could not be given back/)
+  t.match(errors.at(-1), /leases could not be released/)
 })
 
 /** Attempts that wait for `end`. */
@@ -406,19 +406,19 @@ t.test('a claim whose turn comes late is leased anew, and so sees that it was he
   pass(60_000)
   for (const handOver of handOvers) handOver()
   await waitUntil('one arrives', () => row('late@b.test') === undefined)
-  await waitUntil('the other is given back', () => row('held@b.test')?.leased === 0)
+  await waitUntil('the other is released', () => row('held@b.test')?.leased === 0)
   t.match(row('held@b.test'), { attempts: 0, held: 1 })
   t.same(attempted, ['late@b.test'])
 })
 
-t.test('a claim is given back when nothing came of it: the database failed, or the end came', async (t) => {
+t.test('a claim is released when it led to no attempt: the database failed, or the end came', async (t) => {
   const { runner, take, row, faults, status, attempted } = await running(t)
   await runner.start()
   const handOvers: (() => void)[] = []
   await take('one@b.test', (handOver) => handOvers.push(handOver))
   faults.read = true
   for (const handOver of handOvers.splice(0)) handOver()
-  await waitUntil('it is given back', () => row('one@b.test')?.leased === 0)
+  await waitUntil('it is released', () => row('one@b.test')?.leased === 0)
   t.match(row('one@b.test'), { attempts: 0 })
   faults.read = false
   runner.wake()

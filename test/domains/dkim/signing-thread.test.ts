@@ -138,6 +138,6 @@ t.test('stopping rejects running, waiting and later requests', async (t) => {
   await waitUntil('it has the batch', () => started === 1)
   const waiting = t.rejects(thread.sign(raw, first, signedAt), { message: 'a signature was not made' })
   await Promise.all([thread.stop(), posted, waiting])
-  await t.rejects(thread.sign(raw, first, signedAt), { message: 'signing has ended' })
+  await t.rejects(thread.sign(raw, first, signedAt), { message: 'the signing thread is stopped' })
   t.equal(started, 1)
 })

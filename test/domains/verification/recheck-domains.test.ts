@@ -40,18 +40,18 @@ const rowOf = (domain: string, more: Partial<SendingDomain> = {}): SendingDomain
 interface Rounds {
   readonly database: Database
   readonly deps: RecheckDeps
-  readonly told: readonly string[]
+  readonly notifications: readonly string[]
   readonly domain: (name: string, workspaceId?: string) => SendingDomain | undefined
 }
 
 async function rounds(t: Test, rows: readonly SendingDomain[], zone: Zone): Promise<Rounds> {
   const { database } = await temporaryDatabase(t)
   await database.commit(rows.map(insertDomain))
-  const told: string[] = []
+  const notifications: string[] = []
   const tell =
     (level: string) =>
     (about: object): void => {
-      told.push(`${level} ${String(Reflect.get(about, 'domain'))}`)
+      notifications.push(`${level} ${String(Reflect.get(about, 'domain'))}`)
     }
   const deps: RecheckDeps = {
     ...database,
@@ -62,11 +62,11 @@ async function rounds(t: Test, rows: readonly SendingDomain[], zone: Zone): Prom
     settlingTime: DAY,
     clock: () => now,
     log: { error: tell('error'), warn: tell('warn'), info: tell('info') },
-    onChanged: ({ workspaceId, domain }) => told.push(`changed ${workspaceId} ${domain}`),
+    onChanged: ({ workspaceId, domain }) => notifications.push(`changed ${workspaceId} ${domain}`),
   }
   const domain: Rounds['domain'] = (name, workspaceId = 'ws_1') =>
     domainByName(database.read, { workspaceId, domain: parseDomainName(name) })[0]
-  return { database, deps, told, domain }
+  return { database, deps, notifications, domain }
 }
 
 function provingZone({ id, domain }: SendingDomain): Zone {
@@ -93,10 +93,10 @@ t.test('all domains that are due are checked once, and no others', async (t) => 
 
 t.test('a verified domain is reported, with a warning where the zone has no key', async (t) => {
   const row = rowOf('a.test')
-  const { deps, told, domain } = await rounds(t, [row], provingZone(row))
+  const { deps, notifications, domain } = await rounds(t, [row], provingZone(row))
   await recheckDomains(deps, going)
   t.match(domain('a.test'), { status: 'verified', verified_at: now, unproved_since: null, next_check_at: now + DAY })
-  t.same(told, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
+  t.same(notifications, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
 })
 
 t.test('a name that another workspace has verified is postponed without a query', async (t) => {
@@ -107,18 +107,18 @@ t.test('a name that another workspace has verified is postponed without a query'
     next_check_at: now + DAY,
   })
   const mine = rowOf('a.test')
-  const { deps, told, domain } = await rounds(t, [theirs, mine], provingZone(mine))
+  const { deps, notifications, domain } = await rounds(t, [theirs, mine], provingZone(mine))
   const resolver = zoneResolver(provingZone(mine))
   await recheckDomains({ ...deps, resolver }, going)
   t.same(resolver.asked, [])
   t.match(domain('a.test'), { status: 'pending', next_check_at: now + DAY })
-  t.same(told, [])
+  t.same(notifications, [])
 })
 
 t.test('a concurrent verification by another workspace is no fault', async (t) => {
   const theirs = rowOf('a.test', { workspace_id: 'ws_2', next_check_at: null })
   const mine = rowOf('a.test')
-  const { database, deps, told, domain } = await rounds(t, [theirs, mine], provingZone(mine))
+  const { database, deps, notifications, domain } = await rounds(t, [theirs, mine], provingZone(mine))
   const resolver = {
     ...deps.resolver,
     resolveRecords: async (...question: Parameters<RecheckDeps['resolver']['resolveRecords']>) => {
@@ -129,12 +129,12 @@ t.test('a concurrent verification by another workspace is no fault', async (t) =
   }
   await recheckDomains({ ...deps, resolver }, going)
   t.match(domain('a.test'), { status: 'pending', next_check_at: now + HOUR })
-  t.same(told, [])
+  t.same(notifications, [])
 })
 
 t.test('a fault postpones its domain and delays no other', async (t) => {
   const good = rowOf('good.test')
-  const { deps, told, domain } = await rounds(t, [rowOf('bad.test'), good], provingZone(good))
+  const { deps, notifications, domain } = await rounds(t, [rowOf('bad.test'), good], provingZone(good))
   const resolver = {
     ...deps.resolver,
     resolveRecords: async (name: string, type: 'CNAME' | 'TXT') => {
@@ -145,21 +145,21 @@ t.test('a fault postpones its domain and delays no other', async (t) => {
   await recheckDomains({ ...deps, resolver }, going)
   t.match(domain('bad.test'), { status: 'pending', next_check_at: now + HOUR, checked_at: null })
   t.match(domain('good.test'), { status: 'verified' })
-  t.ok(told.includes('error bad.test'))
+  t.ok(notifications.includes('error bad.test'))
 })
 
 t.test('when nothing can be stored, a round ends with one report', async (t) => {
-  const { deps, told } = await rounds(t, [rowOf('a.test'), rowOf('b.test')], {})
+  const { deps, notifications } = await rounds(t, [rowOf('a.test'), rowOf('b.test')], {})
   const commit = async (): Promise<void> => {
     throw new StorageFault('SQLITE_FULL', 'database or disk is full')
   }
   await t.rejects(recheckDomains({ ...deps, commit }, going), { name: 'StorageFault' })
-  t.same(told, [])
+  t.same(notifications, [])
 })
 
 t.test('a change of status is reported even if the rotation does not proceed', async (t) => {
   const row = rowOf('a.test', { rotation_asked_at: now - HOUR })
-  const { deps, told, domain } = await rounds(t, [row], provingZone(row))
+  const { deps, notifications, domain } = await rounds(t, [row], provingZone(row))
   let commits = 0
   const commit: RecheckDeps['commit'] = async (writes) => {
     commits += 1
@@ -168,10 +168,10 @@ t.test('a change of status is reported even if the rotation does not proceed', a
   }
   await t.rejects(recheckDomains({ ...deps, commit }, going), { name: 'StorageFault' })
   t.match(domain('a.test'), { status: 'verified' })
-  t.same(told, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
+  t.same(notifications, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
 })
 
-t.test('a round ends when it is told to', async (t) => {
+t.test('a round ends when it is aborted', async (t) => {
   const { deps, domain } = await rounds(t, [rowOf('a.test')], {})
   await recheckDomains(deps, AbortSignal.abort())
   t.match(domain('a.test'), { checked_at: null, next_check_at: now - 1 })

@@ -135,20 +135,20 @@ t.test('no foreign text breaks the comparison, and no different text passes for 
 
 t.test("a mail host with the owner's own records passes if they have the effect of ours", (t) => {
   const spf = 'v=spf1 ip4:192.0.2.1 ip6:2001:db8::1 -all'
-  const wanted = { target: 'mail.zone.test', inboundMxHost: 'mx.zone.test', addresses: ['192.0.2.1'], txt: [spf] }
+  const expected = { target: 'mail.zone.test', inboundMxHost: 'mx.zone.test', addresses: ['192.0.2.1'], txt: [spf] }
   const mx = (...records: readonly (readonly [number, string])[]) => ({
     mx: records.map(([preference, exchange]) => ({ preference, exchange })),
     addresses: [] as readonly string[],
     txt: [],
   })
-  t.ok(mxPointsToUs(mx([10, 'MX.zone.test']), wanted))
-  t.ok(mxPointsToUs(mx([10, 'mail.zone.test'], [20, 'backup.test']), wanted))
-  t.notOk(mxPointsToUs(mx([10, 'mx.zone.test'], [5, 'first.test']), wanted))
-  t.notOk(mxPointsToUs(mx([10, 'mx.zone.test'], [10, 'other.test']), wanted))
-  t.notOk(mxPointsToUs(mx([0, '']), wanted))
-  t.ok(mxPointsToUs({ ...mx(), addresses: ['192.0.2.1'] }, wanted), 'without MX the addresses count')
-  t.notOk(mxPointsToUs({ ...mx(), addresses: ['192.0.2.1', '192.0.2.9'] }, wanted))
-  t.notOk(mxPointsToUs(mx(), wanted))
+  t.ok(mxPointsToUs(mx([10, 'MX.zone.test']), expected))
+  t.ok(mxPointsToUs(mx([10, 'mail.zone.test'], [20, 'backup.test']), expected))
+  t.notOk(mxPointsToUs(mx([10, 'mx.zone.test'], [5, 'first.test']), expected))
+  t.notOk(mxPointsToUs(mx([10, 'mx.zone.test'], [10, 'other.test']), expected))
+  t.notOk(mxPointsToUs(mx([0, '']), expected))
+  t.ok(mxPointsToUs({ ...mx(), addresses: ['192.0.2.1'] }, expected), 'without MX the addresses count')
+  t.notOk(mxPointsToUs({ ...mx(), addresses: ['192.0.2.1', '192.0.2.9'] }, expected))
+  t.notOk(mxPointsToUs(mx(), expected))
   for (const txt of [
     [spf],
     ['V=SPF1  ip6:2001:db8::1 ip4:192.0.2.1  -all'],
@@ -157,7 +157,7 @@ t.test("a mail host with the owner's own records passes if they have the effect 
     ['v=spf1 redirect=mail.zone.test'],
     ['something else', spf],
   ]) {
-    t.ok(spfAuthorizesUs({ txt }, wanted), txt.join(' | '))
+    t.ok(spfAuthorizesUs({ txt }, expected), txt.join(' | '))
   }
   for (const txt of [
     [],
@@ -171,9 +171,9 @@ t.test("a mail host with the owner's own records passes if they have the effect 
     ['v=spf1 -all ip4:192.0.2.1 ip6:2001:db8::1'],
     [spf, spf],
   ]) {
-    t.notOk(spfAuthorizesUs({ txt }, wanted), txt.join(' | '))
+    t.notOk(spfAuthorizesUs({ txt }, expected), txt.join(' | '))
   }
-  t.notOk(spfAuthorizesUs({ txt: [] }, { ...wanted, txt: [] }), 'nothing is not equal to nothing')
+  t.notOk(spfAuthorizesUs({ txt: [] }, { ...expected, txt: [] }), 'nothing is not equal to nothing')
   t.end()
 })
 
@@ -413,8 +413,8 @@ t.test('a check without an answer changes only the time of the next check, which
 })
 
 t.test('the next check is hourly, daily or never, and spread over time', (t) => {
-  const at = (more: Partial<SendingDomain>, now: number, dice = half): number | null =>
-    nextCheckAt({ ...row, ...more }, now, dice)
+  const at = (more: Partial<SendingDomain>, now: number, random = half): number | null =>
+    nextCheckAt({ ...row, ...more }, now, random)
   const verified = { status: 'verified', unproved_since: null } as const
   t.equal(at(verified, 0), 0.95 * DAY)
   t.equal(

@@ -303,10 +303,10 @@ t.test('posthorn zone', async (t) => {
     const keys = records.filter(({ name }) => /^dkim[12]\.[0-9a-f]{20}\._domainkey\./.test(String(name)))
     t.equal(keys.length, 2, 'of a pending domain')
     for (const { value } of keys) t.match(value, /^v=DKIM1; k=rsa; p=[\w+/=]{392}$/)
-    const { dns_records: wanted } = (await posthorn('domain', 'show', 'a.test', '--json')).json() as {
+    const { dns_records: dnsRecords } = (await posthorn('domain', 'show', 'a.test', '--json')).json() as {
       dns_records: { value: string }[]
     }
-    for (const { value } of wanted)
+    for (const { value } of dnsRecords)
       t.ok(
         records.some(({ name }) => name === value),
         value,

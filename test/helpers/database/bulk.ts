@@ -26,12 +26,12 @@ export interface BulkEmail {
 
 const text = Buffer.from('From: app@a.test\r\nSubject: bulk\r\nDate: Thu, 1 Jan 2026 00:00:00 +0000\r\n\r\na line\r\n')
 
-export function bulkEmail(wanted: BulkEmail): EnqueuedEmail {
-  const { workspaceId, from = 'app@a.test', at, priority = 'normal', scheduledFor = null, raw = text } = wanted
-  const to = [wanted.to].flat()
+export function bulkEmail(request: BulkEmail): EnqueuedEmail {
+  const { workspaceId, from = 'app@a.test', at, priority = 'normal', scheduledFor = null, raw = text } = request
+  const to = [request.to].flat()
   const recipients = to.map((address) => ({
     address: parseAddress(address),
-    suppressed: wanted.suppressed?.includes(address) ?? false,
+    suppressed: request.suppressed?.includes(address) ?? false,
     notify: null,
     orcpt: null,
   }))

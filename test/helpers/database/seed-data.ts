@@ -109,8 +109,8 @@ async function buildSeedWrites(): Promise<SeedData> {
     CREATED_AT + 1,
   )
   const domain = async (workspaceId: string, name: string): Promise<Write[]> => {
-    const wanted = { workspaceId, domain: parseDomainName(name), forced: true, inbound: false, now: CREATED_AT }
-    return (await buildDomain(readNothing, wanted)).writes
+    const request = { workspaceId, domain: parseDomainName(name), forced: true, inbound: false, now: CREATED_AT }
+    return (await buildDomain(readNothing, request)).writes
   }
   const writes = await Promise.all([
     domain(own.workspaceId, 'a.test'),

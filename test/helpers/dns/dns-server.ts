@@ -20,7 +20,7 @@ type Failure = 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'REFUSED'
 interface DnsReply {
   readonly answers?: readonly DnsRecord[]
   readonly code?: Failure
-  /** Of the zone, in the authority section. */
+  /** The SOA record of the zone, in the authority section. */
   readonly soa?: { readonly ttl: number; readonly minimum: number }
   /** A referral: not authoritative, without recursion, with the servers of the zone alone. */
   readonly referral?: true

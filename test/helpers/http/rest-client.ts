@@ -31,7 +31,7 @@ export function restClient(t: Test, daemon: Pick<Daemon, 'api' | 'tls'>, ownKey:
   t.teardown(() => agent.destroy())
   return async (method, path, { key = ownKey, body, headers = {} } = {}) => {
     const endpoint = daemon.api.find(({ kind }) => kind === 'tls')
-    if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('the daemon has no REST door')
+    if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('the daemon has no REST listener')
     const answer = await request(`https://127.0.0.1:${endpoint.port}${path}`, {
       dispatcher: agent,
       method: method as 'GET',

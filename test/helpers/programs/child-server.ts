@@ -25,9 +25,9 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
   const lines: string[] = []
   const readers = [child.stdout, child.stderr].map((input) => createInterface({ input }))
   for (const reader of readers) reader.on('line', (line) => lines.push(line))
-  const waitForLine = async (wanted: string, since = 0): Promise<string> => {
+  const waitForLine = async (part: string, since = 0): Promise<string> => {
     for (;;) {
-      const found = lines.slice(since).find((line) => line.includes(wanted))
+      const found = lines.slice(since).find((line) => line.includes(part))
       if (found !== undefined) return found
       const next = await Promise.race([...readers.map((reader) => once(reader, 'line')), ended])
       if (next === null) throw new Error(`${program} ended: ${lines.join('\n')}`)

@@ -62,8 +62,8 @@ interface Secondary {
 export async function startSecondary(t: Test, port: number, zone: string, primary: number): Promise<Secondary> {
   const home = temporaryFolder(t)
   const from = `remote:\n  - id: primary\n    address: 127.0.0.1@${primary}\n`
-  const told = 'acl:\n  - id: told\n    address: 127.0.0.1\n    action: notify\n'
-  const zones = `${from}${told}zone:\n  - domain: ${zone}\n    master: primary\n    acl: told\n    file: ${home}/copy.zone\n`
+  const notifyAcl = 'acl:\n  - id: posthorn\n    address: 127.0.0.1\n    action: notify\n'
+  const zones = `${from}${notifyAcl}zone:\n  - domain: ${zone}\n    master: primary\n    acl: posthorn\n    file: ${home}/copy.zone\n`
   const child = await startKnotServer(t, home, { host: '127.0.0.1', port }, zones)
   return { port, waitForSerial: (serial) => child.waitForLine(`-> ${serial}`) }
 }

@@ -54,11 +54,11 @@ export function stripOurFields(raw: Buffer): Received {
 }
 
 /** Null, or where two messages differ, with the bytes there. */
-export function findDifference(got: Buffer, wanted: Buffer): string | null {
-  if (got.equals(wanted)) return null
-  const at = [...wanted].findIndex((byte, place) => got[place] !== byte)
-  const place = at === -1 ? wanted.length : at
+export function findDifference(got: Buffer, expected: Buffer): string | null {
+  if (got.equals(expected)) return null
+  const at = [...expected].findIndex((byte, place) => got[place] !== byte)
+  const place = at === -1 ? expected.length : at
   const around = (bytes: Buffer): string =>
     JSON.stringify(bytes.toString('latin1', Math.max(0, place - 30), place + 60))
-  return `at ${place} of ${wanted.length}: got ${around(got)}, wanted ${around(wanted)} (${got.length} bytes)`
+  return `at ${place} of ${expected.length}: got ${around(got)}, expected ${around(expected)} (${got.length} bytes)`
 }

@@ -136,7 +136,7 @@ interface ServeOptions {
   /** A program to run it under, with its arguments. */
   readonly under?: readonly string[]
   /** Milliseconds that clients and attempts get at shutdown, instead of the program's. */
-  readonly patience?: { readonly door: number; readonly delivery: number }
+  readonly patience?: { readonly listeners: number; readonly delivery: number }
 }
 
 /** Resolves once it serves; killed when the test ends. */

@@ -72,7 +72,7 @@ t.test('which sender gets which report', (t) => {
     [['success', 'delay'], 'success', true],
     [['success', 'delay'], 'failed', false],
   ] as const
-  for (const [notify, kind, wanted] of rows) t.equal(shouldSendDsn(notify, kind), wanted, `${notify} ${kind}`)
+  for (const [notify, kind, expected] of rows) t.equal(shouldSendDsn(notify, kind), expected, `${notify} ${kind}`)
   t.end()
 })
 
@@ -91,7 +91,7 @@ t.test('the header identifies the report and refers to the message', (t) => {
   t.equal(value('references'), '<1@example.test>')
   t.equal(value('auto-submitted'), 'auto-replied')
   t.match(value('content-type'), /^multipart\/report; report-type=delivery-status; boundary="=_[0-9a-f]{32}"$/)
-  t.equal(value('content-transfer-encoding'), '8bit', 'the subject is told in UTF-8')
+  t.equal(value('content-transfer-encoding'), '8bit', 'the subject is quoted in UTF-8')
   t.end()
 })
 

@@ -435,7 +435,7 @@ t.test('hostile messages get an answer, and the next one is parsed', async (t) =
 
 /** With two running processes: starting one may take longer than what a test parses. */
 async function startProcesses(from: MimeReader): Promise<MimeReader> {
-  await Promise.all(['first', 'second'].map((party) => from.read(party, () => small)))
+  await Promise.all(['first', 'second'].map((workspace) => from.read(workspace, () => small)))
   return from
 }
 
@@ -481,9 +481,9 @@ t.test('a message has a memory limit, and the process that it filled is replaced
 t.test('a workspace cannot have all processes, nor wait with more than its share', async (t) => {
   const from = await startProcesses(reader(t, { processes: 2, maxWaiting: 3, maxWaitingPerWorkspace: 3 }))
   const done: string[] = []
-  const read = async (party: string, raw: Buffer): Promise<void> => {
-    await from.read(party, () => raw)
-    done.push(party)
+  const read = async (workspace: string, raw: Buffer): Promise<void> => {
+    await from.read(workspace, () => raw)
+    done.push(workspace)
   }
   const own = [read('bomber', slow), read('bomber', slow), read('bomber', slow)]
   const other = read('other', small)
@@ -501,7 +501,7 @@ t.test('a workspace cannot have all processes, nor wait with more than its share
 
 t.test('if the queue is full, a workspace without a waiting message still gets one slot, and no second', async (t) => {
   const from = reader(t, { processes: 1, maxWaiting: 2 })
-  const read = (party: string): Promise<unknown> => from.read(party, () => small)
+  const read = (workspace: string): Promise<unknown> => from.read(workspace, () => small)
   const taken = [read('first'), read('first'), read('first')]
   const placed = read('second')
   await t.rejects(read('second'), { name: 'Refusal', kind: 'unavailable' })
@@ -512,9 +512,9 @@ t.test('if the queue is full, a workspace without a waiting message still gets o
 t.test('turns go round the workspaces, whatever the order and number of their messages', async (t) => {
   const from = reader(t, { processes: 1 })
   const turns: string[] = []
-  const read = (party: string): Promise<unknown> =>
-    from.read(party, () => {
-      turns.push(party)
+  const read = (workspace: string): Promise<unknown> =>
+    from.read(workspace, () => {
+      turns.push(workspace)
       return undefined
     })
   await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'c'].map(read))

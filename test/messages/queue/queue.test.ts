@@ -115,10 +115,10 @@ t.test('after a crash interrupted attempts are repeated, each later the more att
 t.test('due entries of a lane are postponed, no later than their maximum age, and no attempt is counted', async (t) => {
   const { database } = await temporaryDatabase(t)
   const domain = parseDomainName('b.test')
-  const wanted = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
+  const lane = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
   const due = { at: 101_000 }
   const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
-  const postpone = (maxEntries = 500) => database.commit([postponeLane({ ...wanted, ...limits, maxEntries })])
+  const postpone = (maxEntries = 500) => database.commit([postponeLane({ ...lane, ...limits, maxEntries })])
   const fresh = await entryOf(database, 'fresh@b.test', due)
   const noticed = await entryOf(database, 'noticed@b.test', due)
   const overdue = await entryOf(database, 'overdue@b.test', { at: 85_000 })
@@ -142,7 +142,7 @@ t.test('due entries of a lane are postponed, no later than their maximum age, an
     const { next_attempt_at, waits_for, attempts } = read(database, id)
     return [next_attempt_at, waits_for, attempts]
   }
-  t.same(now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is to be told of the delay then')
+  t.same(now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is due a delay notification then')
   t.same(now(noticed), [135_000, 'mx.b.test (down)', 0])
   t.same(now(old), [135_000, 'mx.b.test (down)', 0])
   t.same(now(overdue), [85_000, null, 0], 'it is tried in any case')

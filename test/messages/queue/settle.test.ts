@@ -61,14 +61,14 @@ async function storeQueued(
   suppressed: readonly string[] = [],
 ): Promise<Home> {
   const { email } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
-  const wanted = { ...email, tags: toJson([{ name: 'a', value: '1' }]) }
+  const tagged = { ...email, tags: toJson([{ name: 'a', value: '1' }]) }
   const all = [...recipients, ...suppressed].map((to) => ({
     address: parseAddress(to),
     suppressed: suppressed.includes(to),
     notify: null,
     orcpt: null,
   }))
-  const made = enqueue(wanted, all, Buffer.from('From: app@a.test\r\n\r\n'))
+  const made = enqueue(tagged, all, Buffer.from('From: app@a.test\r\n\r\n'))
   await database.commit(made.writes)
   return {
     database,
@@ -235,8 +235,8 @@ t.test('only a reply counts as having reached a server', async (t) => {
   const { commit, attempted, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
   const reached = (to: string): boolean =>
     reachedAttempts(database.read, { emailId: id, recipientId: attempted(to).entry.id }).length > 0
-  const nobody = { response: 'connection refused', reason: 'connection-refused', reached: false } as const
-  await commit(settleDeferred(attempted('one@b.test', nobody), 3000, false))
+  const unreachable = { response: 'connection refused', reason: 'connection-refused', reached: false } as const
+  await commit(settleDeferred(attempted('one@b.test', unreachable), 3000, false))
   t.equal(reached('one@b.test'), false, 'that an address was called does not')
   await commit(
     settleDeferred(attempted('one@b.test', { response: '451 4.3.0 later', reason: 'remote-error' }), 4000, false),

@@ -122,15 +122,15 @@ t.test('only the reply to the very query is accepted, whatever arrives before it
 })
 
 t.test('a right reply from another address or port is not accepted', async (t) => {
-  const strangers = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, socket: createSocket('udp4') }))
-  for (const { address, socket } of strangers) {
+  const otherSockets = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, socket: createSocket('udp4') }))
+  for (const { address, socket } of otherSockets) {
     socket.bind(0, address)
     await once(socket, 'listening')
     t.teardown(() => socket.close())
   }
   const server = await start(t, () => [a('192.0.2.1')], {
     send: (reply, _query, from) => {
-      for (const { socket } of strangers)
+      for (const { socket } of otherSockets)
         socket.send(changed(reply, reply.length - 1, 66), from?.port ?? 0, '127.0.0.1')
       return []
     },

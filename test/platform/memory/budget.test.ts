@@ -62,7 +62,7 @@ t.test('a full share blocks no other, and released memory wakes all shares', asy
   const [mx, rest] = [createBudgetShare(whole, 96, 2), createBudgetShare(whole, 96, 4)]
   const owners = createMemoryShares(rest, 12)
   const { granted, ask, end, held } = recordReservations()
-  const wanted = [
+  const reservations = [
     ['mx 1', mx, 40],
     ['mx 2', mx, 40],
     ['rest 1', owners.forOwner('one'), 8],
@@ -70,7 +70,7 @@ t.test('a full share blocks no other, and released memory wakes all shares', asy
     ['rest 3', owners.forOwner('two'), 2],
     ['mx 3', mx, 2],
   ] as const
-  for (const [name, memory, bytes] of wanted) {
+  for (const [name, memory, bytes] of reservations) {
     void ask(name, memory, bytes, long)
     await turn()
   }

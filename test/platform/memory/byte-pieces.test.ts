@@ -7,31 +7,31 @@ const MOST = 3_000_000
 function collectPieces(
   most: number | null,
   ...sizes: readonly number[]
-): { readonly raw: Buffer; readonly wanted: Buffer } {
+): { readonly raw: Buffer; readonly expected: Buffer } {
   const pieces = new BytePieces(most)
   const all = sizes.map((size, place) => Buffer.alloc(size, place + 1))
   for (const piece of all) pieces.add(piece)
-  return { raw: pieces.join(), wanted: Buffer.concat(all) }
+  return { raw: pieces.join(), expected: Buffer.concat(all) }
 }
 
 t.test('pieces of any sizes are joined', async (t) => {
   const small = Array<number>(5_000).fill(300)
   for (const sizes of [[], [1], small, [1_048_576, 1], [1_048_577], [10, 2_000_000, ...small.slice(0, 3_000)]]) {
     for (const most of [null, MOST]) {
-      const { raw, wanted } = collectPieces(most, ...sizes)
-      t.ok(raw.equals(wanted), `${sizes.length} pieces, ${wanted.length} bytes`)
+      const { raw, expected } = collectPieces(most, ...sizes)
+      t.ok(raw.equals(expected), `${sizes.length} pieces, ${expected.length} bytes`)
     }
   }
 })
 
 t.test('data that may become large is copied once, and a prefix needs no copy', async (t) => {
-  const { raw, wanted } = collectPieces(MOST, 2_000_000)
+  const { raw, expected } = collectPieces(MOST, 2_000_000)
   const fields = Buffer.from('Received: x\r\n')
   const whole = joinInPlace([fields, Buffer.alloc(0), raw.subarray(0, 100), Buffer.alloc(0), raw.subarray(100)])
   t.equal(whole?.buffer, raw.buffer)
-  t.ok(whole?.equals(Buffer.concat([fields, wanted])))
+  t.ok(whole?.equals(Buffer.concat([fields, expected])))
   const others = Buffer.from('Received: somebody else\r\n')
-  t.ok(joinInPlace([others, raw])?.equals(Buffer.concat([others, wanted])), 'and so do the fields of another copy')
+  t.ok(joinInPlace([others, raw])?.equals(Buffer.concat([others, expected])), 'and so do the fields of another copy')
   t.equal(joinInPlace([fields, raw.subarray(0, 10), raw.subarray(20)]), null, 'something is taken out')
   t.equal(joinInPlace([raw.subarray(0, 10), fields, raw.subarray(10)]), null, 'something stands between')
   t.equal(joinInPlace([Buffer.alloc(65_537), raw]), null, 'more than there is room for')

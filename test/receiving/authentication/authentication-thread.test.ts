@@ -33,10 +33,10 @@ t.test('verdicts come back with the bytes, and DNS queries go through the resolv
   const { thread, resolver } = threadOf(t)
   for (const body of ['', 'some words\r\n'.repeat(100_000)]) {
     const message = Buffer.from(signMessage(`${plain}${body}`, key, { domain: 'b.test' }))
-    const wanted = Buffer.from(message)
+    const expected = Buffer.from(message)
     const { authentication, raw } = await authenticate(thread, message)
     t.match(authentication, { spf: { result: 'pass' }, dkim: [{ result: 'pass' }], fromFields: 1 })
-    t.ok(raw.equals(wanted), `${wanted.length} bytes`)
+    t.ok(raw.equals(expected), `${expected.length} bytes`)
   }
   t.ok(resolver.asked.some((question) => question.includes('s._domainkey.b.test')))
 })
@@ -54,7 +54,7 @@ t.test('when the thread ends, running and later messages are rejected', async (t
   const stopped = thread.stop()
   await t.rejects(under, { message: 'a message was not authenticated' })
   await stopped
-  await t.rejects(authenticate(thread, Buffer.from(plain)), { message: 'authentication has ended' })
+  await t.rejects(authenticate(thread, Buffer.from(plain)), { message: 'the authentication thread is stopped' })
 })
 
 t.test('bodies are hashed outside the main thread, and a small message overtakes large ones', async (t) => {

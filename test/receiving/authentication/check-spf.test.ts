@@ -600,12 +600,12 @@ const oddNames: readonly (readonly [record: string, asked: string, from?: string
 ]
 
 t.test('names of DNS are octets: any name of a record or a macro is queried', async (t) => {
-  for (const [text, wanted, from = 'a@b.test'] of oddNames) {
+  for (const [text, expected, from = 'a@b.test'] of oddNames) {
     const answers: Record<string, readonly DnsRecord[]> = {
       'TXT b.test': [{ type: 'TXT', ttl: 60, strings: [text] }],
       'MX foo:bar/baz.test': [{ type: 'MX', ttl: 60, preference: 1, value: 'foo:bar/baz.test' }],
       'MX mail.test': [{ type: 'MX', ttl: 60, preference: 1, value: 'Odd:one two\xff.mail.test' }],
-      [wanted]: [{ type: 'A', ttl: 60, value: '192.0.2.1' }],
+      [expected]: [{ type: 'A', ttl: 60, value: '192.0.2.1' }],
     }
     const server = await dnsServer((question) => answers[question] ?? 'NXDOMAIN')
     t.teardown(() => server.close())

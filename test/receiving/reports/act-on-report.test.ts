@@ -240,7 +240,7 @@ t.test('a hard bounce of a dead mailbox bounces the recipient and suppresses the
   t.same(suppressed(), [
     { workspace_id: 'ws_1', email: 'bob@b.test', reason: 'hard_bounce', source_email_id: email.id, metadata },
   ])
-  t.equal(offered.length, 1, 'and the app is told')
+  t.equal(offered.length, 1, 'and the app is notified')
   const story = readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
   t.match(story, {
     status: 'bounced',
@@ -332,7 +332,7 @@ t.test(
   async (t) => {
     const { database, send, arrive, events, offered, acts } = await home(t)
     const success = dsn(about('bob@b.test', 'delivered', '2.0.0', '250 2.0.0 ok'))
-    for (const [status, notify, left, told] of [
+    for (const [status, notify, left, eventCount] of [
       ['delivered', 'SUCCESS', 'NEVER', 0],
       ['delivered', 'SUCCESS,FAILURE', 'FAILURE', 0],
       ['sent', 'SUCCESS', 'NEVER', 1],
@@ -344,7 +344,7 @@ t.test(
       t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
       t.equal(offered.length, 1)
       t.same(database.read('select notify from recipients where id = ?', [email.ids[0]]), [{ notify: left }])
-      t.equal(events().length, told, status)
+      t.equal(events().length, eventCount, status)
     }
     t.same([...acts.ignoredCounts], [['state', 3]])
   },
@@ -413,7 +413,7 @@ const ties: readonly (readonly [what: string, raw: string, acts: boolean, suppre
   ['a host of its domain', dsn(unknownUser('bob@mail.b.test')), true, false],
   ['a domain that ends alike', dsn(unknownUser('bob@evilb.test')), false, false],
   ['another recipient of the same email', dsn(unknownUser('carol@b.test')), false, false],
-  ['another, who was somebody else at first', dsn(original('dan@b.test', unknownUser('x@b.test'))), false, false],
+  ['another, with another original recipient', dsn(original('dan@b.test', unknownUser('x@b.test'))), false, false],
   ['two of its domain', dsn(unknownUser('dan@b.test'), unknownUser('eve@b.test')), false, false],
   [
     'its own address, in words about another',
@@ -421,7 +421,7 @@ const ties: readonly (readonly [what: string, raw: string, acts: boolean, suppre
     true,
     false,
   ],
-  ['nobody', prose('Some host said: 550 5.1.1 user unknown'), true, false],
+  ['a report that names no recipient', prose('Some host said: 550 5.1.1 user unknown'), true, false],
   ['another, in words', prose('<dan@c.test>: user unknown'), false, false],
   [
     'it and another, in words',
@@ -514,7 +514,7 @@ const complaints: readonly (readonly [what: string, (email: Sent) => readonly [r
   ['at the return path', (email) => [arf('abuse', []), email.path()]],
 ]
 for (const [what, report] of complaints) {
-  t.test(`a complaint that is told ${what} complains, once, and suppresses`, async (t) => {
+  t.test(`a complaint that is reported ${what} complains, once, and suppresses`, async (t) => {
     const { send, arriveFrom, statuses, events, suppressed, offered, acts } = await home(t)
     const email = await send()
     const [raw, to] = report(email)
@@ -645,16 +645,16 @@ t.test("bounces of the service's own mail end here", async (t) => {
 })
 
 t.test('which senders are notified of a later bounce', async (t) => {
-  const told: readonly (readonly [what: string, Partial<Sending>, number])[] = [
+  const senders: readonly (readonly [what: string, Partial<Sending>, number])[] = [
     ['an app over SMTP', {}, 1],
-    ['one that wants failures', { notify: 'FAILURE' }, 1],
-    ['one that wants silence', { notify: 'NEVER' }, 0],
-    ['one that wants successes', { notify: 'SUCCESS' }, 0],
-    ['nobody', { email: { envelope_from: '' } }, 0],
+    ['one that requests failures', { notify: 'FAILURE' }, 1],
+    ['one that requests silence', { notify: 'NEVER' }, 0],
+    ['one that requests successes', { notify: 'SUCCESS' }, 0],
+    ['the null sender', { email: { envelope_from: '' } }, 0],
     ['a client of REST', { email: { source: 'rest' } }, 0],
   ]
   const { send, arrive, offered } = await home(t)
-  for (const [what, sending, count] of told) {
+  for (const [what, sending, count] of senders) {
     const email = await send(sending)
     offered.length = 0
     await arrive(dsn(unknownUser()), email.path())

@@ -266,7 +266,7 @@ const families: readonly (readonly [family: string, from: string, lines: readonl
     'lena@mill.test permanent mailbox-full -',
   ],
   [
-    'nobody knows whom',
+    'a report without an address',
     'MAILER-DAEMON@relay.test',
     ['Some host said: 550 5.7.1 no thanks'],
     'lena@mill.test permanent policy 5.7.1',

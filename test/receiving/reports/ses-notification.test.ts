@@ -13,10 +13,10 @@ t.test('a notification of Amazon SES', async (t) => {
     ],
   }
   const trailer = ['', '--', 'If you wish to stop receiving these, visit https://sns.test/unsubscribe']
-  const told = (content: Record<string, unknown>): Report =>
+  const parse = (content: Record<string, unknown>): Report =>
     readMail(headers, [JSON.stringify({ ...content, mail: message }), ...trailer])
   const bounce = (bounceType: string, bounceSubType: string, ...bouncedRecipients: readonly unknown[]): Report =>
-    told({ notificationType: 'Bounce', bounce: { bounceType, bounceSubType, bouncedRecipients } })
+    parse({ notificationType: 'Bounce', bounce: { bounceType, bounceSubType, bouncedRecipients } })
   const lena = { emailAddress: 'Lena <lena@mill.test>' }
 
   t.test('of a bounce', async (t) => {
@@ -43,17 +43,17 @@ t.test('a notification of Amazon SES', async (t) => {
 
   t.test('of a delay, a delivery, a complaint', async (t) => {
     const delayedRecipients = [{ ...lena, status: '4.4.1', diagnosticCode: '450 4.4.1 no answer from host' }]
-    t.match(bouncesOf(told({ eventType: 'DeliveryDelay', deliveryDelay: { delayedRecipients } })), [
+    t.match(bouncesOf(parse({ eventType: 'DeliveryDelay', deliveryDelay: { delayedRecipients } })), [
       { recipient: 'lena@mill.test', kind: 'delayed', reason: 'unreachable' },
     ])
     t.match(
       bouncesOf(
-        told({ notificationType: 'Delivery', delivery: { recipients: ['lena@mill.test'], smtpResponse: '250 ok' } }),
+        parse({ notificationType: 'Delivery', delivery: { recipients: ['lena@mill.test'], smtpResponse: '250 ok' } }),
       ),
       [{ recipient: 'lena@mill.test', kind: 'delivered', reason: null }],
     )
     const complaint = { complainedRecipients: [lena], complaintFeedbackType: 'abuse' }
-    t.match(told({ notificationType: 'Complaint', complaint }), {
+    t.match(parse({ notificationType: 'Complaint', complaint }), {
       type: 'complaint',
       feedbackType: 'abuse',
       recipients: ['lena@mill.test'],

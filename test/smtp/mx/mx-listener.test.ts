@@ -292,7 +292,7 @@ t.test('the session that was idle longest is closed for a client that finds no s
   advance(9_500)
   await open()
   await half.waitForClose()
-  t.match(await (await dial(port)).readReply(), /^421 4\.3\.2 /, 'nobody else has been quiet for long enough')
+  t.match(await (await dial(port)).readReply(), /^421 4\.3\.2 /, 'no other session has been idle for long enough')
   advance(500)
   await open()
   t.match(await idle.readReply(), /^421 4\.4\.2 /)

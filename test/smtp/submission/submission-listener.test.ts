@@ -521,13 +521,13 @@ t.test('a revoked key ends its sessions, and only those', async (t) => {
   const theirs = await open({ tls: true })
   await theirs.sendCommand('EHLO c')
   await theirs.sendCommand(authPlain('other-key'))
-  const nobodys = await open({ tls: true })
+  const anonymous = await open({ tls: true })
 
   listener.endSessions((principal) => principal.keyId === 'key_app')
   t.equal(await mine.readReply(), '421 4.7.0 Your access has ended')
   t.equal(await mine.readReply(), 'closed')
   t.match(await theirs.sendCommand('NOOP'), /^250 /)
-  t.match(await nobodys.sendCommand('NOOP'), /^250 /)
+  t.match(await anonymous.sendCommand('NOOP'), /^250 /)
 })
 
 t.test('a message that is coming in when its key is revoked is answered first', async (t) => {

@@ -10,8 +10,8 @@ import {
   type TokenCount,
 } from '../../../src/spam/bayes/score.js'
 
-const close = (t: Tap, actual: number, wanted: number): void => {
-  t.ok(Math.abs(actual - wanted) < 1e-9, `${actual} is ${wanted}`)
+const close = (t: Tap, actual: number, expected: number): void => {
+  t.ok(Math.abs(actual - expected) < 1e-9, `${actual} is ${expected}`)
 }
 
 type Tap = { ok: (value: unknown, message: string) => unknown }

@@ -171,12 +171,12 @@ t.test('the facts hold the fields unchanged and the decoded subject', async (t) 
     'text',
   )
   const parts = { ...noParts, text: 'text', attachments: [] }
-  const told = buildSpamMessage(parsedMessage(raw, parts), unknown)
-  t.equal(told.subject, 'Grüße')
-  t.same(told.from, [{ address: 'joerg@a.test', name: 'Jörg' }])
-  t.equal(told.to.length, 2)
-  t.match(told.fields[3], { name: 'subject', value: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=' })
-  t.equal(told.receivedAt, Date.UTC(2026, 10, 21, 12), 'of a file: its topmost Received field')
+  const spamMessage = buildSpamMessage(parsedMessage(raw, parts), unknown)
+  t.equal(spamMessage.subject, 'Grüße')
+  t.same(spamMessage.from, [{ address: 'joerg@a.test', name: 'Jörg' }])
+  t.equal(spamMessage.to.length, 2)
+  t.match(spamMessage.fields[3], { name: 'subject', value: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=' })
+  t.equal(spamMessage.receivedAt, Date.UTC(2026, 10, 21, 12), 'of a file: its topmost Received field')
   t.equal(buildSpamMessage(parsedMessage(raw, parts), { ...unknown, receivedAt: 5 }).receivedAt, 5)
   t.equal(
     buildSpamMessage(parsedMessage(lines('Date: Sat, 21 Nov 2026 11:00:00 +0000', ''), parts), unknown).receivedAt,
@@ -186,10 +186,13 @@ t.test('the facts hold the fields unchanged and the decoded subject', async (t) 
 
 t.test('an address list beyond all limits counts as empty, and the message is scored', async (t) => {
   const endless = Array.from({ length: 1_500 }, (_, at) => `a${at}`).join(',')
-  const told = buildSpamMessage(parsedMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts), unknown)
-  t.equal(told.fields.length, 1_000)
-  t.ok(told.to.length <= 200)
-  t.ok(scoreByRules(told).score > 0)
+  const spamMessage = buildSpamMessage(
+    parsedMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts),
+    unknown,
+  )
+  t.equal(spamMessage.fields.length, 1_000)
+  t.ok(spamMessage.to.length <= 200)
+  t.ok(scoreByRules(spamMessage).score > 0)
   t.same(buildSpamMessage(parsedMessage(lines(...Array(10_001).fill('A: b'), '', 'x'), noParts), unknown).fields, [])
 })
 
@@ -283,8 +286,8 @@ const bombs: Readonly<Record<string, string>> = {
 t.test('every bomb gets a score', async (t) => {
   for (const [name, bomb] of Object.entries(bombs)) {
     const raw = Buffer.from(`Subject: ${bomb.slice(0, 900 * KB)}\r\nFrom: ${bomb.slice(0, 50 * KB)}\r\n\r\n${bomb}`)
-    const told = buildSpamMessage(parsedMessage(raw, { ...noParts, text: bomb, html: bomb }), unknown)
-    const report = scoreByRules({ ...told, pages: [bomb, bomb, bomb] })
+    const spamMessage = buildSpamMessage(parsedMessage(raw, { ...noParts, text: bomb, html: bomb }), unknown)
+    const report = scoreByRules({ ...spamMessage, pages: [bomb, bomb, bomb] })
     t.ok(Number.isFinite(report.score), name)
   }
 })

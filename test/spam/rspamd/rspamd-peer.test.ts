@@ -56,8 +56,8 @@ t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
   await t.test('reads odd messages and odd envelopes without complaint', async (t) => {
     const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, at) => (at * 7) % 256))
     for (const raw of [Buffer.from('\r\n'), bytes]) t.not(await ask({ ...rspamdRequest, raw }), null)
-    const nobody = { envelopeFrom: '', clientAddress: '2001:db8::1', helo: '[x]', reverseName: null }
-    t.not(await ask({ ...rspamdRequest, origin: nobody, recipients: ['"a b"@a.test', 'grüße@a.test'] }), null)
+    const bareOrigin = { envelopeFrom: '', clientAddress: '2001:db8::1', helo: '[x]', reverseName: null }
+    t.not(await ask({ ...rspamdRequest, origin: bareOrigin, recipients: ['"a b"@a.test', 'grüße@a.test'] }), null)
   })
 
   t.same(log, [])

@@ -125,9 +125,9 @@ t.test('an absent or silent server is waited for up to the limit', async (t) => 
     request.socket.on('close', () => clearInterval(drip))
   })
   t.equal(await createClient(dripping, { timeout: 100 }).ask(rspamdRequest), null, 'the limit is for all of it')
-  const nobody = createClient('http://127.0.0.1:1')
-  t.equal(await nobody.ask(rspamdRequest), null)
-  t.match(nobody.log, [{ reason: 'ECONNREFUSED' }])
+  const unreachable = createClient('http://127.0.0.1:1')
+  t.equal(await unreachable.ask(rspamdRequest), null)
+  t.match(unreachable.log, [{ reason: 'ECONNREFUSED' }])
 })
 
 t.test('waiting for a slot is within the limit, and waiting messages are bounded in bytes', async (t) => {

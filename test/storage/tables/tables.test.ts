@@ -176,7 +176,7 @@ t.test('the guard checks periodically, and reports when the disk becomes full an
   const atOnce = await startDiskGuard({ path: '/', readSpace: async () => ({ free: 0, total: GiB }), onChange })
   t.teardown(() => atOnce.stop())
   t.notOk(atOnce.hasRoom())
-  t.same(full, [false], 'a disk that is full at the start is told')
+  t.same(full, [false], 'a disk that is full at the start is reported')
 })
 
 t.test('the free space of a real file system is given in bytes', async (t) => {

@@ -12,12 +12,12 @@ export interface FilesInMemory {
 /** Rejects with a Refusal `storage-full` or `unavailable`, or with the fault of the request. */
 export async function withFileInMemory<T>(
   { bytes }: UploadedFile,
-  { memory: shares, hasDiskSpace }: FilesInMemory,
+  { memory: memoryShares, hasDiskSpace }: FilesInMemory,
   workspaceId: string,
   use: (file: Buffer) => Promise<T>,
 ): Promise<T> {
   if (!hasDiskSpace()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
-  const memory = shares.forOwner(workspaceId)
+  const memory = memoryShares.forOwner(workspaceId)
   const chunks: Buffer[] = []
   let held = 0
   try {

@@ -6,7 +6,6 @@
  *
  * No client may end the server: `error` and `clientError` always have a listener.
  */
-
 import { createServer as createPlainServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'

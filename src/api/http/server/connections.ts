@@ -4,7 +4,6 @@
  * At the limit a new connection replaces one that has not sent a complete request yet, else an idle
  * one, else one whose client does not read its answer.
  */
-
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { originOf } from '../../../accounts/client-address.js'

@@ -5,7 +5,6 @@
  * request on an open connection is answered 503. Then the connections close, at the time limit all
  * that are left.
  */
-
 import { chmod } from 'node:fs/promises'
 import { type ListenOptions, Server } from 'node:net'
 import { boundAddressOf } from '../../../platform/bound-address.js'

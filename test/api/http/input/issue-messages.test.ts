@@ -18,7 +18,7 @@ const odd: readonly unknown[] = [null, -1, 1.5, 1e12, true, '', 'x'.repeat(50_00
 
 t.test('every problem of every request is reported in our words, with field, rule and value', async (t) => {
   const app = await testDaemon(t)
-  const told = new Set<string>()
+  const messages = new Set<string>()
   for (const { method, path, body, query } of app.daemon.routes) {
     for (const schema of [body, query]) {
       if (schema === null) continue
@@ -28,16 +28,16 @@ t.test('every problem of every request is reported in our words, with field, rul
       ]
       for (const value of given) {
         for (const error of problemsOf(schema, value)) {
-          told.add(error.message)
+          messages.add(error.message)
           const bad = faultOf(error)
           if (bad !== null) t.fail(`${method} ${path}: ${bad}: ${JSON.stringify(error).slice(0, 300)}`)
         }
       }
     }
   }
-  t.ok(told.size > 60, `${told.size} different problems`)
+  t.ok(messages.size > 60, `${messages.size} different problems`)
   for (const sentence of ['is not a known field', 'is required', 'must be text, found null', 'must not be empty']) {
-    t.ok(told.has(sentence), sentence)
+    t.ok(messages.has(sentence), sentence)
   }
   const aText = problemsOf(z.array(z.string()).max(3), 'x'.repeat(50)).map(({ message }) => message)
   t.same(aText, Array(2).fill('must be a list, found text'), 'a text is not measured where a list is wanted')

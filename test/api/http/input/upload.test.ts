@@ -16,7 +16,10 @@ interface Taken {
 }
 
 /** A listener whose one route accepts files; `taken` is the result of each. */
-async function uploadDoor(t: Test, options: TestApiOptions = {}): Promise<{ door: TestApi; taken: readonly Taken[] }> {
+async function startUploadApi(
+  t: Test,
+  options: TestApiOptions = {},
+): Promise<{ api: TestApi; taken: readonly Taken[] }> {
   const taken: Taken[] = []
   const receive = async ({ file }: UploadCall) => {
     const one: Taken = { bytes: 0, outcome: 'reading' }
@@ -30,7 +33,7 @@ async function uploadDoor(t: Test, options: TestApiOptions = {}): Promise<{ door
     }
     return json(200, { filename: file.filename, type: file.contentType, bytes: one.bytes })
   }
-  return { door: await startTestApi(t, { ...options, routes: [fileRoute(receive)] }), taken }
+  return { api: await startTestApi(t, { ...options, routes: [fileRoute(receive)] }), taken }
 }
 
 function fileRoute(run: (call: UploadCall) => Promise<ReturnType<typeof json>>): Route {
@@ -46,12 +49,12 @@ const start = (head = 'name="file"; filename="a.txt"', more = ''): string =>
 const end = `\r\n--${BOUNDARY}--\r\n`
 const partOf = (content: string, head?: string, more?: string): string => `${start(head, more)}${content}`
 
-function upload(door: TestApi, body: string, ...fields: readonly string[]): Promise<WireAnswer> {
-  return send(door, body, [withKey, formType, ...fields])
+function upload(api: TestApi, body: string, ...fields: readonly string[]): Promise<WireAnswer> {
+  return send(api, body, [withKey, formType, ...fields])
 }
 
-async function send(door: TestApi, body: string, fields: readonly string[]): Promise<WireAnswer> {
-  const wire = await door.connect()
+async function send(api: TestApi, body: string, fields: readonly string[]): Promise<WireAnswer> {
+  const wire = await api.connect()
   wire.send(head(fields, Buffer.byteLength(body)) + body)
   const answer = await wire.answer()
   wire.socket.destroy()
@@ -64,15 +67,15 @@ function head(fields: readonly string[], length: number): string {
 
 const codeOf = ({ body }: WireAnswer): string => (JSON.parse(body) as { error: { code: string } }).error.code
 
-interface Told {
+interface ErrorBody {
   readonly error: { readonly details?: { readonly errors?: readonly { readonly field: string }[] } }
 }
 
 const firstErrorOf = ({ body }: WireAnswer): { readonly field: string } | undefined =>
-  (JSON.parse(body) as Told).error.details?.errors?.[0]
+  (JSON.parse(body) as ErrorBody).error.details?.errors?.[0]
 
 t.test('a file comes with its name and its type', async (t) => {
-  const { door } = await uploadDoor(t)
+  const { api } = await startUploadApi(t)
   const rows: readonly (readonly [body: string, expected: object])[] = [
     [partOf('abc') + end, { filename: 'a.txt', type: 'text/plain', bytes: 3 }],
     [
@@ -84,14 +87,14 @@ t.test('a file comes with its name and its type', async (t) => {
     [partOf('x'.repeat(LIMIT)) + end, { bytes: LIMIT }],
   ]
   for (const [body, expected] of rows) {
-    const answer = await upload(door, body)
+    const answer = await upload(api, body)
     t.equal(answer.status, 200, answer.body)
     t.match(JSON.parse(answer.body), expected)
   }
 })
 
 t.test('another form is refused with the reason', async (t) => {
-  const { door, taken } = await uploadDoor(t)
+  const { api, taken } = await startUploadApi(t)
   const rows: readonly (readonly [status: number, code: string, body: string])[] = [
     [400, 'missing_required_field', `--${BOUNDARY}--\r\n`],
     [400, 'validation_error', ''],
@@ -105,7 +108,7 @@ t.test('another form is refused with the reason', async (t) => {
     [400, 'attachment_too_large', partOf('x'.repeat(LIMIT * 40)) + end],
   ]
   for (const [status, code, body] of rows) {
-    const answer = await upload(door, body)
+    const answer = await upload(api, body)
     t.same([answer.status, codeOf(answer)], [status, code], `${body.slice(0, 60)}: ${answer.body}`)
     t.type(firstErrorOf(answer)?.field, 'string', answer.body)
   }
@@ -114,27 +117,27 @@ t.test('another form is refused with the reason', async (t) => {
     'nothing of it was taken for whole',
   )
   for (const fields of [['Content-Type: application/json'], ['Content-Type: multipart/form-data'], []]) {
-    t.equal(codeOf(await send(door, partOf('abc') + end, [withKey, ...fields])), 'unsupported_media_type')
+    t.equal(codeOf(await send(api, partOf('abc') + end, [withKey, ...fields])), 'unsupported_media_type')
   }
-  t.equal(codeOf(await upload(door, partOf('abc') + end, 'Content-Encoding: gzip')), 'unsupported_media_type')
-  t.equal((await send(door, partOf('abc') + end, [formType])).status, 401)
-  const reader = await send(door, partOf('abc') + end, [formType, 'Authorization: Bearer ph_reader'])
+  t.equal(codeOf(await upload(api, partOf('abc') + end, 'Content-Encoding: gzip')), 'unsupported_media_type')
+  t.equal((await send(api, partOf('abc') + end, [formType])).status, 401)
+  const reader = await send(api, partOf('abc') + end, [formType, 'Authorization: Bearer ph_reader'])
   t.equal(codeOf(reader), 'insufficient_permissions')
-  t.equal((await upload(door, partOf('abc') + end)).status, 200)
+  t.equal((await upload(api, partOf('abc') + end)).status, 200)
 })
 
 t.test('an aborted or slow upload leaves nothing behind', async (t) => {
-  const { door, taken } = await uploadDoor(t, { pace: { patience: 300, bytesPerSecond: 1_000 } })
-  const gone = await door.connect()
+  const { api, taken } = await startUploadApi(t, { pace: { patience: 300, bytesPerSecond: 1_000 } })
+  const gone = await api.connect()
   gone.send(head([withKey, formType], 500) + partOf('abc'))
   await waitUntil('the beginning', () => taken[0]?.bytes === 3)
   gone.socket.destroy()
   await waitUntil('its end', () => taken[0]?.outcome === 'broken')
-  const slow = await door.connect()
+  const slow = await api.connect()
   slow.send(head([withKey, formType], 50_000) + partOf('abc'))
   t.equal((await slow.answer()).status, 408)
   t.equal(taken[1]?.outcome, 'broken')
-  t.same(findFaults(door.log), [], 'and is no fault of ours')
+  t.same(findFaults(api.log), [], 'and is no fault of ours')
 })
 
 t.test('a key that is revoked during an upload discards the file', async (t) => {
@@ -142,8 +145,8 @@ t.test('a key that is revoked during an upload discards the file', async (t) => 
   const keyCheck = (): void => {
     if (revoked) throw new Refusal('bad-credentials', 'the key is revoked')
   }
-  const { door, taken } = await uploadDoor(t, { keyCheck })
-  const wire = await door.connect()
+  const { api, taken } = await startUploadApi(t, { keyCheck })
+  const wire = await api.connect()
   const form = partOf('abc') + end
   wire.send(head([withKey, formType], form.length) + form.slice(0, -5))
   await waitUntil('the beginning', () => taken[0]?.bytes === 3)
@@ -156,9 +159,9 @@ t.test('a key that is revoked during an upload discards the file', async (t) => 
 t.test(
   '100 Continue is sent only when the upload is allowed, and the connection stays usable after a file',
   async (t) => {
-    const { door } = await uploadDoor(t)
+    const { api } = await startUploadApi(t)
     const form = partOf('abc') + end
-    const wire = await door.connect()
+    const wire = await api.connect()
     wire.send(head([withKey, formType, 'Expect: 100-continue'], form.length))
     t.equal((await wire.answer()).status, 100)
     wire.send(form)
@@ -183,8 +186,8 @@ t.test('a file is not read faster than it is consumed', async (t) => {
     }
     return json(200, { come })
   }
-  const door = await startTestApi(t, { routes: [fileRoute(receive)] })
-  const answer = upload(door, partOf('x'.repeat(LIMIT)) + end)
+  const api = await startTestApi(t, { routes: [fileRoute(receive)] })
+  const answer = upload(api, partOf('x'.repeat(LIMIT)) + end)
   await waitUntil('the beginning', () => come > 0)
   const first = come
   await wait(20)
@@ -194,7 +197,7 @@ t.test('a file is not read faster than it is consumed', async (t) => {
 })
 
 t.test('any bytes in the place of a form lead to a refusal or a file', async (t) => {
-  const { door } = await uploadDoor(t)
+  const { api } = await startUploadApi(t)
   const piece = fc.oneof(
     fc.constantFrom(
       '--xyz',
@@ -208,10 +211,10 @@ t.test('any bytes in the place of a form lead to a refusal or a file', async (t)
   )
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
-      const { status } = await upload(door, pieces.join(''))
+      const { status } = await upload(api, pieces.join(''))
       return status === 200 || status === 400
     }),
     { numRuns: 150 },
   )
-  t.same(findFaults(door.log), [])
+  t.same(findFaults(api.log), [])
 })

@@ -13,13 +13,13 @@ interface Making {
 }
 
 interface Stream {
-  readonly door: TestApi
+  readonly api: TestApi
   /** One for each answer. */
   readonly making: readonly Making[]
 }
 
 /** A listener whose one route answers with `count` pieces, and fails before piece `broken`. */
-async function streamDoor(t: Test, { count = 3, broken = -1, patience = 60_000 } = {}): Promise<Stream> {
+async function startStreamApi(t: Test, { count = 3, broken = -1, patience = 60_000 } = {}): Promise<Stream> {
   const making: Making[] = []
   async function* pieces(one: Making): AsyncGenerator<string> {
     try {
@@ -38,21 +38,21 @@ async function streamDoor(t: Test, { count = 3, broken = -1, patience = 60_000 }
     return { kind: 'stream', type: 'text/csv', headers: { 'X-Extra': '1' }, pieces: pieces(one) }
   }
   const routes = [testRoute({ method: 'GET', path: '/list', run })]
-  return { door: await startTestApi(t, { routes, streamPatience: patience }), making }
+  return { api: await startTestApi(t, { routes, streamPatience: patience }), making }
 }
 
 const get = request('GET /v1/list', withKey)
 
 /** A client that reads nothing by itself. */
-async function lazy(door: TestApi): Promise<Wire> {
-  const wire = await door.connect()
+async function lazy(api: TestApi): Promise<Wire> {
+  const wire = await api.connect()
   wire.socket.pause()
   wire.send(get)
   return wire
 }
 
-async function everything(door: TestApi): Promise<string> {
-  const wire = await door.connect()
+async function everything(api: TestApi): Promise<string> {
+  const wire = await api.connect()
   let text = ''
   wire.socket.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1')
@@ -63,8 +63,8 @@ async function everything(door: TestApi): Promise<string> {
 }
 
 t.test('an answer arrives completely, with the usual header fields', async (t) => {
-  const { door, making } = await streamDoor(t)
-  const text = await everything(door)
+  const { api, making } = await startStreamApi(t)
+  const text = await everything(api)
   t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
   for (const field of [
     'x-request-id: ',
@@ -80,8 +80,8 @@ t.test('an answer arrives completely, with the usual header fields', async (t) =
 })
 
 t.test('an unread answer is produced as far as the connection buffers it, then cut off', async (t) => {
-  const { door, making } = await streamDoor(t, { count: 10_000, patience: 200 })
-  const wire = await lazy(door)
+  const { api, making } = await startStreamApi(t, { count: 10_000, patience: 200 })
+  const wire = await lazy(api)
   await waitUntil('it is given up', () => making[0]?.ended)
   t.ok((making[0]?.pieces ?? 0) < 200, String(making[0]?.pieces))
   wire.socket.resume()
@@ -89,47 +89,47 @@ t.test('an unread answer is produced as far as the connection buffers it, then c
 })
 
 t.test('a client that leaves ends the answer', async (t) => {
-  const { door, making } = await streamDoor(t, { count: 1_000_000 })
-  const wire = await lazy(door)
+  const { api, making } = await startStreamApi(t, { count: 1_000_000 })
+  const wire = await lazy(api)
   await waitUntil('it has begun', () => making[0]?.pieces)
   wire.socket.destroy()
   await waitUntil('it is ended', () => making[0]?.ended)
   t.same(
-    door.log.filter(({ level }) => level >= 50),
+    api.log.filter(({ level }) => level >= 50),
     [],
   )
 })
 
 t.test('an error before the first piece is answered; a later one ends the connection', async (t) => {
-  const first = await streamDoor(t, { broken: 0 })
-  const answer = await first.door.ask('GET /v1/list', withKey)
+  const first = await startStreamApi(t, { broken: 0 })
+  const answer = await first.api.ask('GET /v1/list', withKey)
   t.equal(answer.status, 500)
-  const later = await streamDoor(t, { broken: 2 })
-  const text = await everything(later.door)
+  const later = await startStreamApi(t, { broken: 2 })
+  const text = await everything(later.api)
   t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
-  t.notOk(text.endsWith('0\r\n\r\n'), 'nobody takes it for whole')
+  t.notOk(text.endsWith('0\r\n\r\n'), 'no client takes it for complete')
   t.match(
-    later.door.log.filter(({ level }) => level >= 50),
+    later.api.log.filter(({ level }) => level >= 50),
     [{ msg: 'an answer broke off' }],
   )
 })
 
 t.test('concurrent streamed answers are limited, and each slot becomes free again', async (t) => {
-  const { door, making } = await streamDoor(t, { count: 10_000 })
-  const readers = [await lazy(door), await lazy(door)]
+  const { api, making } = await startStreamApi(t, { count: 10_000 })
+  const readers = [await lazy(api), await lazy(api)]
   await waitUntil('both have begun', () => making.length === 2)
-  const third = await door.ask('GET /v1/list', withKey)
+  const third = await api.ask('GET /v1/list', withKey)
   t.match(third, { status: 503, headers: { 'retry-after': '5' } })
   for (const { socket } of readers) socket.destroy()
   await waitUntil('both are over', () => making.slice(0, 2).every(({ ended }) => ended))
-  const wire = await lazy(door)
+  const wire = await lazy(api)
   await waitUntil('another one may begin', () => (making[3]?.pieces ?? 0) > 0)
   wire.socket.destroy()
 })
 
 t.test('HEAD returns the header alone', async (t) => {
-  const { door, making } = await streamDoor(t)
-  const { status, headers } = await door.ask('HEAD /v1/list', withKey)
+  const { api, making } = await startStreamApi(t)
+  const { status, headers } = await api.ask('HEAD /v1/list', withKey)
   t.match({ status, headers }, { status: 200, headers: { 'content-type': 'text/csv' } })
   await waitUntil('it is ended', () => making[0]?.ended)
 })

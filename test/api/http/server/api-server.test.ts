@@ -24,7 +24,7 @@ import {
 import type { WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
-interface Told {
+interface ErrorBody {
   readonly code: string
   readonly message: string
   readonly status: number
@@ -32,8 +32,8 @@ interface Told {
   readonly retry_after?: number
 }
 
-function errorOf({ body }: WireAnswer): Told {
-  return (JSON.parse(body) as { readonly error: Told }).error
+function errorOf({ body }: WireAnswer): ErrorBody {
+  return (JSON.parse(body) as { readonly error: ErrorBody }).error
 }
 
 const authorization = (value: string): string => `Authorization: ${value}`
@@ -54,7 +54,7 @@ t.test('the daemon answers under every prefix, with one form of errors and the l
 })
 
 t.test('the route is checked first, then the key, then the request', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   const rows: readonly (readonly [status: number, line: string, ...fields: readonly string[]])[] = [
     [404, 'GET /v1/nothing'],
     [404, 'GET /v1/v1/things', withKey],
@@ -81,7 +81,7 @@ t.test('the route is checked first, then the key, then the request', async (t) =
     [200, 'GET /v1/things', withKey, 'Connection: Upgrade', 'Upgrade: h2c'],
   ]
   for (const [status, line, ...fields] of rows) {
-    const answer = await door.ask(line, ...fields)
+    const answer = await api.ask(line, ...fields)
     t.equal(answer.status, status, `${line} ${fields.join(' ')}`)
     t.match(
       answer.headers,
@@ -99,22 +99,22 @@ t.test('the route is checked first, then the key, then the request', async (t) =
     t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('access-control')))
     if (status >= 400) t.equal(errorOf(answer).status, status)
   }
-  t.equal((await door.ask('PUT /v1/things')).headers['allow'], 'GET, HEAD, POST')
-  t.equal((await door.ask('PUT /v1/things/1/poke')).headers['allow'], 'POST')
-  t.same(findFaults(door.log), [], 'nothing of it is worth a line in the log')
+  t.equal((await api.ask('PUT /v1/things')).headers['allow'], 'GET, HEAD, POST')
+  t.equal((await api.ask('PUT /v1/things/1/poke')).headers['allow'], 'POST')
+  t.same(findFaults(api.log), [], 'nothing of it is worth a line in the log')
 })
 
 t.test('a well-formed request id is kept, any other is replaced', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   const idOf = async (given: string) =>
-    (await door.ask('GET /healthz', `X-Request-Id: ${given}`)).headers['x-request-id']
+    (await api.ask('GET /healthz', `X-Request-Id: ${given}`)).headers['x-request-id']
   t.equal(await idOf('mine-1_2.3:4'), 'mine-1_2.3:4')
   for (const odd of ['', 'a b', 'x'.repeat(129), '<script>', 'ü']) t.match(await idOf(odd), /^[0-9a-f-]{36}$/, odd)
 })
 
 t.test('a key is read from the Authorization field only', async (t) => {
-  const door = await startTestApi(t)
-  const code = async (line: string, ...fields: readonly string[]) => errorOf(await door.ask(line, ...fields)).code
+  const api = await startTestApi(t)
+  const code = async (line: string, ...fields: readonly string[]) => errorOf(await api.ask(line, ...fields)).code
   for (const line of ['GET /v1/things?key=ph_own', 'GET /v1/things?access_token=ph_own']) {
     t.equal(await code(line), 'missing_api_key', line)
   }
@@ -132,14 +132,14 @@ t.test('a key is read from the Authorization field only', async (t) => {
     t.equal(await code('GET /v1/things', authorization(value)), 'invalid_api_key', value)
   }
   for (const value of ['bearer ph_own', 'Bearer  ph_own ']) {
-    t.equal((await door.ask('GET /v1/things', authorization(value))).status, 200, value)
+    t.equal((await api.ask('GET /v1/things', authorization(value))).status, 200, value)
   }
 })
 
 t.test('a page of another origin cannot use a key, valid or not', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   const status = async (host: string, ...fields: readonly string[]) => {
-    const client = await door.connect()
+    const client = await api.connect()
     client.send(['GET /v1/things HTTP/1.1', `Host: ${host}`, ...fields, '', ''].join('\r\n'))
     return (await client.answer()).status
   }
@@ -160,9 +160,9 @@ t.test('a page of another origin cannot use a key, valid or not', async (t) => {
   t.equal(await status('api.test', 'Origin: https://evil.test'), 401, 'without a key nothing is at stake')
 })
 
-t.test('a rate-limited client is told when to retry, in three places', async (t) => {
-  const door = await startTestApi(t, { requests: 2, unauthenticatedRequests: 2 })
-  const mine = () => door.ask('GET /v1/things', withKey)
+t.test('a rate-limited client is informed when to retry, in three places', async (t) => {
+  const api = await startTestApi(t, { requests: 2, unauthenticatedRequests: 2 })
+  const mine = () => api.ask('GET /v1/things', withKey)
   t.equal((await mine()).headers['x-ratelimit-remaining'], '1')
   t.equal((await mine()).headers['x-ratelimit-remaining'], '0')
   const refused = await mine()
@@ -174,14 +174,14 @@ t.test('a rate-limited client is told when to retry, in three places', async (t)
     retry_after: wait,
     details: { retry_after: wait, limit: 2, remaining: 0, reset_at: /^20.*Z$/ },
   })
-  t.equal((await door.ask('GET /healthz', withKey)).status, 200, 'health is not counted')
+  t.equal((await api.ask('GET /healthz', withKey)).status, 200, 'health is not counted')
 
-  t.equal((await door.ask('GET /v1/things')).status, 401, 'strangers have an account of their own')
-  t.equal((await door.ask('GET /v1/things', authorization('Bearer wrong'))).status, 401)
-  t.equal((await door.ask('GET /v1/things', authorization('Bearer wrong'))).status, 429)
-  t.equal((await door.ask('GET /v1/things')).status, 429)
-  t.equal((await door.ask('GET /v1/openapi.json')).status, 429)
-  t.equal((await door.ask('GET /v1/nothing')).status, 404)
+  t.equal((await api.ask('GET /v1/things')).status, 401, 'requests without a key are counted apart')
+  t.equal((await api.ask('GET /v1/things', authorization('Bearer wrong'))).status, 401)
+  t.equal((await api.ask('GET /v1/things', authorization('Bearer wrong'))).status, 429)
+  t.equal((await api.ask('GET /v1/things')).status, 429)
+  t.equal((await api.ask('GET /v1/openapi.json')).status, 429)
+  t.equal((await api.ask('GET /v1/nothing')).status, 404)
 })
 
 t.test('a signed-link route needs no key, counts its clients, and accepts its own query only', async (t) => {
@@ -196,23 +196,23 @@ t.test('a signed-link route needs no key, counts its clients, and accepts its ow
     refusals: [],
     run: ({ params, query }) => json(200, { ...params, ...query }),
   })
-  const door = await startTestApi(t, { routes: [link], requests: 2, unauthenticatedRequests: 3 })
-  const follow = (...fields: readonly string[]): Promise<WireAnswer> => door.ask('GET /v1/links/7?word=x', ...fields)
+  const api = await startTestApi(t, { routes: [link], requests: 2, unauthenticatedRequests: 3 })
+  const follow = (...fields: readonly string[]): Promise<WireAnswer> => api.ask('GET /v1/links/7?word=x', ...fields)
   const first = await follow()
   t.same([first.status, JSON.parse(first.body)], [200, { id: '7', word: 'x' }])
   t.equal((await follow(authorization('Bearer wrong'))).status, 200, 'a wrong key opens and closes nothing')
-  t.equal((await door.ask('GET /v1/links/7')).status, 400)
+  t.equal((await api.ask('GET /v1/links/7')).status, 400)
   t.equal((await follow()).status, 429)
   t.equal((await follow(withKey)).headers['x-ratelimit-remaining'], '1', 'a key counts for its workspace')
   t.equal((await follow(withKey)).status, 200)
   t.equal((await follow(withKey)).status, 429)
-  t.equal((await door.ask('POST /v1/links/7')).status, 405)
+  t.equal((await api.ask('POST /v1/links/7')).status, 405)
 })
 
 t.test('only known query parameters are accepted, each once', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   const fields = async (path: string) => {
-    const answer = await door.ask(`GET ${path}`, withKey)
+    const answer = await api.ask(`GET ${path}`, withKey)
     t.equal(answer.status, 400, path)
     t.equal(errorOf(answer).code, 'validation_error')
     const errors = (errorOf(answer).details?.['errors'] ?? []) as readonly { readonly field: string }[]
@@ -223,14 +223,14 @@ t.test('only known query parameters are accepted, each once', async (t) => {
   t.same(await fields('/v1/things?limit=1'), ['limit'], 'a route without parameters takes none')
   t.same(await fields('/v1/things/search?word[]=a'), ['word[]'])
   t.same(await fields('/v1/things/search?__proto__=a'), ['__proto__'])
-  t.equal((await door.ask('GET /v1/things/search?word=%zz', withKey)).body, '{"word":"%zz"}')
-  t.equal((await door.ask('GET /v1/things/search?word=a%20b+c', withKey)).body, '{"word":"a b c"}')
+  t.equal((await api.ask('GET /v1/things/search?word=%zz', withKey)).body, '{"word":"%zz"}')
+  t.equal((await api.ask('GET /v1/things/search?word=a%20b+c', withKey)).body, '{"word":"a b c"}')
 })
 
 t.test('a body must be complete JSON of a bounded size', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   const say = async (text: string) => {
-    const client = await door.connect()
+    const client = await api.connect()
     client.send(text)
     return client.answer()
   }
@@ -263,8 +263,8 @@ t.test('a body must be complete JSON of a bounded size', async (t) => {
 })
 
 t.test('a body that was not read is never taken for the next request', async (t) => {
-  const door = await startTestApi(t)
-  const client = await door.connect()
+  const api = await startTestApi(t)
+  const client = await api.connect()
   const next = request('GET /v1/things', withKey)
   const withBody = (line: string, ...fields: readonly string[]) =>
     `${request(line, 'Content-Type: text/plain', `Content-Length: ${next.length}`, ...fields)}${next}`
@@ -282,8 +282,8 @@ t.test('a body that was not read is never taken for the next request', async (t)
 })
 
 t.test('a body that is too large is answered at once, and its connection ends', async (t) => {
-  const door = await startTestApi(t)
-  const declared = await door.connect()
+  const api = await startTestApi(t)
+  const declared = await api.connect()
   declared.send(
     request('POST /v1/things', withKey, 'Content-Type: application/json', `Content-Length: ${23 * 1_048_576 + 1}`),
   )
@@ -293,7 +293,7 @@ t.test('a body that is too large is answered at once, and its connection ends', 
   declared.socket.end()
   await declared.closed
 
-  const chunked = await door.connect()
+  const chunked = await api.connect()
   chunked.send(request('POST /v1/things', withKey, 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
   const megabyte = Buffer.alloc(1_048_576, 0x20)
   for (let sent = 0; sent < 24; sent += 1) {
@@ -305,17 +305,19 @@ t.test('a body that is too large is answered at once, and its connection ends', 
   chunked.socket.end()
   await chunked.closed
 
-  const stranger = await door.connect()
-  stranger.send(request('POST /v1/things', 'Content-Type: application/json', `Content-Length: ${22 * 1_048_576}`))
-  const refused = await stranger.answer()
-  t.equal(refused.status, 401, 'a stranger cannot make us read 22 MB')
+  const unauthenticated = await api.connect()
+  unauthenticated.send(
+    request('POST /v1/things', 'Content-Type: application/json', `Content-Length: ${22 * 1_048_576}`),
+  )
+  const refused = await unauthenticated.answer()
+  t.equal(refused.status, 401, 'a client without a key cannot make us read 22 MB')
   t.equal(refused.headers['connection'], 'close')
-  await stranger.closed
+  await unauthenticated.closed
 })
 
 t.test('a client that keeps sending an unread body is disconnected', async (t) => {
-  const door = await startTestApi(t)
-  const client = await door.connect()
+  const api = await startTestApi(t)
+  const client = await api.connect()
   client.send(request('POST /v1/things', 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
   t.equal((await client.answer()).status, 401)
   const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
@@ -330,13 +332,13 @@ t.test('a client that keeps sending an unread body is disconnected', async (t) =
 })
 
 t.test('100 Continue is sent when the body is wanted', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   const body = '{"text":"hello"}'
   const expecting = post('/v1/things', '', 'Expect: 100-continue').replace(
     'Content-Length: 0',
     `Content-Length: ${body.length}`,
   )
-  const client = await door.connect()
+  const client = await api.connect()
   client.send(expecting)
   t.equal((await client.answer()).status, 100)
   client.send(body)
@@ -346,11 +348,11 @@ t.test('100 Continue is sent when the body is wanted', async (t) => {
     ['HTTP/1.0', `${expecting.replace('HTTP/1.1', 'HTTP/1.0')}${body}`],
     ['another expectation', `${expecting.replace('100-continue', 'the-impossible')}${body}`],
   ] as const) {
-    const unasked = await door.connect()
+    const unasked = await api.connect()
     unasked.send(wrong)
     t.not((await unasked.answer()).status, 100, what)
   }
-  const other = await door.connect()
+  const other = await api.connect()
   other.send(expecting.replace('ph_own', 'ph_other'))
   const refused = await other.answer()
   t.equal(refused.status, 401)
@@ -365,14 +367,14 @@ t.test('a key that is revoked during the body does nothing', async (t) => {
     return json(201, {})
   }
   const memory = createMemoryBudget(2_000)
-  const door = await startTestApi(t, {
+  const api = await startTestApi(t, {
     memory,
     routes: [testRoute({ method: 'POST', path: '/things', body: z.strictObject({ text: z.string() }), run })],
     keyCheck: () => {
       if (revoked) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
     },
   })
-  const client = await door.connect()
+  const client = await api.connect()
   const whole = post('/v1/things', '{"text":"hello"}')
   client.send(whole.slice(0, -1))
   await waitUntil('it was let in', () => memory.usedBytes() > 0)
@@ -389,8 +391,8 @@ t.test('a slow body gives its memory back when others need it, and is answered 5
     holders.push(holder)
     return whole.addHolder(holder)
   }
-  const door = await startTestApi(t, { memory: { ...whole, addHolder } })
-  const holding = await door.connect()
+  const api = await startTestApi(t, { memory: { ...whole, addHolder } })
+  const holding = await api.connect()
   const body = `{"text":"${'x'.repeat(1_500)}"}`
   holding.send(post('/v1/things', body).slice(0, -1))
   await waitUntil('the body is in memory', () => whole.usedBytes() === body.length - 1)
@@ -402,12 +404,12 @@ t.test('a slow body gives its memory back when others need it, and is answered 5
 
 t.test('bodies in memory share one budget, and every byte is released', async (t) => {
   const memory = createMemoryBudget(2_000)
-  const door = await startTestApi(t, { memory })
-  const holding = await door.connect()
+  const api = await startTestApi(t, { memory })
+  const holding = await api.connect()
   const body = `{"text":"${'x'.repeat(1_500)}"}`
   holding.send(post('/v1/things', body).slice(0, -1))
   await waitUntil('the body is in memory', () => memory.usedBytes() === body.length - 1)
-  const other = await door.connect()
+  const other = await api.connect()
   other.send(post('/v1/things', body))
   const refused = await other.answer()
   t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
@@ -427,32 +429,32 @@ t.test('bodies in memory share one budget, and every byte is released', async (t
   t.equal((await other.answer()).status, 503, 'before its body is there')
   other.send(`${larger.slice(-1)}${post('/v1/things', body)}`)
   t.equal((await other.answer()).status, 201, 'what is left of it is thrown away')
-  const leaving = await door.connect()
+  const leaving = await api.connect()
   leaving.send(post('/v1/things', body).slice(0, -1))
   await waitUntil('the body is in memory', () => memory.usedBytes() > 0)
   leaving.socket.destroy()
   await waitUntil('it is given back', () => memory.usedBytes() === 0)
-  t.same(findFaults(door.log), [], 'a client that leaves is no news')
+  t.same(findFaults(api.log), [], 'a client that leaves is no news')
 })
 
 t.test('a large body waits for memory before it is read, and is read when there is room', async (t) => {
   const memory = createMemoryBudget(1_000_000)
-  const door = await startTestApi(t, { memory })
+  const api = await startTestApi(t, { memory })
   const body = `{"text":"${'x'.repeat(600_000)}"}`
-  const holding = await door.connect()
+  const holding = await api.connect()
   holding.send(post('/v1/things', body).slice(0, -1))
   await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
-  const asking = await door.connect()
+  const asking = await api.connect()
   asking.send(post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length))
-  const sending = await door.connect()
+  const sending = await api.connect()
   await waitUntil('it waits', () => memory.countWaiting() === 1)
   sending.send(post('/v1/things', body))
   await waitUntil('both wait', () => memory.countWaiting() === 2)
   t.equal(
-    (await door.ask('POST /v1/things', withKey, 'Content-Type: application/json', 'Content-Length: 0')).status,
+    (await api.ask('POST /v1/things', withKey, 'Content-Type: application/json', 'Content-Length: 0')).status,
     400,
   )
-  const short = await door.connect()
+  const short = await api.connect()
   short.send(post('/v1/things', `{"text":"${'x'.repeat(200_000)}"}`))
   t.equal((await short.answer()).status, 201, 'a short body waits behind no long one')
   holding.send('}')
@@ -469,45 +471,45 @@ t.test(
   'a large body that gets no memory in time is answered 503, and a client that leaves frees its turn',
   async (t) => {
     const memory = createMemoryBudget(1_000_000)
-    const door = await startTestApi(t, { memory, pace: { memoryWait: 300 } })
+    const api = await startTestApi(t, { memory, pace: { memoryWait: 300 } })
     const body = `{"text":"${'x'.repeat(600_000)}"}`
     const head = post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length)
-    const holding = await door.connect()
+    const holding = await api.connect()
     holding.send(post('/v1/things', body).slice(0, -1))
     await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
-    const leaving = await door.connect()
+    const leaving = await api.connect()
     leaving.send(head)
     await waitUntil('it waits', () => memory.countWaiting() === 1)
     leaving.socket.destroy()
     await waitUntil('its place is free', () => memory.countWaiting() === 0)
-    const late = await door.connect()
+    const late = await api.connect()
     late.send(head)
     const refused = await late.answer()
     t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
     t.equal(refused.headers['retry-after'], '1')
     holding.send('}')
     t.equal((await holding.answer()).status, 201)
-    const breaking = await door.connect()
+    const breaking = await api.connect()
     breaking.send(post('/v1/things', body).slice(0, -1))
     await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
     breaking.socket.destroy()
     await waitUntil('what it did not use is back too', () => memory.usedBytes() === 0)
     t.equal(memory.countWaiting(), 0)
-    t.same(findFaults(door.log), [])
+    t.same(findFaults(api.log), [])
   },
 )
 
 t.test('one workspace has a share of the memory for bodies, and others have room beside it', async (t) => {
   const memory = createMemoryBudget(2_000)
-  const door = await startTestApi(t, { memory, share: 1_000 })
+  const api = await startTestApi(t, { memory, share: 1_000 })
   const body = `{"text":"${'x'.repeat(900)}"}`
-  const holding = await door.connect()
+  const holding = await api.connect()
   holding.send(post('/v1/things', body).slice(0, -1))
   await waitUntil('the body is in memory', () => memory.usedBytes() === body.length - 1)
-  const own = await door.connect()
+  const own = await api.connect()
   own.send(post('/v1/things', body))
   t.equal((await own.answer()).status, 503)
-  const other = await door.connect()
+  const other = await api.connect()
   other.send(post('/v1/things', body).replace('ph_own', 'ph_other_workspace'))
   t.equal((await other.answer()).status, 201)
   holding.send('}')
@@ -519,8 +521,8 @@ t.test('one workspace has a share of the memory for bodies, and others have room
 
 t.test('a body that arrives too slowly is answered and holds no memory', async (t) => {
   const memory = createMemoryBudget(100_000)
-  const door = await startTestApi(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
-  const client = await door.connect()
+  const api = await startTestApi(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
+  const client = await api.connect()
   client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
   t.match(errorOf(await client.answer()), { code: 'validation_error', status: 408 })
   t.equal(memory.usedBytes(), 0)
@@ -530,18 +532,18 @@ t.test('large answers that are not read have one budget and a time limit', async
   const answers = createMemoryBudget(40_000_000)
   const bytes = Buffer.alloc(30_000_000)
   const large = testRoute({ method: 'GET', path: '/large', run: () => ({ kind: 'bytes', type: 'text/plain', bytes }) })
-  const door = await startTestApi(t, { answers, routes: [...testRoutes, large] })
-  const slow = await door.connect()
+  const api = await startTestApi(t, { answers, routes: [...testRoutes, large] })
+  const slow = await api.connect()
   slow.socket.pause()
   slow.send(request('GET /large', withKey) + request('GET /v1/things', withKey))
   await waitUntil('it is on its way', () => answers.usedBytes() === bytes.length)
-  const refused = await door.ask('GET /large', withKey)
+  const refused = await api.ask('GET /large', withKey)
   t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
   t.equal(refused.headers['retry-after'], '1')
-  t.equal((await door.ask('GET /v1/things', withKey)).status, 200, 'a small one needs no room')
+  t.equal((await api.ask('GET /v1/things', withKey)).status, 200, 'a small one needs no room')
   slow.socket.destroy()
   await waitUntil('it is given back', () => answers.usedBytes() === 0)
-  t.equal((await door.ask('GET /large', withKey)).status, 200)
+  t.equal((await api.ask('GET /large', withKey)).status, 200)
   await waitUntil('it is given back', () => answers.usedBytes() === 0)
 
   const hasty = await startTestApi(t, { answers, routes: [large], answerLimit: 50 })
@@ -564,10 +566,10 @@ t.test('a slow reader of a large answer holds no memory, blocks no other client,
   }
   const spoolFolder = temporaryFolder(t)
   const routes = [testRoute({ method: 'GET', path: '/large', run })]
-  const door = await startTestApi(t, { answers, unread, spoolFolder, answerMoment: 20, routes })
+  const api = await startTestApi(t, { answers, unread, spoolFolder, answerMoment: 20, routes })
   const slow = []
   for (let n = 0; n < 3; n += 1) {
-    const wire = await door.connect()
+    const wire = await api.connect()
     wire.socket.pause()
     wire.send(request('GET /large', withKey, 'Connection: close'))
     await waitUntil('it waits in a file', () => made.length === n + 1 && answers.usedBytes() === 0)
@@ -581,18 +583,18 @@ t.test('a slow reader of a large answer holds no memory, blocks no other client,
     gc()
     return made.every((one) => one.deref() === undefined)
   })
-  const quick = await door.connect()
+  const quick = await api.connect()
   quick.socket.removeAllListeners('data')
   quick.socket.resume()
   quick.send(request('GET /large', withKey, 'Connection: close'))
   await quick.closed
   t.equal(made.length, 4, 'a fourth one reads')
   await waitUntil('it is over', () => unread.usedBytes() === 90_000_000)
-  const fourth = await door.connect()
+  const fourth = await api.connect()
   fourth.socket.pause()
   fourth.send(request('GET /large', withKey))
   await waitUntil('it waits too', () => unread.usedBytes() === 120_000_000)
-  t.equal((await door.ask('GET /large', withKey)).status, 503, 'the files are bounded as well')
+  t.equal((await api.ask('GET /large', withKey)).status, 503, 'the files are bounded as well')
   fourth.socket.destroy()
   for (const [n, wire] of slow.entries()) {
     const chunks: Buffer[] = []
@@ -606,7 +608,7 @@ t.test('a slow reader of a large answer holds no memory, blocks no other client,
   await waitUntil('all is given back', () => unread.usedBytes() === 0 && answers.usedBytes() === 0)
 
   rmSync(spoolFolder, { recursive: true })
-  const left = await door.connect()
+  const left = await api.connect()
   left.socket.pause()
   left.send(request('GET /large', withKey, 'Connection: close'))
   await waitUntil('it was begun', () => answers.usedBytes() > 0)
@@ -634,7 +636,7 @@ t.test('an internal error is hidden from the client and logged completely', asyn
     })
   const circle: { self?: unknown } = {}
   circle.self = circle
-  const door = await startTestApi(t, {
+  const api = await startTestApi(t, {
     routes: [
       failing('/bug', new TypeError('secret detail')),
       failing('/missed', new WriteConflict('select secret')),
@@ -645,30 +647,30 @@ t.test('an internal error is hidden from the client and logged completely', asyn
     ],
   })
   for (const path of ['/bug', '/missed', '/thrown-text', '/circle']) {
-    const answer = await door.ask(`GET ${path}`, withKey, 'X-Request-Id: bug-1')
+    const answer = await api.ask(`GET ${path}`, withKey, 'X-Request-Id: bug-1')
     t.same(
       [answer.status, errorOf(answer)],
       [500, { code: 'internal_server_error', message: 'internal error', status: 500 }],
     )
     t.equal(answer.headers['x-request-id'], 'bug-1')
   }
-  const fault = await door.ask('GET /fault', withKey)
+  const fault = await api.ask('GET /fault', withKey)
   t.equal(fault.status, 503)
   t.notMatch(fault.body, /secret/)
   t.match(fault.headers['retry-after'], /^\d+$/)
-  t.equal((await door.ask('GET /stored', withKey)).headers['retry-after'], '5')
-  const errors = door.log.filter(({ level }) => level >= 50)
+  t.equal((await api.ask('GET /stored', withKey)).headers['retry-after'], '5')
+  const errors = api.log.filter(({ level }) => level >= 50)
   t.equal(errors.length, 5)
   t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /api-server\.test/ } })
 })
 
 t.test('each request has one log line at a level that fits it, without its key', async (t) => {
-  const door = await startTestApi(t)
-  await door.ask('POST /v1/things', withKey, 'X-Request-Id: traced')
-  const line = await waitUntil('the line', () => door.log.find(({ msg }) => msg === 'request'))
+  const api = await startTestApi(t)
+  await api.ask('POST /v1/things', withKey, 'X-Request-Id: traced')
+  const line = await waitUntil('the line', () => api.log.find(({ msg }) => msg === 'request'))
   t.match(line, { level: 30, method: 'POST', route: '/things', status: 400, requestId: 'traced', workspace: 'ws_own' })
   t.ok(Number(line['ms']) >= 0)
-  t.notMatch(JSON.stringify(door.log), /ph_own/)
+  t.notMatch(JSON.stringify(api.log), /ph_own/)
 })
 
 t.test('the log line of a request counts the bytes of its answer, streamed ones too', async (t) => {
@@ -680,11 +682,11 @@ t.test('the log line of a request counts the bytes of its answer, streamed ones 
       run: () => ({ kind: 'bytes', type: 'x/y', bytes: Buffer.alloc(size) }),
     }),
   )
-  const door = await startTestApi(t, { routes })
+  const api = await startTestApi(t, { routes })
   for (const size of sizes) {
-    t.equal((await door.ask(`GET /of-${size}`, withKey)).status, 200)
+    t.equal((await api.ask(`GET /of-${size}`, withKey)).status, 200)
     const line = await waitUntil('the line', () =>
-      door.log.find(({ msg, route }) => msg === 'request' && route === `/of-${size}`),
+      api.log.find(({ msg, route }) => msg === 'request' && route === `/of-${size}`),
     )
     t.equal(line['bytes'], size)
   }
@@ -695,7 +697,7 @@ t.test('readiness says whether new work is accepted, and frequent checks cost li
   let probes = 0
   let works = true
   let now = 1_000_000
-  const door = await startTestApi(t, {
+  const api = await startTestApi(t, {
     serving: false,
     hasRoom: () => room,
     probe: () => {
@@ -704,13 +706,10 @@ t.test('readiness says whether new work is accepted, and frequent checks cost li
     },
     clock: () => now,
   })
-  const states = async () => [
-    (await door.ask('GET /healthz')).status,
-    (await door.ask('GET /v1/readyz', withKey)).status,
-  ]
+  const states = async () => [(await api.ask('GET /healthz')).status, (await api.ask('GET /v1/readyz', withKey)).status]
   t.same(await states(), [503, 503], 'starting')
-  t.match(errorOf(await door.ask('GET /v1/things', withKey)), { code: 'service_unavailable', message: /starting/ })
-  door.serve()
+  t.match(errorOf(await api.ask('GET /v1/things', withKey)), { code: 'service_unavailable', message: /starting/ })
+  api.serve()
   t.same(await states(), [200, 200])
   t.same(await states(), [200, 200])
   t.equal(probes, 1)
@@ -724,7 +723,7 @@ t.test('readiness says whether new work is accepted, and frequent checks cost li
   t.equal(probes, 2)
   works = true
   now += 1_000
-  const answer = await door.ask('GET /healthz')
+  const answer = await api.ask('GET /healthz')
   t.same([answer.status, answer.body], [200, '{"status":"ok"}'])
   t.equal(answer.headers['x-ratelimit-remaining'], '1000')
 })
@@ -750,14 +749,14 @@ t.test('on shutdown, running requests are answered, new ones refused, and the re
     running += 1
     return held.then(() => json(200, { done: true }))
   }
-  const door = await startTestApi(t, { routes: [...testRoutes, testRoute({ method: 'GET', path: '/slow', run })] })
-  const [busy, kept, fresh] = [await door.connect(), await door.connect(), await door.connect()]
+  const api = await startTestApi(t, { routes: [...testRoutes, testRoute({ method: 'GET', path: '/slow', run })] })
+  const [busy, kept, fresh] = [await api.connect(), await api.connect(), await api.connect()]
   kept.send(request('GET /v1/things', withKey))
   t.equal((await kept.answer()).headers['connection'], 'keep-alive')
   busy.send(request('GET /slow', withKey))
   await waitUntil('it is under way', () => running === 1)
-  const stopped = door.listener.stop(20_000)
-  await t.rejects(door.connect(), 'nobody new comes in')
+  const stopped = api.listener.stop(20_000)
+  await t.rejects(api.connect(), 'no new connection is accepted')
   kept.send(request('GET /v1/things', withKey))
   const late = await kept.answer()
   t.same([late.status, late.headers['connection'], errorOf(late).code], [503, 'close', 'service_unavailable'])
@@ -773,10 +772,10 @@ t.test('shutdown does not wait beyond its limit', async (t) => {
     running += 1
     return new Promise<never>(() => undefined)
   }
-  const door = await startTestApi(t, { routes: [testRoute({ method: 'GET', path: '/hung', run })] })
-  const client = await door.connect()
+  const api = await startTestApi(t, { routes: [testRoute({ method: 'GET', path: '/hung', run })] })
+  const client = await api.connect()
   client.send(request('GET /hung', withKey))
   await waitUntil('it is under way', () => running === 1)
-  await Promise.all([door.listener.stop(10), client.closed])
-  await waitUntil('it is counted out', () => door.connections.size === 0)
+  await Promise.all([api.listener.stop(10), client.closed])
+  await waitUntil('it is counted out', () => api.connections.size === 0)
 })

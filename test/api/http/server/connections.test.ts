@@ -27,9 +27,9 @@ function code({ status, body }: WireAnswer): string {
 const from = ({ body }: WireAnswer): unknown => (JSON.parse(body) as { readonly remoteAddress?: unknown }).remoteAddress
 
 t.test('plain HTTP at the TLS port gets a readable answer', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   for (const line of ['GET /v1/things', 'DELETE /v1/things', 'POST /v1/emails', 'PRI *']) {
-    const client = await door.connect({ port: door.port() })
+    const client = await api.connect({ port: api.port() })
     client.send(request(line, withKey))
     const answer = await client.answer()
     t.equal(code(answer), '400 400 validation_error', line)
@@ -37,49 +37,49 @@ t.test('plain HTTP at the TLS port gets a readable answer', async (t) => {
     t.match(answer.headers, { connection: 'close', 'x-request-id': /./, 'x-ratelimit-limit': '1000' })
     await client.closed
   }
-  t.equal((await door.ask('GET /v1/things', withKey)).status, 200)
-  const deaf = connect({ host: '127.0.0.1', port: door.port(), allowHalfOpen: true })
+  t.equal((await api.ask('GET /v1/things', withKey)).status, 200)
+  const deaf = connect({ host: '127.0.0.1', port: api.port(), allowHalfOpen: true })
   t.teardown(() => deaf.destroy())
   deaf.write(request('GET /v1/things'))
-  await waitUntil('one that never closes is closed', () => door.connections.size === 0)
+  await waitUntil('one that never closes is closed', () => api.connections.size === 0)
 })
 
 t.test('scanners and aborted connections neither stop the listener nor fill its log', async (t) => {
-  const door = await startTestApi(t, { times: { handshake: 400 } })
+  const api = await startTestApi(t, { times: { handshake: 400 } })
   const openings = ['', '\x16', '\x16\x03\x01\x00\x05hello', '\x00\x01', 'SSH-2.0-scan\r\n', '\x80\x2e\x01']
   for (const opening of openings) {
-    const scanner = await door.connect({ port: door.port() })
+    const scanner = await api.connect({ port: api.port() })
     scanner.send(opening)
     await scanner.closed
-    const leaving = await door.connect({ port: door.port() })
+    const leaving = await api.connect({ port: api.port() })
     leaving.send(opening)
     leaving.socket.resetAndDestroy()
     await leaving.closed
   }
-  const half = await door.connect()
+  const half = await api.connect()
   half.send('GET /v1/thi')
   half.socket.destroy()
-  await waitUntil('all are gone', () => door.connections.size === 0)
-  t.equal((await door.ask('GET /v1/things', withKey)).status, 200)
-  t.same(findFaults(door.log), [])
+  await waitUntil('all are gone', () => api.connections.size === 0)
+  t.equal((await api.ask('GET /v1/things', withKey)).status, 200)
+  t.same(findFaults(api.log), [])
 })
 
 t.test('TLS starts at 1.2, and a new certificate applies from the next handshake on', async (t) => {
-  const door = await startTestApi(t)
-  await t.rejects(door.connect({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.1' }))
-  const old = await door.connect({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.2' })
+  const api = await startTestApi(t)
+  await t.rejects(api.connect({ port: api.port(), ca: api.certificate.cert, maxVersion: 'TLSv1.1' }))
+  const old = await api.connect({ port: api.port(), ca: api.certificate.cert, maxVersion: 'TLSv1.2' })
   const renewed = await createSelfSigned(['localhost'])
-  door.listener.updateSecureContext(renewed)
-  await t.rejects(door.connect())
-  const client = await door.connect({ port: door.port(), ca: renewed.cert })
+  api.listener.updateSecureContext(renewed)
+  await t.rejects(api.connect())
+  const client = await api.connect({ port: api.port(), ca: renewed.cert })
   t.equal(client.socket instanceof TLSSocket && client.socket.getProtocol(), 'TLSv1.3')
-  await t.rejects(door.connect({ port: door.port(), ca: renewed.cert, maxVersion: 'TLSv1.1' }), 'the floor stays')
+  await t.rejects(api.connect({ port: api.port(), ca: renewed.cert, maxVersion: 'TLSv1.1' }), 'the floor stays')
   old.send(request('GET /v1/things', withKey))
   t.equal((await old.answer()).status, 200)
 })
 
 t.test('a malformed request gets an error in the usual form, and its connection ends', async (t) => {
-  const door = await startTestApi(t)
+  const api = await startTestApi(t)
   const get = request('GET /v1/things', withKey)
   const rows: readonly (readonly [what: string, text: string, answer: string])[] = [
     ['words', 'hello\r\n\r\n', '400 400 validation_error'],
@@ -106,20 +106,20 @@ t.test('a malformed request gets an error in the usual form, and its connection 
     ['CONNECT', request('CONNECT evil.test:443'), '405 405 method_not_allowed'],
   ]
   for (const [what, text, expected] of rows) {
-    const client = await door.connect()
+    const client = await api.connect()
     client.send(text)
     const answer = await client.answer()
     t.equal(code(answer), expected, what)
     t.match(answer.headers, { connection: 'close', 'x-request-id': /./, 'x-ratelimit-remaining': /./ }, what)
     await client.closed
   }
-  t.equal(code(await door.ask(`GET /v1/things?${'x'.repeat(9_000)}`, withKey)), '414 414 validation_error')
-  const client = await door.connect()
+  t.equal(code(await api.ask(`GET /v1/things?${'x'.repeat(9_000)}`, withKey)), '414 414 validation_error')
+  const client = await api.connect()
   client.send('GET /v1/things HTTP/1.1\r\n\r\n')
   t.equal(code(await client.answer()), '400 400 validation_error', 'Host is required')
   client.send('GET /v1/things HTTP/1.0\r\n\r\n')
   t.equal(code(await client.answer()), '401 401 missing_api_key', 'but not in HTTP/1.0')
-  t.same(findFaults(door.log), [])
+  t.same(findFaults(api.log), [])
 })
 
 t.test('a valid request is answered before the malformed one after it is refused', async (t) => {
@@ -132,11 +132,11 @@ t.test('a valid request is answered before the malformed one after it is refused
     running += 1
     return held.then(() => json(200, {}))
   }
-  const door = await startTestApi(t, { routes: [testRoute({ method: 'GET', path: '/slow', run })] })
-  const client = await door.connect()
+  const api = await startTestApi(t, { routes: [testRoute({ method: 'GET', path: '/slow', run })] })
+  const client = await api.connect()
   client.send(`${request('GET /slow', withKey)}no request at all\r\n\r\n`)
   await waitUntil('the first is under way', () => running === 1)
-  await waitUntil('the second is refused', () => door.log.some(({ msg }) => msg === 'a client of the API failed'))
+  await waitUntil('the second is refused', () => api.log.some(({ msg }) => msg === 'a client of the API failed'))
   finish()
   t.equal((await client.answer()).status, 200)
   await client.closed
@@ -168,9 +168,9 @@ t.test('a slow client gets 408 or is disconnected', async (t) => {
   kept.send(request('GET /v1/things', withKey))
   t.equal((await kept.answer()).status, 200)
   await kept.closed
-  for (const door of [hasty, strict, closing, forgetful]) {
-    await waitUntil('all are gone', () => door.connections.size === 0)
-    t.same(findFaults(door.log), [])
+  for (const api of [hasty, strict, closing, forgetful]) {
+    await waitUntil('all are gone', () => api.connections.size === 0)
+    t.same(findFaults(api.log), [])
   }
 })
 
@@ -180,37 +180,37 @@ t.test('an unread answer holds its connection for a limited time', async (t) => 
     path: '/large',
     run: () => ({ kind: 'bytes', type: 'x/y', bytes: Buffer.alloc(5e7) }),
   })
-  const door = await startTestApi(t, { routes: [large], times: { inactivity: 100 } })
-  const client = await door.connect()
+  const api = await startTestApi(t, { routes: [large], times: { inactivity: 100 } })
+  const client = await api.connect()
   client.socket.pause()
   client.send(request('GET /large', withKey))
-  await waitUntil('it is closed', () => door.connections.size === 0)
-  t.same(findFaults(door.log), [])
+  await waitUntil('it is closed', () => api.connections.size === 0)
+  t.same(findFaults(api.log), [])
 })
 
 t.test('connections are limited in total, and idle ones make room', async (t) => {
   let now = 1_000_000
-  const door = await startTestApi(t, { maxConnections: 3, clock: () => now })
-  const asked = await door.connect()
+  const api = await startTestApi(t, { maxConnections: 3, clock: () => now })
+  const asked = await api.connect()
   asked.send(request('GET /v1/things', withKey))
   await asked.answer()
   now += 1
-  const silent = await door.connect()
-  const half = await door.connect({ port: door.port() })
-  const first = await door.connect()
+  const silent = await api.connect()
+  const half = await api.connect({ port: api.port() })
+  const first = await api.connect()
   await asked.closed
-  await t.rejects(door.connect(), 'the others have come just now')
+  await t.rejects(api.connect(), 'the others have come just now')
   now += 10_000
   first.send(request('GET /v1/things', withKey))
   t.equal((await first.answer()).status, 200)
-  await door.connect()
+  await api.connect()
   await silent.closed
-  await door.connect()
+  await api.connect()
   await half.closed
-  await door.connect()
+  await api.connect()
   await first.closed
-  t.equal(door.connections.size, 3, 'who has brought no request goes first, then who is only kept')
-  const idle = door.log.filter(({ msg, reason }) => msg === 'an API client was turned away' && reason === 'idle')
+  t.equal(api.connections.size, 3, 'who has brought no request goes first, then who is only kept')
+  const idle = api.log.filter(({ msg, reason }) => msg === 'an API client was turned away' && reason === 'idle')
   t.equal(idle.length, 4)
 })
 
@@ -219,16 +219,16 @@ t.test('an address has a connection limit, and a trusted proxy a higher one', as
     { kind: 'tls', host: '127.0.0.1', port: 0 },
     { kind: 'http', host: '127.0.0.1', port: 0 },
   ] as const
-  const door = await startTestApi(t, { listen, maxConnectionsPerAddress: 2, maxConnections: 5 })
-  await door.connect()
-  await door.connect()
-  await t.rejects(door.connect())
+  const api = await startTestApi(t, { listen, maxConnectionsPerAddress: 2, maxConnections: 5 })
+  await api.connect()
+  await api.connect()
+  await t.rejects(api.connect())
   for (let more = 0; more < 3; more += 1) {
-    const proxied = await door.connect({ port: door.port(1) })
+    const proxied = await api.connect({ port: api.port(1) })
     proxied.send('GET /v1/things HTTP/1.1\r\n')
-    await waitUntil('it has a place', () => door.connections.size === 3 + more)
+    await waitUntil('it has a place', () => api.connections.size === 3 + more)
   }
-  const tooMany = await door.connect({ port: door.port(1) })
+  const tooMany = await api.connect({ port: api.port(1) })
   t.equal(code(await tooMany.answer()), '503 503 service_unavailable', 'plain HTTP gets a word')
   await tooMany.closed
 })
@@ -262,8 +262,8 @@ t.test('the client address is taken from trusted proxies only', async (t) => {
 
 t.test('an unauthenticated client counts by the address that the proxy reports', async (t) => {
   const listen = [{ kind: 'http', host: '127.0.0.1', port: 0 }] as const
-  const door = await startTestApi(t, { listen, unauthenticatedRequests: 1 })
-  const client = await door.connect({ port: door.port() })
+  const api = await startTestApi(t, { listen, unauthenticatedRequests: 1 })
+  const client = await api.connect({ port: api.port() })
   const status = async (address: string) => {
     client.send(request('GET /v1/things', `X-Forwarded-For: ${address}`))
     return (await client.answer()).status
@@ -279,13 +279,13 @@ t.test('a Unix socket is open to its group, replaced after a crash, and removed 
   const folder = temporaryFolder(t)
   const path = join(folder, 'api.sock')
   const listen = [{ kind: 'unix', path }] as const
-  const door = await startTestApi(t, { listen })
+  const api = await startTestApi(t, { listen })
   t.equal(statSync(path).mode & 0o777, 0o660)
   await t.rejects(startTestApi(t, { listen }), /is in use: another program answers there/)
   const client = await openWire(t, { path })
   client.send(request('GET /v1/things', withKey))
   t.equal((await client.answer()).status, 200, 'it answers still')
-  await door.listener.stop(1_000)
+  await api.listener.stop(1_000)
   t.notOk(existsSync(path))
 
   await staleSocket(path)

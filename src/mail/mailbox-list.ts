@@ -72,7 +72,7 @@ export function isUnambiguous(value: string): boolean {
     .every((mailbox) => mailbox === '' || bareAddress.test(mailbox) || bracketedAddress.test(mailbox))
 }
 
-/** Cannot match past the next question mark, so all attempts together visit each character a few times. */
+/** Cannot match past the next question mark, so all attempts together read each character a few times. */
 const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
 
 /**

@@ -17,7 +17,7 @@ import { type PlainMailCommand, parsePlainMail } from '../commands/mail-command.
 import { parsePlainRcpt } from '../commands/rcpt-command.js'
 import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
 import { checkLines } from '../session/message-lines.js'
-import { MessageReception } from '../session/message-reception.js'
+import { MessageReceiver } from '../session/message-receiver.js'
 import { SessionEnding } from '../session/session-ending.js'
 import type { SessionFacts } from '../session/session-gate.js'
 import {
@@ -41,7 +41,7 @@ interface Transaction {
 }
 
 export class MxSession implements SmtpSession {
-  private readonly reception: MessageReception
+  private readonly receiver: MessageReceiver
   private readonly ending: SessionEnding
   private transaction: Transaction | null = null
   private listings: Promise<readonly Listing[]> = Promise.resolve([])
@@ -57,12 +57,12 @@ export class MxSession implements SmtpSession {
     private readonly connection: SessionConnection,
   ) {
     this.advancedAt = connection.acceptedAt
-    this.reception = new MessageReception(gate, connection, {
+    this.receiver = new MessageReceiver(gate, connection, {
       buildNoRoomRefusal: buildNoMemoryRefusal,
       replyTo: (error) => this.replyTo(error),
       onTooSlow: () => this.ending.endSlowTransfer(),
     })
-    this.ending = new SessionEnding(gate, connection, this.reception, (reason) => gate.note(reason, this.buildFacts()))
+    this.ending = new SessionEnding(gate, connection, this.receiver, (reason) => gate.note(reason, this.buildFacts()))
   }
 
   connect(): Answer<SmtpReply | null> {
@@ -112,7 +112,7 @@ export class MxSession implements SmtpSession {
     if (this.transaction !== null) throw buildNestedMailFault()
     const { deps, settings, messages } = this.gate
     const mail = parsePlainMail(line, settings.maxSize)
-    const refusal = this.reception.findRoomRefusal(mail.size)
+    const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     const { origin } = this.connection
     if (origin !== null && !messages.take(origin.address, deps.clock()).allowed) return this.turnAway('message-rate')
@@ -185,7 +185,7 @@ export class MxSession implements SmtpSession {
     const [first, ...others] = transaction?.recipients.keys() ?? []
     if (transaction === null || first === undefined) return needRcptReply
     const { mail } = transaction
-    return this.reception.receive(mail.size, (raw) => this.accept(mail, [first, ...others], raw))
+    return this.receiver.receive(mail.size, (raw) => this.accept(mail, [first, ...others], raw))
   }
 
   private async accept(
@@ -215,7 +215,7 @@ export class MxSession implements SmtpSession {
 
   reset(): void {
     this.transaction = null
-    this.reception.reset()
+    this.receiver.reset()
     this.ending.reset()
   }
 
@@ -237,7 +237,7 @@ export class MxSession implements SmtpSession {
 
   close(): void {
     this.ending.close()
-    this.reception.release()
+    this.receiver.release()
     this.cancelWait()
   }
 

@@ -5,7 +5,7 @@
  * A session that must end while a message comes in, or is being stored, ends after the reply to it.
  */
 import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
-import type { MessageReception } from './message-reception.js'
+import type { MessageReceiver } from './message-receiver.js'
 import type { CommonReason, SessionGate } from './session-gate.js'
 import { deadlineReply, idleReply, tooManyFaults, tooSlowReply } from './session-replies.js'
 import type { SmtpReply } from './smtp-reply.js'
@@ -30,7 +30,7 @@ export class SessionEnding {
   constructor(
     private readonly gate: SessionGate,
     private readonly connection: SessionConnection,
-    private readonly reception: MessageReception,
+    private readonly receiver: MessageReceiver,
     private readonly note: (reason: CommonReason) => void,
   ) {}
 
@@ -45,7 +45,7 @@ export class SessionEnding {
 
   /** Ends the session with this 421: now, or after the message that is coming in. */
   finish(reply: SmtpReply, within: number): void {
-    if (!this.reception.isActive) {
+    if (!this.receiver.isActive) {
       this.connection.reply(reply)
       return
     }
@@ -53,22 +53,22 @@ export class SessionEnding {
     clearTimeout(this.graceTimer)
     const giveUp = (): void => {
       // A complete message is being stored, and will be answered.
-      if (this.reception.isIncomplete) this.connection.reply(reply)
+      if (this.receiver.isIncomplete) this.connection.reply(reply)
     }
     this.graceTimer = setTimeout(giveUp, within).unref()
   }
 
   /** What the connection limiter may judge; null: a message comes in, or the client waits for us. */
   stateOf({ since, isProved }: ClientProgress): ConnectionState | null {
-    const { reception, gate } = this
-    if (reception.isWaiting) return null
-    if (reception.isActive) return reception.isBehind() ? { rank: 'slow', since, isFresh: false } : null
+    const { receiver, gate } = this
+    if (receiver.isWaiting) return null
+    if (receiver.isActive) return receiver.isBehind() ? { rank: 'slow', since, isFresh: false } : null
     return { rank: isProved ? 'idle' : 'unproved', since, isFresh: gate.clock() - since < gate.settings.givesWayAfter }
   }
 
   /** Ends the session for another client, which has its slot already. */
   evict(): void {
-    const isSlow = this.reception.isActive
+    const isSlow = this.receiver.isActive
     this.note(isSlow ? 'too-slow' : 'idle')
     if (!this.connection.isInHandshake) this.connection.reply(isSlow ? tooSlowReply : idleReply)
     this.connection.destroySoon()

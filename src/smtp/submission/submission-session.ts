@@ -14,7 +14,7 @@ import { parseRcpt } from '../commands/rcpt-command.js'
 import { buildNoRoomRefusal } from '../session/incoming-message.js'
 import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
 import { checkLines } from '../session/message-lines.js'
-import { MessageReception } from '../session/message-reception.js'
+import { MessageReceiver } from '../session/message-receiver.js'
 import { SessionEnding } from '../session/session-ending.js'
 import type { SessionFacts } from '../session/session-gate.js'
 import {
@@ -41,7 +41,7 @@ interface Transaction {
 }
 
 export class SubmissionSession implements SmtpSession {
-  private readonly reception: MessageReception
+  private readonly receiver: MessageReceiver
   private readonly ending: SessionEnding
   private readonly login: KeyLogin
   private transaction: Transaction | null = null
@@ -53,12 +53,12 @@ export class SubmissionSession implements SmtpSession {
   ) {
     this.lastCommandAt = connection.acceptedAt
     this.login = new KeyLogin(gate, connection, () => this.buildFacts())
-    this.reception = new MessageReception(gate, connection, {
+    this.receiver = new MessageReceiver(gate, connection, {
       buildNoRoomRefusal,
       replyTo: (error) => this.replyTo(error),
       onTooSlow: () => this.ending.endSlowTransfer(),
     })
-    this.ending = new SessionEnding(gate, connection, this.reception, (reason) => gate.note(reason, this.buildFacts()))
+    this.ending = new SessionEnding(gate, connection, this.receiver, (reason) => gate.note(reason, this.buildFacts()))
   }
 
   /** Null: the client has not logged in and is in no trusted network. */
@@ -106,7 +106,7 @@ export class SubmissionSession implements SmtpSession {
     const { principal } = this
     if (principal === null) throw this.authenticationRequired()
     const mail = parseMail(line, settings.maxSize)
-    const refusal = this.reception.findRoomRefusal(mail.size)
+    const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     deps.checkSender(principal, mail.from)
     this.transaction = { principal, mail, recipients: new Map() }
@@ -138,7 +138,7 @@ export class SubmissionSession implements SmtpSession {
   data(): Answer<MessageTransfer | SmtpReply | null> {
     const { transaction } = this
     if (transaction === null || transaction.recipients.size === 0) return needRcptReply
-    return this.reception.receive(transaction.mail.size, (raw) => this.accept(transaction, raw))
+    return this.receiver.receive(transaction.mail.size, (raw) => this.accept(transaction, raw))
   }
 
   private async accept(transaction: Transaction, raw: Buffer): Promise<SmtpReply> {
@@ -156,7 +156,7 @@ export class SubmissionSession implements SmtpSession {
 
   reset(): void {
     this.transaction = null
-    this.reception.reset()
+    this.receiver.reset()
     this.ending.reset()
   }
 
@@ -181,7 +181,7 @@ export class SubmissionSession implements SmtpSession {
 
   close(): void {
     this.ending.close()
-    this.reception.release()
+    this.receiver.release()
     this.login.close()
   }
 

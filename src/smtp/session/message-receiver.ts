@@ -23,7 +23,7 @@ interface ReceptionRules {
   readonly onTooSlow: () => void
 }
 
-export class MessageReception {
+export class MessageReceiver {
   private waiting: AbortController | null = null
   private reserved: MemoryReservation | null = null
   private message: IncomingMessage | null = null

@@ -14,7 +14,7 @@ import { type SmtpReply, storageFull } from './smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection } from './smtp-session.js'
 
 /** What differs between the sessions that receive. */
-interface ReceptionRules {
+interface ReceiverRules {
   /** For a message that finds no memory. */
   readonly buildNoRoomRefusal: () => Refusal
   /** The reply to what was thrown. */
@@ -32,7 +32,7 @@ export class MessageReceiver {
   constructor(
     private readonly gate: SessionGate,
     private readonly connection: Pick<SessionConnection, 'remoteAddress' | 'isOpen'>,
-    private readonly rules: ReceptionRules,
+    private readonly rules: ReceiverRules,
   ) {}
 
   /** A message waits for memory before its 354. */

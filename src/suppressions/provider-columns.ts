@@ -72,7 +72,8 @@ export function parseProviderColumns({ cells }: CsvRow): ProviderColumns | null 
   if (tryParseAddress(cells[0]?.trim() ?? '') !== null) {
     return { provider: cells.length === 1 ? 'list' : 'ses', hasHeader: false, indexes: { email: 0, reason: 1 } }
   }
-  const provider = providerSignatures.find(([, columns]) => columns.every((name) => names.includes(name)))?.[0] ?? 'list'
+  const provider =
+    providerSignatures.find(([, columns]) => columns.every((name) => names.includes(name)))?.[0] ?? 'list'
   const indexes: Partial<Record<Field, number>> = {}
   for (const [place, name] of names.entries()) {
     const field = Object.hasOwn(fieldsByProvider[provider], name) ? fieldsByProvider[provider][name] : undefined

@@ -195,6 +195,17 @@ t.test('a pipelining client gets its replies in order, over several messages', a
   t.equal(taken.length, 2)
 })
 
+t.test('two messages and QUIT in one piece are answered to the end', async (t) => {
+  const { open, taken } = await runSubmission(t, {}, trusting)
+  const client = await open()
+  const message = `MAIL FROM:<a@example.test>\r\nRCPT TO:<b@remote.test>\r\nDATA\r\n${letter}.\r\n`
+  await client.send(`EHLO c\r\n${message}${message}QUIT\r\n`)
+  t.match(await client.readReply(), /^250-/)
+  const codes = (await client.readReplies(10)).map((reply) => reply.slice(0, 3).trim())
+  t.same(codes, ['250', '250', '354', '250', '250', '250', '354', '250', '221', 'clo'])
+  t.equal(taken.length, 2)
+})
+
 /** Bytes that a message may contain, with all that could confuse the framing. */
 const awkward = Buffer.concat([
   Buffer.from('From: a@example.test\r\n\r\n.\r\r\n'.replace('\r\r', '\r')),

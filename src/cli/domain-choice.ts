@@ -40,7 +40,7 @@ function formatDomain(domain: DomainDetails): string[] {
     'DNS records to publish:',
     ...domain.dns_records.map(({ name, type, value, status }) => `  ${name}. ${type} ${value}.  (${status})`),
     '',
-    'To take mail in, and for its reputation:',
+    'To receive mail, and for its reputation:',
     `  ${mx.name}. MX ${mx.priority} ${mx.value}.  (${mx.status})`,
     `  ${dmarc.name}. TXT "${dmarc.value}"  (${dmarc.status})`,
     '',
@@ -61,6 +61,6 @@ function formatRotation({ selector, state }: RotationResource): string {
 }
 
 function formatInbound({ inbound, status }: DomainDetails): string {
-  if (!inbound) return 'Takes no mail in.'
-  return status === 'verified' ? 'Takes mail in.' : 'Takes mail in as soon as it is verified.'
+  if (!inbound) return 'Receives no mail.'
+  return status === 'verified' ? 'Receives mail.' : 'Receives mail as soon as it is verified.'
 }

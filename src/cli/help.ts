@@ -34,7 +34,7 @@ const options: Readonly<Record<string, string>> = {
   'expires-at': 'when the key ends, as 2030-01-31T09:00:00Z',
   force: 'without asking DNS',
   from: 'the sender, in a verified domain',
-  inbound: 'also take mail in for it',
+  inbound: 'also receive mail for it',
   name: 'what the key is for, in your words',
   service: 'the list of the service itself, for its own mail',
   scopes: 'what the key may do, separated by commas: full, send, read',

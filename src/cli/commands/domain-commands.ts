@@ -53,7 +53,7 @@ export const domainCommands: readonly Command[] = [
   {
     name: 'domain inbound',
     usage: 'NAME on|off [--workspace ID]',
-    summary: 'take mail in for a verified domain, or stop it',
+    summary: 'receive mail for a verified domain, or stop it',
     options: workspaceOption,
     awaitsNotice: true,
     run: setInbound,

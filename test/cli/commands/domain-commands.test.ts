@@ -57,13 +57,13 @@ t.test('domains', async (t) => {
   })
   t.match(await run('domain', 'unblock', 'b.test', 'a+b', 'nobody'), {
     status: 0,
-    out: /Takes mail in\.\nBlocked:\n {2}sold@b\.test\nNo daemon runs here: it counts from the next start\.\n$/,
+    out: /Receives mail\.\nBlocked:\n {2}sold@b\.test\nNo daemon runs here: it counts from the next start\.\n$/,
   })
   t.match(await run('domain', 'block', 'b.test', 'x@c.test'), { status: 1, err: /an address of b\.test/ })
   t.match(await run('domain', 'block', 'b.test', 'PostMaster'), { status: 1, err: /to its postmaster/ })
   t.match(await run('domain', 'block', 'c.test', 'x'), { status: 1, err: /not registered/ })
   t.match(await run('domain', 'add', 'pending.test', '--inbound'), {
-    out: /\nTakes mail in as soon as it is verified\.\nNo daemon runs here/,
+    out: /\nReceives mail as soon as it is verified\.\nNo daemon runs here/,
   })
   t.match(await run('domain', 'inbound', 'pending.test', 'on'), { status: 1, err: /pending\.test is not verified/ })
   await run('domain', 'delete', 'pending.test')

@@ -134,7 +134,7 @@ export const domains: Resource = {
       who: administrates,
       cases: [
         {
-          says: 'a verified domain takes mail in',
+          says: 'a verified domain receives mail',
           id: '{verified}',
           body: { inbound: true },
           shape: single,

@@ -111,7 +111,7 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buf
   const raw = rawOfEmail(read, key)[0]?.raw
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
-    throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is not kept any more: ${kept}`, {
+    throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is no longer stored: ${kept}`, {
       id,
     })
   }

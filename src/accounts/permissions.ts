@@ -54,8 +54,8 @@ export function permissionFor({ role, scopes }: Pick<Principal, 'role' | 'scopes
 
 /** Throws a Refusal `forbidden` that says why. `own`: permission for the key's own sends is enough. */
 export function requirePermission(principal: Principal, area: Area, own = false): 'yes' | 'own' {
-  const found = permissionFor(principal, area)
-  if (found === 'yes' || (found === 'own' && own)) return found
+  const permission = permissionFor(principal, area)
+  if (permission === 'yes' || (permission === 'own' && own)) return permission
   const { role, scopes } = principal
   const lacking = rolePermissions[area][role]
     ? `the key's scopes (${scopes.join(', ')}) do not allow it`

@@ -89,7 +89,7 @@ function requireDomainLength(domain: DomainName): void {
   if (domain.length <= MAX_DOMAIN_LENGTH) return
   throw new Refusal(
     'invalid-parameter',
-    `a sending domain may have ${MAX_DOMAIN_LENGTH} characters, found ${domain.length}`,
+    `a sending domain may have at most ${MAX_DOMAIN_LENGTH} characters, found ${domain.length}`,
     {
       field: 'domain',
       value: formatForDisplay(domain),

@@ -37,7 +37,7 @@ export async function registerDomain(
     if (!(error instanceof ConstraintViolated)) throw error
     // Another registration was first: the same check as before throws its refusal.
     requireClaimable(read, registration)
-    throw new Refusal('conflict', `${domain} was registered and deleted again at this moment`, { value: domain })
+    throw new Refusal('conflict', `${domain} was registered and deleted at the same moment`, { value: domain })
   }
   return row
 }

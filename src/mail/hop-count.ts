@@ -7,6 +7,6 @@ const MAX_RECEIVED = 50
 /** Throws a Refusal `mail-loop`. */
 export function checkHopCount(header: Header): void {
   if (findFields(header, 'received').length > MAX_RECEIVED) {
-    throw new Refusal('mail-loop', `more than ${MAX_RECEIVED} Received fields: the message goes in circles`)
+    throw new Refusal('mail-loop', `more than ${MAX_RECEIVED} Received fields: the message is in a mail loop`)
   }
 }

@@ -23,7 +23,7 @@ const sentences = {
   'sender-rejected': 'The receiving side refuses the sender address.',
   credentials: 'The smarthost refuses our login or asks for one.',
   'smtputf8-unsupported': 'The address needs SMTPUTF8, which the receiving side does not offer.',
-  'routing-loop': 'The message goes in circles at the receiving side.',
+  'routing-loop': 'The message is in a mail loop at the receiving side.',
   'remote-error': 'The receiving side has a fault of its own.',
   protocol: 'The two servers did not understand each other.',
   'connection-refused': 'The server refuses connections.',

@@ -111,7 +111,7 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buf
   const raw = rawOfEmail(read, key)[0]?.raw
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
-    throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is not kept any more: ${kept}`, {
+    throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is no longer stored: ${kept}`, {
       id,
     })
   }
@@ -152,16 +152,16 @@ const transportFields = ['received', 'return-path', 'delivered-to', 'authenticat
 const standardFields: ReadonlySet<string> = new Set([...resourceFields, ...structuralFields, ...transportFields])
 
 function selectCustomFields(fields: readonly MimeField[]): Readonly<Record<string, string>> {
-  const found = new Map<string, { readonly name: string; readonly values: string[] }>()
+  const fieldsByName = new Map<string, { readonly name: string; readonly values: string[] }>()
   for (const { name, value } of fields) {
     const lower = name.toLowerCase()
     if (standardFields.has(lower) || lower.startsWith('content-') || lower.startsWith('arc-')) continue
-    const known = found.get(lower)
-    if (known === undefined) found.set(lower, { name, values: [value] })
+    const known = fieldsByName.get(lower)
+    if (known === undefined) fieldsByName.set(lower, { name, values: [value] })
     else known.values.push(value)
   }
   // Entries, because a field may be called "__proto__".
-  return Object.fromEntries([...found.values()].map(({ name, values }) => [name, values.join(', ')]))
+  return Object.fromEntries([...fieldsByName.values()].map(({ name, values }) => [name, values.join(', ')]))
 }
 
 /** In the order of the interface. */

@@ -11,12 +11,12 @@ import { dirname } from 'node:path'
 /** Rejects if the path is in use or its folder does not exist. */
 export async function removeStaleSocket(path: string): Promise<void> {
   await access(dirname(path)) // a missing folder would make listen() say "permission denied"
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+  const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
-  if (found === null) return
-  if (!found.isSocket()) throw new Error(`${path} exists and is not a socket`)
+  if (stats === null) return
+  if (!stats.isSocket()) throw new Error(`${path} exists and is not a socket`)
   if (await isListening(path)) throw new Error(`${path} is in use: another program answers there`)
   await unlink(path)
 }

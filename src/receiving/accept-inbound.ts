@@ -98,8 +98,7 @@ async function acceptAuthenticated(
     deps.recipientOf,
     deps.operatorWorkspace(),
   )
-  if (goneAddresses.length > 0)
-    throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
+  if (goneAddresses.length > 0) throw new Refusal('unavailable', 'a recipient has just been removed, try again later')
   const copies = destinations.map(
     (one): InboundCopy => ({ id: uuidv7(now), destination: one, message, trace, authentication, arrival }),
   )

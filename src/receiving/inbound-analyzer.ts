@@ -1,5 +1,5 @@
 /**
- * What the processes that take messages apart make of inbound mail: the fields of its record, and its content
+ * What the processes that parse messages make of inbound mail: the fields of its record, and its content
  * analysis for the spam score. So no header, rule or word list holds up the daemon, whatever the message contains.
  */
 import type { ContentAnalyzer } from '../messages/mime/mime-parts-protocol.js'

@@ -15,5 +15,5 @@ export function isTooLargeFor(recipient: InboundRecipient, size: number): boolea
 }
 
 export function buildTooLarge(): Refusal {
-  return new Refusal('too-large', `mail to this address may have ${MAX_SYSTEM_MAIL} octets`)
+  return new Refusal('too-large', `mail to this address may have at most ${MAX_SYSTEM_MAIL} octets`)
 }

@@ -89,7 +89,7 @@ function parseAuthors(value: string): MessageSummary['from'] {
   const simple = parseSimpleMailbox(value)
   if (simple !== null) return [simple]
   if (!isUnambiguous(value)) {
-    throw new Refusal('malformed-message', `From: cannot be read in one way alone: ${formatForDisplay(value)}`, {
+    throw new Refusal('malformed-message', `From: is ambiguous: ${formatForDisplay(value)}`, {
       field: 'from',
       value,
     })

@@ -1,4 +1,4 @@
-/** A message as the processes that take messages apart hand it on. */
+/** A message as the processes that parse messages return it. */
 import { scanHeaderOrEmpty } from '../../src/mail/header-fields.js'
 import type { MimeParts, ParsedMessage } from '../../src/messages/mime/mime-parts-protocol.js'
 

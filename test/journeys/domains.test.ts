@@ -110,9 +110,8 @@ async function signature({ app, zone, sink }: World, from: string): Promise<{ se
   await app.waitUntilSettled(await app.submitAccepted({ from }))
   const raw = sink.messages[before]?.raw ?? Buffer.alloc(0)
   const resolver = async (name: string): Promise<string[][]> => {
-    const standing = zone.get(name)
-    const end =
-      standing !== null && typeof standing === 'object' && 'CNAME' in standing ? zone.get(standing.CNAME) : standing
+    const state = zone.get(name)
+    const end = state !== null && typeof state === 'object' && 'CNAME' in state ? zone.get(state.CNAME) : state
     if (end === null || typeof end === 'string' || 'CNAME' in end)
       throw Object.assign(new Error(name), { code: 'ENOTFOUND' })
     return (end.TXT ?? []).map((text) => [text])

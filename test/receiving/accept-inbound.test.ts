@@ -87,8 +87,8 @@ t.test('a message whose recipient was removed since RCPT is not acknowledged', a
     const { take, written } = recordAcceptance((address) =>
       address === home ? mailbox('home') : { kind: 'refused', why },
     )
-    await t.rejects(take(other), { message: /taken away/ })
-    await t.rejects(take(home, other), { message: /taken away/ })
+    await t.rejects(take(other), { message: /just been removed/ })
+    await t.rejects(take(home, other), { message: /just been removed/ })
     t.same(written, [])
   }
 })

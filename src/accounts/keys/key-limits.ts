@@ -77,13 +77,13 @@ type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
 function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
   const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)
   const scopes = parseJson(row.scopes)
-  const found: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
+  const bounds: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
     ['expires_at', expiresAt !== null],
     ['allowed_networks', allowedNetworks.length > 0],
     ['allowed_domains', allowedDomains.length > 0],
     ['scopes', !scopes.includes('full')],
   ]
-  return found.filter(([, isBound]) => isBound).map(([bound]) => bound)
+  return bounds.filter(([, isBound]) => isBound).map(([bound]) => bound)
 }
 
 /** Throws a Refusal `forbidden` that names the limits of a limited key. `act`: what it may not do, such as `invite`. */

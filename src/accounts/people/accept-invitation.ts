@@ -141,7 +141,7 @@ async function resolveUser(
     return { id, writes: [insertUser({ id, email, full_name: fullName, password_hash: hash, created_at: now })] }
   }
   if (!(await passwords.matches(password, known.password_hash))) {
-    if (known.password_hash !== null) throw new Refusal('forbidden', 'the password of this account is another one')
+    if (known.password_hash !== null) throw new Refusal('forbidden', 'this is not the password of the existing account')
     const fix = `the operator of the service sets one with "posthorn user set-password"`
     throw new Refusal('conflict', `the account of this address has no password yet: ${fix}`)
   }

@@ -79,5 +79,5 @@ export const emailRecord = z
   .meta({
     id: 'Email',
     description:
-      '`html` and `text` are null and `headers` and `attachments` empty where the message is not kept any more, or cannot be read.',
+      '`html` and `text` are null and `headers` and `attachments` empty where the message is no longer stored, or cannot be read.',
   })

@@ -66,9 +66,9 @@ async function create({ words, options, database, clock }: Call): Promise<Answer
   }
 }
 
-function parseScopes(given: string | undefined): readonly Scope[] {
-  if (given === undefined) return ['full']
-  const requested = given.split(',').map((scope) => scope.trim())
+function parseScopes(scopeList: string | undefined): readonly Scope[] {
+  if (scopeList === undefined) return ['full']
+  const requested = scopeList.split(',').map((scope) => scope.trim())
   const known = scopes.filter((scope) => requested.includes(scope))
   const unknown = requested.find((scope) => !known.some((good) => good === scope))
   if (unknown === undefined) return known

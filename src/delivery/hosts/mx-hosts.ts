@@ -73,7 +73,7 @@ async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Dest
       return toRefusal(
         'routing-loop',
         '5.4.6',
-        `the best MX host of ${domain} is this server, which does not take its mail`,
+        `the best MX host of ${domain} is this server, which does not accept mail for it`,
       )
     case 'junk':
       return toBadDomainRefusal('5.4.4', `no MX record of ${domain} names a host`)

@@ -74,7 +74,7 @@ function buildSteps(
 }
 
 interface EnvelopeResult {
-  /** The failure of the first step that failed. */
+  /** From the first step that failed. */
   readonly failure: SmtpFailure | null
   /** The server waits for message bytes. */
   readonly awaitsData: boolean

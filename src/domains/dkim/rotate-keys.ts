@@ -73,7 +73,9 @@ export async function rotateKeys(
 ): Promise<RotationProgress> {
   const { id, workspace_id: workspaceId, domain, status } = row
   if (status !== 'verified') {
-    throw new Refusal('domain-not-verified', `${domain} is not verified: no other key could be seen in DNS`, { domain })
+    throw new Refusal('domain-not-verified', `${domain} is not verified: a new key could not be verified in DNS`, {
+      domain,
+    })
   }
   const details = { domain, ...(forced ? { forced } : {}) }
   const act = recordAuditEntry({ workspaceId, actor, action: 'domain.rotation_started', target: id, at: now, details })

@@ -78,18 +78,18 @@ async function scanRows(
   driver: Driver,
   { offset, limit }: Slice,
 ): Promise<readonly ListedInbound[]> {
-  const found: string[] = []
+  const ids: string[] = []
   let toPass = offset
   let cursor: Cursor | undefined = START_CURSOR
-  while (cursor !== undefined && found.length < limit) {
+  while (cursor !== undefined && ids.length < limit) {
     const rows: readonly ScannedRow[] = runQuery(read, scanQuery(filter, driver, cursor))
     const fitting = rows.filter(({ fits }) => fits === 1)
-    found.push(...fitting.slice(toPass, toPass + limit - found.length).map(({ id }) => id))
+    ids.push(...fitting.slice(toPass, toPass + limit - ids.length).map(({ id }) => id))
     toPass = Math.max(0, toPass - fitting.length)
     cursor = rows[ROW_STEP - 1]
     await waitForStep()
   }
-  return found.flatMap((id) => listRowById(read, { id, workspaceId: filter.workspaceId }))
+  return ids.flatMap((id) => listRowById(read, { id, workspaceId: filter.workspaceId }))
 }
 
 const listRowById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>

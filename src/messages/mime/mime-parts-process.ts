@@ -204,7 +204,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     running.child.kill('SIGKILL')
     running.stream.destroy()
     if (!running.hasStarted && !this.isEnded) {
-      this.pending?.reject(new Refusal('unavailable', `no process to take messages apart: ${message}`))
+      this.pending?.reject(new Refusal('unavailable', `no process can parse messages: ${message}`))
       this.pending = null
     }
     this.finishRequest(this.analysisResultOf(null) ?? { kind: 'unreadable', why, message })

@@ -207,7 +207,7 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
 /** What those who only read messages need. */
 export type MessageReader = Pick<MimeReader, 'read' | 'readForDisplay' | 'readAttachment'>
 
-const goneResult = { kind: 'unreadable', why: 'gone', message: 'its bytes are not kept any more' } as const
+const goneResult = { kind: 'unreadable', why: 'gone', message: 'its bytes are no longer stored' } as const
 
 /** The workspace caused it, and it ends as soon as its messages are read. */
 function buildTooManyWaiting(waiting: number): Refusal {

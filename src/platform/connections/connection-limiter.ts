@@ -97,10 +97,10 @@ export function createConnectionLimiter(settings: ConnectionLimitSettings): Conn
   }
 
   function evictOne(among: ReadonlySet<HeldSlot>, otherwise: () => HeldSlot | null): boolean {
-    const found = findLongestIdle(among) ?? otherwise()
-    found?.release()
-    found?.connection.evict()
-    return found !== null
+    const candidate = findLongestIdle(among) ?? otherwise()
+    candidate?.release()
+    candidate?.connection.evict()
+    return candidate !== null
   }
 
   return {
@@ -120,29 +120,29 @@ const findNone = (): null => null
 
 /** The first by rank, and within a rank the one that has been idle longest. */
 function findLongestIdle(among: Iterable<HeldSlot>): HeldSlot | null {
-  let found: Candidate | null = null
+  let candidate: Candidate | null = null
   for (const held of among) {
     const state = held.connection.state()
     if (state === null || state.isFresh) continue
-    if (found === null || isBefore(state, found.state)) found = { held, state }
+    if (candidate === null || isBefore(state, candidate.state)) candidate = { held, state }
   }
-  return found?.held ?? null
+  return candidate?.held ?? null
 }
 
 /** A fresh and unproved connection of the most crowded network. Those whose `crowd` is not above zero stay. */
 function findCrowdedFresh(among: Iterable<HeldSlot>, crowd: (held: HeldSlot) => number): HeldSlot | null {
-  let found: Candidate | null = null
+  let candidate: Candidate | null = null
   let most = 0
   for (const held of among) {
     const own = crowd(held)
     if (own <= 0 || own < most) continue
     const state = held.connection.state()
     if (state?.rank !== 'unproved') continue
-    if (own === most && found !== null && !isBefore(state, found.state)) continue
-    found = { held, state }
+    if (own === most && candidate !== null && !isBefore(state, candidate.state)) continue
+    candidate = { held, state }
     most = own
   }
-  return found?.held ?? null
+  return candidate?.held ?? null
 }
 
 function isBefore(one: ConnectionState, other: ConnectionState): boolean {

@@ -38,7 +38,7 @@ export function decideAcceptance({ dmarc, fromFields }: Authentication, setting:
       return setting === 'reject'
         ? buildRefusal(
             'dmarc-reject',
-            `neither SPF nor DKIM vouches for From in ${toPrintable(dmarc.domain ?? '')}, whose policy is reject`,
+            `neither SPF nor DKIM authenticates From in ${toPrintable(dmarc.domain ?? '')}, whose DMARC policy is reject`,
           )
         : { kind: 'spam', reason: 'dmarc-reject' }
   }

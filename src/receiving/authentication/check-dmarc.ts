@@ -29,11 +29,11 @@ interface DmarcInput {
 type DmarcEvaluation = Awaited<ReturnType<typeof evaluateDmarc>>
 
 export async function checkDmarc(input: DmarcInput, resolver: DNSResolver): Promise<DmarcVerdict> {
-  const found = await evaluate(input, ['pass'], resolver)
-  if (found.response === false) {
-    return { ...noVerdict, result: 'permerror', reason: found.reason ?? 'no-author-domain' }
+  const evaluation = await evaluate(input, ['pass'], resolver)
+  if (evaluation.response === false) {
+    return { ...noVerdict, result: 'permerror', reason: evaluation.reason ?? 'no-author-domain' }
   }
-  const verdict = verdictOf(found.response, input)
+  const verdict = verdictOf(evaluation.response, input)
   if (verdict.result !== 'fail' || !hasTemperror(input)) return verdict
   const perhaps = await evaluate(input, ['pass', 'temperror'], resolver)
   if (perhaps.response !== false && perhaps.response.status.result === 'fail') return verdict
@@ -67,13 +67,13 @@ function hasTemperror({ spf, dkim }: DmarcInput): boolean {
   return spf.result === 'temperror' || dkim.some(({ result }) => result === 'temperror')
 }
 
-function verdictOf(found: Exclude<DmarcEvaluation['response'], false>, { authors }: DmarcInput): DmarcVerdict {
-  const result = results[found.status.result] ?? 'permerror'
-  const policy = policies[found.policy] ?? null
+function verdictOf(evaluation: Exclude<DmarcEvaluation['response'], false>, { authors }: DmarcInput): DmarcVerdict {
+  const result = results[evaluation.status.result] ?? 'permerror'
+  const policy = policies[evaluation.policy] ?? null
   return {
     result,
-    domain: found.status.header?.['from'] ?? authors[0] ?? null,
-    policyDomain: found.policyDomain ?? null,
+    domain: evaluation.status.header?.['from'] ?? authors[0] ?? null,
+    policyDomain: evaluation.policyDomain ?? null,
     policy,
     disposition: result === 'fail' ? (policy ?? 'none') : 'none',
     reason: result === 'temperror' ? 'no answer from DNS' : null,

@@ -147,15 +147,15 @@ function sectionDiagnosticOf(recipient: Address, section: readonly string[]): st
 
 /** Quoted refusals, each with its continuation lines. */
 function findReplyLines(lines: readonly string[]): readonly string[] {
-  const found: string[] = []
+  const matches: string[] = []
   for (const [index, line] of lines.entries()) {
     if (!isRefusalLine(line)) continue
     const more = lines.slice(index + 1, index + MAX_REPLY_LINES)
     const end = more.findIndex((next) => next.trim() === '' || replyEndPattern.test(next))
-    found.push(toOneLine([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
-    if (found.length === 50) break
+    matches.push(toOneLine([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
+    if (matches.length === 50) break
   }
-  return found
+  return matches
 }
 
 function isRefusalLine(line: string): boolean {

@@ -8,14 +8,14 @@ const MAX_LOCAL = 64
 const MAX_DOMAIN = 255
 
 export function findAddresses(text: string, maxAddresses = 50): readonly Address[] {
-  const found: Address[] = []
-  for (let at = text.indexOf('@'); at !== -1 && found.length < maxAddresses; at = text.indexOf('@', at + 1)) {
+  const addresses: Address[] = []
+  for (let at = text.indexOf('@'); at !== -1 && addresses.length < maxAddresses; at = text.indexOf('@', at + 1)) {
     const match = `${readLocalPart(text, at)}@${readDomain(text, at)}`
     const address = tryParseAddress(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
     if (address === null || !domainOf(address).includes('.')) continue
-    if (!found.some((known) => isSameAddress(known, address))) found.push(address)
+    if (!addresses.some((known) => isSameAddress(known, address))) addresses.push(address)
   }
-  return found
+  return addresses
 }
 
 /** The characters up to the `@` at `at`; an `=` is one of them, but not the first. */

@@ -1,4 +1,4 @@
-/** A report as the processes that take messages apart read it. */
+/** A report as the processes that parse messages read it. */
 import type { MessageDigester } from '../../messages/mime/mime-parts-protocol.js'
 import { isAutoReply } from './auto-reply.js'
 import { readParsedReport } from './read-report.js'

@@ -43,7 +43,7 @@ export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal | Com
   },
   'message-rate': { code: 451, status: '4.7.1', text: 'Too many messages from your address, try again later' },
   'early-talker': { code: 554, status: '5.5.1', text: 'You spoke before you were greeted' },
-  memory: { code: 421, status: '4.3.2', text: 'Too many messages are on their way in, try again later' },
+  memory: { code: 421, status: '4.3.2', text: 'Too many messages are being received, try again later' },
   harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },
   'mailbox-full': { code: 452, status: '4.2.2', text: 'The mailbox has no room now, try again later' },
   'no-operator': { code: 451, status: '4.3.5', text: 'Mail to this address cannot be filed yet, try again later' },

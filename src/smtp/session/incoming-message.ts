@@ -146,5 +146,5 @@ export function buildTooLargeRefusal(maxSize: number): Refusal {
 }
 
 export function buildNoRoomRefusal(): Refusal {
-  return new Refusal('storage-full', 'too many messages are on their way in, try again later')
+  return new Refusal('storage-full', 'too many messages are being received, try again later')
 }

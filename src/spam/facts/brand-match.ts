@@ -84,16 +84,16 @@ export function findBrands(text: string): readonly BrandMatch[] {
   const shown = text.slice(0, MAX_NAME)
   const plain = joinWords(shown.toLowerCase())
   const words = splitWords(toSkeleton(shown)).slice(0, 40)
-  const found = new Map<Brand, BrandMatch>()
+  const matches = new Map<Brand, BrandMatch>()
   const serves = hasServiceWord(shown)
   for (let from = 0; from < words.length; from += 1) {
     for (let count = 1; count <= MAX_WORDS && from + count <= words.length; count += 1) {
       const entry = brandsByName.get(words.slice(from, from + count).join(''))
-      if (entry === undefined || (entry.brand.common && !serves) || found.has(entry.brand)) continue
-      found.set(entry.brand, { brand: entry.brand, disguised: isDisguised(entry, plain) })
+      if (entry === undefined || (entry.brand.common && !serves) || matches.has(entry.brand)) continue
+      matches.set(entry.brand, { brand: entry.brand, disguised: isDisguised(entry, plain) })
     }
   }
-  return [...found.values()]
+  return [...matches.values()]
 }
 
 function isDisguised({ brand, plain }: BrandEntry, shown: string): boolean {

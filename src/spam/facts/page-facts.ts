@@ -19,7 +19,7 @@ const unpackingPattern =
   /\b(?:atob|unescape|fromcharcode|document\.write(?:ln)?|eval|location\.(?:href|replace|assign)|window\.location|createobjecturl)\b/i
 
 export function collectPageFacts(pages: readonly string[]): PageFacts {
-  const found = pages.slice(0, MAX_PAGES).map((whole) => {
+  const facts = pages.slice(0, MAX_PAGES).map((whole) => {
     const page = whole.slice(0, MAX_PAGE)
     const { passwordInputs, tags, hasRefresh, actions } = collectHtmlFacts(page)
     return {
@@ -27,5 +27,5 @@ export function collectPageFacts(pages: readonly string[]): PageFacts {
       unfolds: hasRefresh || (tags.has('script') && unpackingPattern.test(page)),
     }
   })
-  return { asksForInput: found.some(({ asks }) => asks), unpacksItself: found.some(({ unfolds }) => unfolds) }
+  return { asksForInput: facts.some(({ asks }) => asks), unpacksItself: facts.some(({ unfolds }) => unfolds) }
 }

@@ -62,13 +62,13 @@ export function parseImageUrls(images: readonly string[]): readonly SpamUrl[] {
 }
 
 export function findTextUrls(text: string): readonly SpamUrl[] {
-  const found: SpamUrl[] = []
+  const urls: SpamUrl[] = []
   for (const [written] of text.slice(0, MAX_TEXT).matchAll(/\bhttps?:\/\/[^\s<>"'\])]{1,2000}/gi)) {
     const url = parseSpamUrl(written.replace(/[.,;:!?]{1,20}$/, ''), null)
-    if (url !== null) found.push(url)
-    if (found.length === MAX_URLS) break
+    if (url !== null) urls.push(url)
+    if (urls.length === MAX_URLS) break
   }
-  return found
+  return urls
 }
 
 /**

@@ -99,11 +99,11 @@ function buildCheckUrl(base: URL): URL {
 export function buildHeaders({ id, origin, recipients }: RspamdRequest): Record<string, string | readonly string[]> {
   const { clientAddress, helo, envelopeFrom, reverseName } = origin
   const known = { IP: clientAddress, Helo: helo, Hostname: reverseName ?? '' }
-  const said = Object.entries(known).flatMap(([name, value]) =>
+  const fields = Object.entries(known).flatMap(([name, value]) =>
     value === '' ? [] : [[name, sanitizeValue(value)] as const],
   )
   return {
-    ...Object.fromEntries(said),
+    ...Object.fromEntries(fields),
     'Queue-Id': sanitizeValue(id),
     From: sanitizeValue(`<${envelopeFrom}>`),
     Rcpt: recipients.slice(0, MAX_RECIPIENTS).map(sanitizeValue),

@@ -244,7 +244,7 @@ t.test('the message is returned as it is sent, as long as it is stored', async (
   await app.daemon.database.commit([{ sql: 'delete from raw_messages where email_id = ?', parameters: [id] }])
   const gone = await app.rest('GET', `/v1/emails/${id}/raw`)
   t.match(gone.json(), {
-    error: { code: 'email_not_found', status: 404, message: /not kept any more/, details: { id } },
+    error: { code: 'email_not_found', status: 404, message: /no longer stored/, details: { id } },
   })
   const record = await app.rest('GET', `/v1/emails/${id}`)
   t.match(record.json(), { subject: 'Grüße', html: null, text: null, status: 'delivered' })

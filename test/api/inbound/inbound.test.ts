@@ -250,7 +250,7 @@ t.test('nothing is learned of a message whose bytes are gone or cannot be parsed
   await commit(storeInbound(inboundMail({ id: bomb, workspace_id: app.workspaceId }), message))
   t.match(await feedback(bomb), [409, { error: { code: 'conflict', message: /nothing can be learned/ } }])
   await commit([{ sql: 'delete from inbound_raw', parameters: [] }])
-  t.match(await feedback(processed), [409, { error: { code: 'conflict', message: /bytes are not kept/ } }])
+  t.match(await feedback(processed), [409, { error: { code: 'conflict', message: /bytes are no longer stored/ } }])
   t.same(readLearned(app), [[], []])
   t.match((await app.rest('GET', `/v1/inbound/${processed}`)).json(), { spam_status: 'suspicious' })
 })

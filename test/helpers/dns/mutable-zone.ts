@@ -21,7 +21,7 @@ type NameState = NameRecords | 'SERVFAIL' | 'silence' | null
 
 export interface MutableZone extends Pick<DnsServer, 'address' | 'queries'> {
   /** Null: the name does not exist. */
-  readonly set: (name: string, standing: NameState) => void
+  readonly set: (name: string, state: NameState) => void
   readonly get: (name: string) => NameState
 }
 
@@ -35,7 +35,7 @@ export async function mutableZone(t: Test): Promise<MutableZone> {
   return {
     address: server.address,
     queries: server.queries,
-    set: (name, standing) => names.set(name, standing),
+    set: (name, state) => names.set(name, state),
     get: (name) => names.get(name) ?? null,
   }
 }
@@ -44,23 +44,22 @@ function resolveName(names: ReadonlyMap<string, NameState>, type: string, asked:
   const answers: DnsRecord[] = []
   let name = asked
   for (;;) {
-    const standing = names.get(name) ?? null
-    if (typeof standing === 'string') return standing
-    if (standing === null) return { answers, code: 'NXDOMAIN' }
-    if (!('CNAME' in standing) || type === 'CNAME') return [...answers, ...recordsOf(standing, type, name)]
-    answers.push({ type: 'CNAME', ttl: 60, name, value: standing.CNAME })
-    name = standing.CNAME
+    const state = names.get(name) ?? null
+    if (typeof state === 'string') return state
+    if (state === null) return { answers, code: 'NXDOMAIN' }
+    if (!('CNAME' in state) || type === 'CNAME') return [...answers, ...recordsOf(state, type, name)]
+    answers.push({ type: 'CNAME', ttl: 60, name, value: state.CNAME })
+    name = state.CNAME
   }
 }
 
-function recordsOf(standing: NameRecords, type: string, name: string): readonly DnsRecord[] {
+function recordsOf(state: NameRecords, type: string, name: string): readonly DnsRecord[] {
   const common = { ttl: 60, name }
-  if ('CNAME' in standing) return [{ ...common, type: 'CNAME', value: standing.CNAME }]
-  if (type === 'A') return (standing.A ?? []).map((value) => ({ ...common, type: 'A', value }))
+  if ('CNAME' in state) return [{ ...common, type: 'CNAME', value: state.CNAME }]
+  if (type === 'A') return (state.A ?? []).map((value) => ({ ...common, type: 'A', value }))
   if (type === 'MX')
-    return (standing.MX ?? []).map(([preference, value]) => ({ ...common, type: 'MX', preference, value }))
-  if (type === 'TXT')
-    return (standing.TXT ?? []).map((text) => ({ ...common, type: 'TXT', strings: splitStrings(text) }))
+    return (state.MX ?? []).map(([preference, value]) => ({ ...common, type: 'MX', preference, value }))
+  if (type === 'TXT') return (state.TXT ?? []).map((text) => ({ ...common, type: 'TXT', strings: splitStrings(text) }))
   return []
 }
 

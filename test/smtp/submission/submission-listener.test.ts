@@ -708,11 +708,11 @@ t.test(
     await busy.sendCommand('MAIL FROM:<a@example.test>')
     await busy.sendCommand('RCPT TO:<b@remote.test>')
     await busy.sendCommand('DATA')
-    for (const quiet of [first, second, idle]) {
+    for (const session of [first, second, idle]) {
       const client = await open({ tls: true })
       await client.sendCommand('EHLO new.test')
       t.match(await client.sendCommand(authPlain('app-key')), /^235 /)
-      t.match(await quiet.readReply(), /^421 4\.4\.2 /)
+      t.match(await session.readReply(), /^421 4\.4\.2 /)
     }
     t.match(await busy.sendCommand(`${letter}\r\n.`), /^250 /)
     t.equal(listener.connections(), 4)

@@ -52,19 +52,19 @@ function pruneItems(items: Shape, given: readonly unknown[]): readonly unknown[]
   return pruned.some((item, index) => item !== given[index]) ? pruned : given
 }
 
-function pruneFields(fields: Shape['fields'], given: Readonly<Record<string, unknown>>): unknown {
+function pruneFields(fields: Shape['fields'], values: Readonly<Record<string, unknown>>): unknown {
   let copy: Record<string, unknown> | null = null
   for (const [name, field] of fields) {
-    if (!Object.hasOwn(given, name)) continue
-    const value = given[name]
+    if (!Object.hasOwn(values, name)) continue
+    const value = values[name]
     const absent = isAbsent(field, value)
     const pruned = absent || field.shape === null ? value : prune(field.shape, value)
     if (!absent && pruned === value) continue
-    copy ??= { ...given }
+    copy ??= { ...values }
     if (absent) delete copy[name]
     else copy[name] = pruned
   }
-  return copy ?? given
+  return copy ?? values
 }
 
 function isAbsent({ optional, acceptsNull, acceptsEmpty }: Field, value: unknown): boolean {

@@ -33,15 +33,15 @@ type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
 
 /** Throws a Refusal that names every field at fault. */
-export function parseInput<T>(schema: z.ZodType<T>, given: unknown): T {
-  const present = removeAbsentFields(schema, given)
+export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
+  const present = removeAbsentFields(schema, input)
   const result = schema.safeParse(present, { error: issueErrorMap })
   if (result.success) return result.data
   throw toInputRefusal(result.error.issues, present)
 }
 
-export function toInputRefusal(issues: readonly Issue[], given: unknown): Refusal {
-  const problems = takeFirst(MAX_ISSUES, problemsOf(issues, [], given))
+export function toInputRefusal(issues: readonly Issue[], input: unknown): Refusal {
+  const problems = takeFirst(MAX_ISSUES, problemsOf(issues, [], input))
   const kind = kindPriority.find((kind) => problems.some((problem) => problem.kind === kind)) ?? 'invalid-parameter'
   const errors = problems.slice(0, MAX_ERRORS).map(({ error }) => error)
   const foremost = problems.find((problem) => problem.kind === kind)?.error
@@ -70,17 +70,17 @@ function takeFirst<T>(max: number, source: Iterable<T>): readonly T[] {
   return items
 }
 
-function* problemsOf(issues: readonly Issue[], above: Path, given: unknown): Generator<Problem> {
+function* problemsOf(issues: readonly Issue[], above: Path, input: unknown): Generator<Problem> {
   let mistyped: Issue | null = null
   for (const issue of issues) {
     if (issue.code === 'invalid_type') mistyped = issue
     else if (mistyped !== null && isSizeOfMistyped(issue, mistyped)) continue
     const path = [...above, ...issue.path]
     const inside = issue.code === 'invalid_union' ? findLikeliestForm(issue.errors) : []
-    if (inside.length > 0) yield* problemsOf(inside, path, given)
+    if (inside.length > 0) yield* problemsOf(inside, path, input)
     else if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) yield buildProblem('invalid-parameter', [...path, key], UNKNOWN_FIELD, given)
-    } else yield problemOf(issue, path, given)
+      for (const key of issue.keys) yield buildProblem('invalid-parameter', [...path, key], UNKNOWN_FIELD, input)
+    } else yield problemOf(issue, path, input)
   }
 }
 
@@ -89,17 +89,17 @@ function isSizeOfMistyped({ code, path }: Issue, mistyped: Issue): boolean {
   return (code === 'too_big' || code === 'too_small') && path.join('.') === mistyped.path.join('.')
 }
 
-function problemOf(issue: Issue, path: Path, given: unknown): Problem {
-  const found = valueAt(path, given)
+function problemOf(issue: Issue, path: Path, input: unknown): Problem {
+  const found = valueAt(path, input)
   const isUnworded = issue.code === 'invalid_union' && issue.message === NO_MATCHING_FORM
   const forms = isUnworded && found !== undefined ? formatAllowedTypes(issue.errors) : ''
-  if (forms !== '') return buildProblem('invalid-parameter', path, `must be ${forms}`, given)
+  if (forms !== '') return buildProblem('invalid-parameter', path, `must be ${forms}`, input)
   if (issue.code === 'custom') {
     const kind = issueKinds.get(issue.params?.['of']) ?? 'invalid-parameter'
-    return buildProblem(kind, path, issue.message, given)
+    return buildProblem(kind, path, issue.message, input)
   }
-  if (found !== undefined) return buildProblem('invalid-parameter', path, issue.message, given)
-  return buildProblem('missing-field', path, path.length === 0 ? 'a body is required' : 'is required', given)
+  if (found !== undefined) return buildProblem('invalid-parameter', path, issue.message, input)
+  return buildProblem('missing-field', path, path.length === 0 ? 'a body is required' : 'is required', input)
 }
 
 const issueKinds: ReadonlyMap<unknown, RefusalKind> = new Map([
@@ -130,8 +130,8 @@ function isOfOtherType(issue: Issue): boolean {
   return issue.code === 'invalid_type'
 }
 
-function buildProblem(kind: RefusalKind, path: Path, message: string, given: unknown): Problem {
-  const value = secretFields.has(path.at(-1)) ? null : toShortValue(valueAt(path, given))
+function buildProblem(kind: RefusalKind, path: Path, message: string, input: unknown): Problem {
+  const value = secretFields.has(path.at(-1)) ? null : toShortValue(valueAt(path, input))
   return { kind, error: { field: formatFieldPath(path), message, value } }
 }
 
@@ -148,8 +148,8 @@ function formatFieldPath(path: Path): string {
   )
 }
 
-function valueAt(path: Path, given: unknown): unknown {
-  return path.reduce<unknown>(ownValueOf, given)
+function valueAt(path: Path, input: unknown): unknown {
+  return path.reduce<unknown>(ownValueOf, input)
 }
 
 function toShortValue(value: unknown): FieldError['value'] {

@@ -90,11 +90,11 @@ async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDe
   const { url = '', method = '' } = ctx.req
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)
-  const found = pages.find(path)
-  if (found === null) throw new Refusal('not-found', 'there is no such page')
+  const entry = pages.find(path)
+  if (entry === null) throw new Refusal('not-found', 'there is no such page')
   const isRead = method === 'GET' || method === 'HEAD'
-  if (!isRead && !(method === 'POST' && found.form)) {
-    throw methodNotAllowed(method, found.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
+  if (!isRead && !(method === 'POST' && entry.form)) {
+    throw methodNotAllowed(method, entry.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
   }
   requireHttps(ctx.req, deps.peerOf(ctx.req))
   const { remoteAddress } = ctx.state.identity

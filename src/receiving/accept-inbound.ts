@@ -194,7 +194,7 @@ function logAccepted(
     ...toRecipientLogFields(recipients),
     bytes,
   }
-  if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
+  if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was accepted')
   if (discarded !== null)
     log.info({ ...facts, times: discarded }, 'mail to a return path that is none of ours was let go')
 }

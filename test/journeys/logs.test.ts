@@ -109,7 +109,7 @@ t.test('each request has a line with the id that its client knows', async (t) =>
 t.test('inbound mail has sender and recipients in its line, accepted or refused', async (t) => {
   const about = { client: '127.0.0.1', helo: 'mx.b.test', from: 'ann@b.test' }
   const mail = { to: ['info@home.test'], raw: inboundText() }
-  const taken = await lines('a message was taken in', async () => idOfReply(await deliverInbound(t, app, mail)))
+  const taken = await lines('a message was accepted', async () => idOfReply(await deliverInbound(t, app, mail)))
   t.match(taken, [{ ...about, to: ['info@home.test'], recipients: 1, bytes: Number, inbound: [String] }])
   const elsewhere = { ...mail, to: ['info@home.test', 'x@elsewhere.test'] }
   const refused = await lines('an MX client was turned away', () => deliverInbound(t, app, elsewhere))

@@ -93,6 +93,6 @@ export function requireUnbound(read: Read, { workspaceId, keyId }: Principal, ac
   if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   const bounds = findBounds(row)
   if (bounds.length === 0) return
-  const message = `not permitted: only an unlimited key may ${act}, and this key has ${bounds.join(', ')}`
+  const message = `not permitted: only an unrestricted key may ${act}, and this key has ${bounds.join(', ')}`
   throw new Refusal('forbidden', message, { bounds })
 }

@@ -100,7 +100,7 @@ function createRoute(deps: MemberDeps): Route {
     tag,
     summary: 'Invite a person to a workspace',
     description:
-      'For owner and admins, with an unlimited key. A mail with a link is sent, which works once, for seven days, ' +
+      'For owner and admins, with an unrestricted key. A mail with a link is sent, which works once, for seven days, ' +
       'while the inviter may invite.',
     body: memberRequest,
     answers: { 201: { description: 'The invitation.', schema: withData(invitation) } },
@@ -150,7 +150,7 @@ function patchRoute(deps: MemberDeps): Route {
     tag,
     summary: 'Change the role of a member',
     description:
-      'For owner and admins; only an unlimited key may make a member an admin. The role of the owner cannot be ' +
+      'For owner and admins; only an unrestricted key may make a member an admin. The role of the owner cannot be ' +
       'changed: a workspace is transferred on the command line. Pending invitations by an admin who becomes a ' +
       'member are cancelled.',
     body: memberChange,

@@ -18,7 +18,7 @@ export const domainDnsCommands: readonly Command[] = [
   {
     name: 'domain verify',
     usage: 'NAME [--force] [--workspace ID]',
-    summary: 'look the records of a domain up in DNS; --force: take it as verified, by your word',
+    summary: 'look the records of a domain up in DNS; --force: take it as verified without DNS',
     options,
     awaitsNotice: true,
     run: verify,
@@ -26,7 +26,7 @@ export const domainDnsCommands: readonly Command[] = [
   {
     name: 'domain rotate',
     usage: 'NAME [--force] [--workspace ID]',
-    summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, by your word',
+    summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, without DNS',
     options,
     awaitsNotice: true,
     run: rotate,

@@ -41,7 +41,7 @@ export const keyCommands: readonly Command[] = [
   {
     name: 'key revoke',
     usage: 'ID [--workspace ID]',
-    summary: 'revoke a key for good; its open SMTP sessions end',
+    summary: 'revoke a key permanently; its open SMTP sessions end',
     options: { workspace: 'string' },
     awaitsNotice: true,
     run: revoke,

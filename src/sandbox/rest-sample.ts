@@ -1,5 +1,5 @@
 /**
- * Submits a sample message over REST as any HTTPS client would: a verified certificate, the key in a header field, a
+ * Submits a sample message over REST the way an HTTPS client does: a verified certificate, the key in a header field, a
  * JSON body.
  */
 import { once } from 'node:events'

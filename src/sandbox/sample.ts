@@ -1,5 +1,5 @@
 /**
- * Submits a sample message over SMTP as any application would: STARTTLS with a verified certificate, AUTH with the
+ * Submits a sample message over SMTP the way an application does: STARTTLS with a verified certificate, AUTH with the
  * key. Also waits for the outcome of a sample, however it was submitted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -84,6 +84,8 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
     subject: summary.subject,
     tags: toJson(options.tags),
     ...resolveTracking(options, domain),
+    tracking_skipped: null,
+    has_copies: 0,
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
     created_at: submission.now,

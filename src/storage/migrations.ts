@@ -18,6 +18,8 @@ import * as inviters from './migrations/0015-inviters.js'
 import * as inboundTotals from './migrations/0016-inbound-totals.js'
 import * as datedLearning from './migrations/0018-dated-learning.js'
 import * as waitingEntries from './migrations/0019-waiting-entries.js'
+import * as tracking from './migrations/0020-tracking.js'
+import * as webhooks from './migrations/0021-webhooks.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -38,4 +40,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0016-inbound-totals': inboundTotals,
   '0018-dated-learning': datedLearning,
   '0019-waiting-entries': waitingEntries,
+  '0020-tracking': tracking,
+  '0021-webhooks': webhooks,
 }

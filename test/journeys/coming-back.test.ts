@@ -1,21 +1,12 @@
 /**
  * Bounces and complaints about sent mail: from our own delivery, through a real listener, to the record of the email.
  */
-import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { freePort } from '../helpers/free-port.js'
 import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('a port is expected')
-  return address.port
-}
 
 /** a.test with its DKIM keys, SPF and DMARC published, and home.test that receives here; b.test is a sink. */
 async function bothWays(t: Test): Promise<{ app: TestDaemon; sink: Awaited<ReturnType<typeof openSink>> }> {

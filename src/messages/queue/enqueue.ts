@@ -47,6 +47,8 @@ export type NewEmail = Pick<
   | 'tags'
   | 'track_opens'
   | 'track_clicks'
+  | 'tracking_skipped'
+  | 'has_copies'
   | 'priority'
   | 'smtputf8'
   | 'created_at'
@@ -107,6 +109,8 @@ function toEmailRow(newEmail: NewEmail, size: number): Email {
     tags: newEmail.tags,
     track_opens: newEmail.track_opens,
     track_clicks: newEmail.track_clicks,
+    tracking_skipped: newEmail.tracking_skipped,
+    has_copies: newEmail.has_copies,
     priority: newEmail.priority,
     size,
     smtputf8: newEmail.smtputf8,

@@ -50,6 +50,8 @@ import type {
   InboundRawTable,
   InboundTotalsTable,
 } from './inbound-tables.js'
+import type { HtmlEditsTable, LinksTable, RecipientCopiesTable } from './tracking-tables.js'
+import type { WebhookDeliveriesTable, WebhookReplaysTable, WebhooksTable } from './webhook-tables.js'
 
 /** Stands in place of a workspace id for what belongs to the service itself. No workspace can have it. */
 export const SERVICE_WORKSPACE = 'service'
@@ -102,4 +104,10 @@ export interface Tables {
   erasures: ErasuresTable
   service_state: ServiceStateTable
   zone_serial: ZoneSerialTable
+  links: LinksTable
+  html_edits: HtmlEditsTable
+  recipient_copies: RecipientCopiesTable
+  webhooks: WebhooksTable
+  webhook_deliveries: WebhookDeliveriesTable
+  webhook_replays: WebhookReplaysTable
 }

@@ -10,12 +10,12 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { waitUntil } from '../wait-until.js'
-import type { Json } from './rest-client.js'
 
 export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  readonly event: Json
+  /** The parsed body. */
+  readonly event: Readonly<Record<string, unknown>>
 }
 
 export interface WebhookReceiver {
@@ -29,7 +29,7 @@ export async function openReceiver(t: Test): Promise<WebhookReceiver> {
   const requests: ReceivedRequest[] = []
   const server = createServer((request, response) => {
     void buffer(request).then((body) => {
-      requests.push({ headers: request.headers, body, event: JSON.parse(body.toString()) as Json })
+      requests.push({ headers: request.headers, body, event: JSON.parse(body.toString()) as ReceivedRequest['event'] })
       response.end()
     })
   }).listen(0, '127.0.0.1')

@@ -137,3 +137,11 @@ const replaceSecret = prepareWrite<WebhookRef & { secret: string; overlap: Times
 export function rotateSecret(ref: WebhookRef, secret: string, now: Timestamp): Write {
   return replaceSecret({ ...ref, secret, overlap: now + SECRET_OVERLAP, now })
 }
+
+/** Throws a Refusal: `webhook-not-found`, or `conflict` if it is disabled. */
+export function requireEnabledWebhook(read: Read, ref: WebhookRef): Webhook {
+  const webhook = requireWebhook(read, ref)
+  if (webhook.enabled === 1) return webhook
+  const message = 'the webhook is disabled and nothing is delivered to it: enable it first'
+  throw new Refusal('conflict', message, { id: webhook.id, disabled_reason: webhook.disabled_reason })
+}

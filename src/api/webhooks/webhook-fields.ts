@@ -6,6 +6,7 @@ import { parseJson } from '../../storage/tables/columns.js'
 import type { Delivery } from '../../webhooks/delivery-list.js'
 import type { Webhook } from '../../webhooks/webhook-records.js'
 import { MAX_URL_LENGTH } from '../../webhooks/webhook-url.js'
+import { eventId } from '../events/event-schemas.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { timestamp, uuid } from '../http/input/values.js'
 
@@ -87,7 +88,7 @@ export const requestedDelivery = z.strictObject({ delivery_id: uuid })
 export const delivery = z
   .strictObject({
     id: uuid,
-    event_id: z.string().meta({ example: 'evt_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
+    event_id: eventId,
     type: z.string().meta({ description: 'Type of the event, or `webhook.test`.', example: 'email.delivered' }),
     status: deliveryStatus,
     attempts: z.int(),

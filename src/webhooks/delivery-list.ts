@@ -13,7 +13,7 @@ import type { WebhookRef } from './webhook-records.js'
 
 export type Delivery = WebhookDeliveriesTable
 
-export interface DeliveryPage {
+interface DeliveryPage {
   readonly webhook: WebhookRef
   /** Undefined: any. */
   readonly status: DeliveryStatus | undefined

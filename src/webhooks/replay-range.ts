@@ -18,9 +18,9 @@ import { tryCommit } from '../storage/writer/write.js'
 import { requireEnabledWebhook, type WebhookRef } from './webhook-records.js'
 
 /** Replays of one webhook that are not finished. */
-export const MAX_REPLAYS = 10
+const MAX_REPLAYS = 10
 
-export interface ReplayRequest {
+interface ReplayRequest {
   readonly from: Timestamp
   /** The first moment after the range. */
   readonly to: Timestamp

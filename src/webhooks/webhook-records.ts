@@ -66,7 +66,7 @@ const byId = prepareRead<WebhookRef>()(({ db, slot }) =>
   db.selectFrom('webhooks').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-export function webhookById(read: Read, ref: WebhookRef): Webhook | undefined {
+function webhookById(read: Read, ref: WebhookRef): Webhook | undefined {
   return byId(read, ref)[0]
 }
 
@@ -86,7 +86,7 @@ export function buildWebhookNotFound(id: string): Refusal {
   return new Refusal('webhook-not-found', `no such webhook: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }
 
-export interface WebhookChange {
+interface WebhookChange {
   readonly url?: string
   readonly events?: readonly EventType[]
   readonly enabled?: boolean

@@ -147,6 +147,8 @@ function changeCallbacks(
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onImportStarted'
+  | 'onWebhookChanged'
+  | 'onWebhookDeleted'
   | keyof PeopleCallbacks
 > {
   return {
@@ -162,6 +164,8 @@ function changeCallbacks(
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onWebhookChanged: () => undefined,
+    onWebhookDeleted: (webhook) => services.deletedWebhooks.start(webhook),
   }
 }
 

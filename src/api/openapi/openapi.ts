@@ -37,6 +37,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Suppressions: 'Addresses that no mail is sent to.',
   Imports: 'Imports of long CSV files.',
   'Inbound email': 'Received mail, its attachments, and replies to it.',
+  Webhooks: 'Endpoints to which events are delivered, and the deliveries.',
   Workspaces: 'The owners of domains, keys and mail.',
   Members: 'The people of a workspace, and their roles.',
   Invitations: 'Pending invitations to a workspace.',

@@ -14,6 +14,7 @@ import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
+import { eventRoutes } from '../api/events/events.js'
 import type { Route } from '../api/http/route.js'
 import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
@@ -24,6 +25,8 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
+import { deliveryRoutes } from '../api/webhooks/deliveries.js'
+import { type WebhookDeps, webhookRoutes } from '../api/webhooks/webhooks.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
 import { invitationRoutes } from '../api/workspaces/invitations.js'
@@ -37,6 +40,7 @@ import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
+import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
@@ -74,6 +78,8 @@ export interface RouteDeps {
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
+  readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
@@ -104,6 +110,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
       names: config.service,
       countLookup: createCheckLimiter(),
     }),
+    ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
     importRoute({ read }),
@@ -111,6 +118,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...peopleRoutes(deps),
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
+    ...webhookEndpoints(deps),
   ]
 }
 
@@ -167,6 +175,19 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
       onMemberChanged,
     }),
     ...invitationRoutes({ read, commit, acceptDeps }),
+  ]
+}
+
+function webhookEndpoints(deps: RouteDeps): readonly Route[] {
+  const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
+  const { read, commit } = database
+  const urlRules = {
+    mayConnect: createAddressGuard(config.webhooks.allowed_private_networks),
+    resolveAddresses: rotationDeps.resolver.resolveAddresses,
+  }
+  return [
+    ...webhookRoutes({ read, commit, urlRules, onWebhookChanged, onWebhookDeleted }),
+    ...deliveryRoutes({ read, commit, onWebhookChanged }),
   ]
 }
 

@@ -122,6 +122,8 @@ function changeCallbacks(
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onImportStarted'
+  | 'onWebhookChanged'
+  | 'onWebhookDeleted'
   | keyof PeopleCallbacks
 > {
   return {
@@ -137,6 +139,8 @@ function changeCallbacks(
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onWebhookChanged: () => undefined,
+    onWebhookDeleted: (webhook) => services.deletedWebhooks.start(webhook),
   }
 }
 

@@ -16,6 +16,7 @@ import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
+import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -40,6 +41,7 @@ export interface Services {
   readonly templates: TemplateCache
   readonly deletedDomains: DeletedDomainRunner
   readonly deletedAudiences: AudienceRemovalRunner
+  readonly deletedWebhooks: WebhookRemovalRunner
   readonly domainChecks: DomainChecks
   readonly people: People
   readonly imports: ImportRunner
@@ -67,11 +69,12 @@ export async function openServices(
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
+  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log }))
   const people = registerStop(stopSteps, wirePeople({ ...common, delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
-  const work = { deletedDomains, deletedAudiences, people, domainChecks, imports }
+  const work = { deletedDomains, deletedAudiences, deletedWebhooks, people, domainChecks, imports }
   return { ...caches, ...engines, ...work, limits, suppressions, identity }
 }
 

@@ -121,6 +121,7 @@ const retention = section({
   events: value.duration().prefault('90d'),
   audit: value.duration().prefault('400d'),
   files: value.duration().prefault('30d'),
+  links: value.duration().prefault('400d'),
 })
 
 /** One plan of `limits.plans`. */

@@ -49,6 +49,7 @@ import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
 import type { Database } from '../storage/database.js'
+import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { Limits } from './workspace-limits.js'
 
@@ -151,7 +152,7 @@ function contentRoutes({ config, database, clock, templates, hasDiskSpace }: Rou
 function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   const { database, limits, mime, onDueChanged } = deps
   const { read, commit } = database
-  const reading = { read, mime }
+  const reading = { read, mime, restoreHtml: createHtmlRestorer(read) }
   const changing = { ...reading, commit, onDueChanged }
   return [
     createRoute(creating),

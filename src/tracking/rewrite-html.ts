@@ -10,13 +10,13 @@
  */
 
 import { type HtmlHandler, type HtmlLimits, type HtmlTag, readHtml } from '../mail/html/read-html.js'
-import { escapeHtml } from '../mail/markup.js'
 import { MAX_HREF } from './link-url.js'
 
 /** Where a link leads instead of its own URL. */
 export interface LedLink {
   readonly id: string
-  readonly url: string
+  /** Escaped for an attribute in any quotes. */
+  readonly href: string
 }
 
 interface Rewriting {
@@ -60,7 +60,7 @@ export function rewriteHtml(html: string, { pixel, leadLink }: Rewriting): Rewri
       pixelLeft = null
     }
     append(start)
-    pieces.push(`${quote}${escapeHtml(led.url)}${quote}`)
+    pieces.push(`${quote}${led.href}${quote}`)
     edits.push(`${led.id} ${html.slice(start, end)}`)
     at = end
   }

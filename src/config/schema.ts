@@ -113,6 +113,7 @@ const outbound = section({
 const retention = section({
   messages: value.duration().prefault('30d'),
   events: value.duration().prefault('90d'),
+  links: value.duration().prefault('400d'),
   audit: value.duration().prefault('400d'),
   files: value.duration().prefault('30d'),
 })

@@ -43,7 +43,8 @@ import { createMemoryShares } from '../platform/memory/shares.js'
 import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
-import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
+import { createContentFiller } from '../sending/template-content.js'
+import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Database } from '../storage/database.js'
 import type { Limits } from './workspace-limits.js'
 
@@ -118,11 +119,12 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
   const { config, database, prepare, commitEmails, hasDiskSpace, templates, identity } = deps
   const { read } = database
   const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
-  const from = { read, templates, memory, fillTemplate: renderContent(identity.returnPathSecret) }
+  const links = createUnsubscribeLinks({ secret: identity.returnPathSecret, baseFor: () => config.service.public_url })
+  const from = { read, templates, memory, filler: createContentFiller(links) }
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
   return {
     read,
-    compose: composeEmail({ hostname: config.service.hostname, prepare }),
+    compose: composeEmail({ hostname: config.service.hostname, prepare, links }),
     commitEmails,
     createStoredParts: stored,
     hasDiskSpace,
@@ -131,7 +133,7 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
 
 function contentRoutes({ config, database, clock, templates, hasDiskSpace }: RouteDeps): readonly Route[] {
   const { read, commit } = database
-  const sampleUnsubscribeUrl = buildUnsubscribeUrl(`unsubscribe+preview@${config.service.hostname}`)
+  const sampleUnsubscribeUrl = buildUnsubscribeUrl(config.service.public_url, 'preview')
   return [
     ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl }),
     ...fileRoutes({ read, commit, clock, hasDiskSpace }),

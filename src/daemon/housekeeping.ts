@@ -14,6 +14,7 @@ import { removeExpiredFiles } from '../content/file-retention.js'
 import { removeExpiredImports } from '../imports/import-records.js'
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
 import { createMessagePurge } from '../messages/retention.js'
+import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
@@ -64,6 +65,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       createMessagePurge(database, limits),
       createInboundPurge(database, limits),
       () => removeExpiredFiles(database, { usedBefore: now - config.retention.files - USE_INTERVAL, now }),
+      () => removeOldUnsubscribeLinks(database, now - config.retention.links),
       () => removeOldAuditEntries(database, now - config.retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),

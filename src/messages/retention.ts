@@ -11,6 +11,7 @@ import type { Database } from '../storage/database.js'
 import { prepareRead, prepareWrite, rowidOf } from '../storage/prepared.js'
 import { removeAttempts } from './queue/attempts.js'
 import { removeRaw, removeSignature } from './raw-message.js'
+import { removeCopies } from './recipient-copies.js'
 
 const BATCH_SIZE = 200
 
@@ -37,7 +38,11 @@ export function createMessagePurge(
     const event = oldestEvent(read, {})[0]
     const eventIsOld = event !== undefined && event.created_at < eventsBefore
     const writes = [
-      ...[...goneRaws, ...goneEmails].flatMap((emailId) => [removeRaw({ emailId }), removeSignature({ emailId })]),
+      ...[...goneRaws, ...goneEmails].flatMap((emailId) => [
+        removeRaw({ emailId }),
+        removeSignature({ emailId }),
+        removeCopies({ emailId }),
+      ]),
       ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + BATCH_SIZE })] : []),
       ...goneEmails.flatMap((id) => [removeAttempts({ emailId: id }), removeRecipients({ id }), removeEmail({ id })]),
     ]

@@ -10,6 +10,7 @@ import { composeMessage } from './compose-message.js'
 import type { MessageContent } from './message-content.js'
 import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
 import type { SendingOptions } from './submitted-message.js'
+import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 /** 15 MB: header, bodies, images and attachments, encoded. */
 const MAX_COMPOSED = 15 * 1_048_576
@@ -19,23 +20,29 @@ export interface RequestedEmail {
   readonly options: SendingOptions
   /** The template that subject and bodies are made from. */
   readonly templateId: string | null
-  /** One id for each recipient of To, Cc and Bcc, in this order; empty: the content mentions none of them. */
+  /** One id for each recipient of To, Cc and Bcc, in this order. */
   readonly recipientIds: readonly string[]
+  /** The bodies have the unsubscribe link of the first recipient. */
+  readonly hasUnsubscribeLink: boolean
 }
 
 interface ComposeDeps {
   readonly hostname: string
   readonly prepare: PrepareEmail
+  readonly links: UnsubscribeLinks
 }
 
 /** Throws a Refusal if the email may not be sent. */
 export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => PreparedEmail
 
-export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
-  return (principal, { content, options, templateId, recipientIds }, now) => {
+export function composeEmail({ hostname, prepare, links }: ComposeDeps): ComposeEmail {
+  return (principal, { content, options, templateId, recipientIds, hasUnsubscribeLink }, now) => {
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
-    const raw = composeMessage(content, { emailId, hostname, now })
+    const owner = { recipientId: recipientIds[0] ?? '', from: content.from.address }
+    const fields = hasUnsubscribeLink ? links.fieldsOf(owner, content.fields) : []
+    const composed = { ...content, fields: [...content.fields, ...fields] }
+    const { raw, bodies } = composeMessage(composed, { emailId, hostname, now })
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
@@ -56,7 +63,8 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
-    const prepared = prepare(principal, { ...submission, templateId })
+    const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
+    const prepared = prepare(principal, { ...submission, templateId, personal })
     freeMemory(raw)
     return prepared
   }

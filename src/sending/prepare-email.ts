@@ -13,8 +13,10 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
-import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
+import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write.js'
+import { type CopyPlan, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
 import type { MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
@@ -33,6 +35,8 @@ export interface PreparedEmail {
   readonly senderDomain: DomainName
   /** Suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
+  /** The messages of all recipients but the first; null: all recipients get `raw`. */
+  readonly copies: CopyPlan | null
 }
 
 export type PrepareEmail = (principal: Principal, submission: Submission) => PreparedEmail
@@ -45,14 +49,35 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const { raw, messageId } = prepareMessage(message.raw, header, origin)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, header)
-    const email = buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8 })
+    const copies = planRecipientCopies(raw, submission, recipients)
+    const email = buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8, copies })
+    const enqueued = enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]))
+    const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
-      enqueued: enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw])),
+      enqueued: links.length === 0 ? enqueued : { ...enqueued, writes: [...enqueued.writes, ...links] },
       raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
+      copies,
     }
   }
+}
+
+/** The message itself is that of the first recipient, even if that one is suppressed. */
+function planRecipientCopies(
+  raw: Buffer,
+  { personal }: Submission,
+  [first, ...others]: readonly NewRecipient[],
+): CopyPlan | null {
+  if (personal == null || first === undefined) return null
+  const ids = others.filter(({ suppressed }) => !suppressed).map(({ id = '' }) => id)
+  return planCopies(raw, personal, first.id ?? '', ids)
+}
+
+function insertLink(email: NewEmail, { id = '', address, suppressed }: NewRecipient): Write[] {
+  if (suppressed) return []
+  const { workspace_id, created_at, from_email: sender } = email
+  return [insertUnsubscribeLink({ recipient_id: id, workspace_id, email_id: email.id, address, sender, created_at })]
 }
 
 interface EmailInput {
@@ -63,9 +88,11 @@ interface EmailInput {
   readonly recipients: readonly NewRecipient[]
   readonly messageId: string
   readonly utf8: boolean
+  readonly copies: CopyPlan | null
 }
 
-function buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8 }: EmailInput): NewEmail {
+function buildEmail(input: EmailInput): NewEmail {
+  const { principal, submission, summary, domain, recipients, messageId, utf8, copies } = input
   const { message, options } = submission
   return {
     id: submission.emailId,
@@ -85,7 +112,7 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
     tags: toJson(options.tags),
     ...resolveTracking(options, domain),
     tracking_skipped: null,
-    has_copies: 0,
+    has_copies: copies === null ? 0 : 1,
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
     created_at: submission.now,

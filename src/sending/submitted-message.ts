@@ -5,6 +5,7 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import type { NamedAddress } from '../mail/named-address.js'
 import type { Priority, Tag } from '../storage/tables/email-tables.js'
+import type { PersonalContent } from './personal-copies.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -62,5 +63,7 @@ export interface Submission {
   readonly summary: MessageSummary
   readonly options: SendingOptions
   readonly templateId: string | null
+  /** Set if the message has the unsubscribe link of its first recipient; all recipients then have ids. */
+  readonly personal?: PersonalContent | null
   readonly now: number
 }

@@ -50,7 +50,7 @@ import type {
   InboundRawTable,
   InboundTotalsTable,
 } from './inbound-tables.js'
-import type { HtmlEditsTable, LinksTable, RecipientCopiesTable } from './tracking-tables.js'
+import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type { WebhookDeliveriesTable, WebhookReplaysTable, WebhooksTable } from './webhook-tables.js'
 
 /** Stands in place of a workspace id for what belongs to the service itself. No workspace can have it. */
@@ -107,6 +107,7 @@ export interface Tables {
   links: LinksTable
   html_edits: HtmlEditsTable
   recipient_copies: RecipientCopiesTable
+  unsubscribe_links: UnsubscribeLinksTable
   webhooks: WebhooksTable
   webhook_deliveries: WebhookDeliveriesTable
   webhook_replays: WebhookReplaysTable

@@ -1,23 +1,28 @@
 /**
  * The log of events, in their order.
  *
- * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `data` is the
- * payload as an endpoint receives it; it contains no message body.
+ * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `created_at` never decreases
+ * along `seq`, so a time is found by binary search (`event-times.ts`): an event that is stored late, after an outage,
+ * has the time of the event before it. `data` (`payloads.ts`) says when what it tells of happened.
  */
+import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import { type Json, type JsonObject, type Timestamp, toJson } from '../storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
+import type { AllPayloads } from './payloads.js'
 
-export interface Event {
+interface EventOf<Type extends keyof AllPayloads> {
   readonly workspaceId: string
-  readonly type: EventType | InternalEventType
+  readonly type: Type
   readonly emailId: string | null
   readonly recipient: string | null
   readonly at: number
-  readonly data: JsonObject
+  readonly data: AllPayloads[Type]
 }
+
+export type Event = { [Type in keyof AllPayloads]: EventOf<Type> }[keyof AllPayloads]
 
 interface EventRow {
   id: string
@@ -29,17 +34,27 @@ interface EventRow {
   data: Json<JsonObject>
 }
 
-const insert = prepareWrite<EventRow>(({ db, slot }) =>
-  db.insertInto('events').values({
+/** An event that is older by more is not late: the clock was ahead when the one before it was stored. */
+const MAX_LATENESS = 86_400_000
+
+/** The time of the new event, or of the last one in the log if that is later. */
+function timeInLog<Values extends Pick<EventRow, 'at'>>({ slot }: StatementBuilder<Values>): RawBuilder<number> {
+  return sql<number>`coalesce((select max(created_at, ${slot('at')}) from events
+    where seq = (select max(seq) from events) and created_at <= ${slot('at')} + ${sql.lit(MAX_LATENESS)}), ${slot('at')})`
+}
+
+const insert = prepareWrite<EventRow>((builder) => {
+  const { db, slot } = builder
+  return db.insertInto('events').values({
     id: slot('id'),
     workspace_id: slot('workspaceId'),
     type: slot('type'),
     email_id: slot('emailId'),
     recipient: slot('recipient'),
-    created_at: slot('at'),
+    created_at: timeInLog(builder),
     data: slot('data'),
-  }),
-)
+  })
+})
 
 export function recordEvent({ workspaceId, type, emailId, recipient, at, data }: Event): Write {
   return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: toJson(data) })
@@ -73,7 +88,7 @@ const insertFirst = prepareWrite<Omit<EventRow, 'emailId' | 'recipient'> & First
       eb.val(slot('type')).as('type'),
       eb.val(slot('emailId')).as('email_id'),
       eb.val(slot('recipient')).as('recipient'),
-      eb.val(slot('at')).as('created_at'),
+      timeInLog(builder).as('created_at'),
       eb.val(slot('data')).as('data'),
     ])
     .where((eb) => eb.not(eb.exists(selectSimilar(builder))))

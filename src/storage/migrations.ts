@@ -20,6 +20,7 @@ import * as datedLearning from './migrations/0018-dated-learning.js'
 import * as waitingEntries from './migrations/0019-waiting-entries.js'
 import * as tracking from './migrations/0020-tracking.js'
 import * as webhooks from './migrations/0021-webhooks.js'
+import * as events from './migrations/0023-events.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -42,4 +43,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0019-waiting-entries': waitingEntries,
   '0020-tracking': tracking,
   '0021-webhooks': webhooks,
+  '0023-events': events,
 }

@@ -10,6 +10,7 @@ import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
+import { clicksRoute } from '../api/emails/clicks.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
@@ -24,6 +25,7 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
+import { trackingRoutes } from '../api/tracking/tracking.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
 import { invitationRoutes } from '../api/workspaces/invitations.js'
@@ -37,6 +39,7 @@ import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
+import { renderNotePage } from '../pages/layout.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
@@ -45,6 +48,7 @@ import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
 import type { Database } from '../storage/database.js'
+import type { Hit } from '../tracking/hit.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
@@ -52,6 +56,12 @@ const MB = 1_048_576
 const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
 /** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
+
+const unknownLinkPage = renderNotePage(
+  404,
+  'This link is not known',
+  'It may be incomplete, or the message is so old that its links were removed.',
+)
 
 export interface RouteDeps {
   readonly config: Config
@@ -68,6 +78,8 @@ export interface RouteDeps {
   readonly hasDiskSpace: () => boolean
   /** Queue entries of a workspace were rescheduled to this time. */
   readonly onDueChanged: (workspaceId: string, at: number) => void
+  /** Records an open or a click, later. */
+  readonly recordHit: (hit: Hit) => void
   /** The callbacks drop what is cached of the changed thing, and nothing else. */
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
@@ -111,6 +123,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...peopleRoutes(deps),
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
+    ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
   ]
 }
 
@@ -149,6 +162,7 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
     listRoute(reading),
     showRoute(reading),
     rawRoute(reading),
+    clicksRoute(reading),
     rescheduleRoute(changing),
     cancelRoute(changing),
   ]

@@ -8,19 +8,24 @@
 import { addressKeyOf } from '../accounts/client-address.js'
 import { createLruCache, type LruCache } from '../platform/lru-cache.js'
 
-interface SeenClick {
-  readonly linkId: string
-  readonly eventId: string
-  readonly at: number
-}
-
 /** Milliseconds. */
 const SWEEP_TIME = 10_000
 const MIN_LINKS = 4
 const MAX_PAIRS = 20_000
 const MAX_CLICKS = 1_000
 
-interface NewClick extends SeenClick {
+interface Click {
+  readonly linkId: string
+  readonly eventId: string
+  readonly at: number
+}
+
+interface SeenClick extends Click {
+  /** It was found to belong to a sweep. */
+  swept: boolean
+}
+
+interface NewClick extends Click {
   readonly emailId: string
   readonly address: string
 }
@@ -29,16 +34,23 @@ export class LinkSweeps {
   private readonly recent: LruCache<SeenClick[]> = createLruCache({ max: MAX_PAIRS })
 
   /**
-   * Adds a click. Null: it belongs to no sweep. Otherwise the earlier clicks of the sweep.
+   * Adds a click. Null: it belongs to no sweep. Otherwise those earlier clicks of the sweep that were not found before.
    * `countLinks`: how many links the email has; called only if the answer matters.
    */
-  add({ emailId, address, linkId, eventId, at }: NewClick, countLinks: () => number): readonly SeenClick[] | null {
+  add({ emailId, address, linkId, eventId, at }: NewClick, countLinks: () => number): readonly Click[] | null {
     const key = `${emailId} ${addressKeyOf(address)}`
-    const earlier = (this.recent.get(key) ?? []).filter((click) => at - click.at <= SWEEP_TIME).slice(-MAX_CLICKS + 1)
-    this.recent.set(key, [...earlier, { linkId, eventId, at }])
+    const earlier = (this.recent.get(key) ?? []).filter((click) => at - click.at <= SWEEP_TIME).slice(1 - MAX_CLICKS)
     const followed = new Set([...earlier.map((click) => click.linkId), linkId]).size
-    if (followed * 2 <= MIN_LINKS) return null
-    const links = countLinks()
-    return links >= MIN_LINKS && followed * 2 > links ? earlier : null
+    const swept = isSweep(followed, countLinks)
+    const found = swept ? earlier.filter((click) => !click.swept) : []
+    for (const click of found) click.swept = true
+    this.recent.set(key, [...earlier, { linkId, eventId, at, swept }])
+    return swept ? found : null
   }
+}
+
+function isSweep(followed: number, countLinks: () => number): boolean {
+  if (followed * 2 <= MIN_LINKS) return false
+  const links = countLinks()
+  return links >= MIN_LINKS && followed * 2 > links
 }

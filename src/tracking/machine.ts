@@ -31,7 +31,11 @@ export function isMachineOpen(requester: Requester): boolean {
   return isMachineRequester(requester) || isGoogleServer(requester.address)
 }
 
-export function isMachineClick(requester: Requester, { deliveredAt, isUnderWay }: DeliveryProgress, at: number): boolean {
+export function isMachineClick(
+  requester: Requester,
+  { deliveredAt, isUnderWay }: DeliveryProgress,
+  at: number,
+): boolean {
   if (isMachineRequester(requester)) return true
   return deliveredAt === null ? isUnderWay : at - deliveredAt < SCAN_TIME
 }

@@ -55,30 +55,30 @@ interface TrackedHit {
   readonly eventId: string
 }
 
-function planOpen(tracked: TrackedHit): readonly Write[] {
-  const { hit, email } = tracked
+function planOpen({ hit, email, to, eventId }: TrackedHit): readonly Write[] {
+  const { id: emailId, workspace_id: workspaceId } = email
   const machine = isMachineOpen(hit)
-  const event = recordHit(tracked, 'email.opened', { opened_at: formatTimestamp(hit.at), ...requesterOf(hit), machine })
-  if (machine || email.opened_at !== null) return [event]
-  return [event, markOpened({ workspaceId: email.workspace_id, id: email.id, at: hit.at })]
+  const data = { email_id: emailId, to, opened_at: formatTimestamp(hit.at), ...requesterOf(hit), machine }
+  const event = { workspaceId, type: 'email.opened', emailId, recipient: to, at: hit.at, data } as const
+  const recorded = recordEventOfEmail(event, eventId)
+  if (machine || email.opened_at !== null) return [recorded]
+  return [recorded, markOpened({ workspaceId, id: emailId, at: hit.at })]
 }
 
-function planClick(deps: PlanDeps, tracked: TrackedHit, hit: ClickHit): readonly Write[] {
-  const { email, eventId } = tracked
+function planClick({ read, sweeps }: PlanDeps, { email, to, eventId }: TrackedHit, hit: ClickHit): readonly Write[] {
   const { linkId, at, address, url, referer } = hit
   const { id: emailId, workspace_id: workspaceId } = email
-  const sweep = deps.sweeps.add(
-    { emailId, address, linkId, eventId, at },
-    () => countLinks(deps.read, { emailId })[0]?.count ?? 0,
-  )
+  const click = { emailId, address, linkId, eventId, at }
+  const sweep = sweeps.add(click, () => countLinks(read, { emailId })[0]?.count ?? 0)
   const progress = { deliveredAt: email.delivered_at, isUnderWay: email.leased === 1 }
   const machine = isMachineClick(hit, progress, at) || sweep !== null
-  const event = recordHit(tracked, 'email.clicked', {
-    ...{ link: url, url, clicked_at: formatTimestamp(at), ...requesterOf(hit), referer, machine },
-  })
-  if (sweep !== null) return [event, ...planSweep(email, sweep)]
-  if (machine) return [event]
-  return [event, countClick({ id: linkId, at }), markClicked({ workspaceId, id: emailId, at })]
+  const clicked = { link: url, url, clicked_at: formatTimestamp(at) }
+  const data = { email_id: emailId, to, ...clicked, ...requesterOf(hit), referer, machine }
+  const event = { workspaceId, type: 'email.clicked', emailId, recipient: to, at, data } as const
+  const recorded = recordEventOfEmail(event, eventId)
+  if (sweep !== null) return [recorded, ...planSweep(email, sweep)]
+  if (machine) return [recorded]
+  return [recorded, countClick({ id: linkId, at }), markClicked({ workspaceId, id: emailId, at })]
 }
 
 interface EarlierClick {
@@ -88,6 +88,7 @@ interface EarlierClick {
 
 /** The earlier clicks of a sweep were a machine's too: what they had counted is counted again without them. */
 function planSweep(email: TrackedEmail, earlier: readonly EarlierClick[]): readonly Write[] {
+  if (earlier.length === 0) return []
   const emailKey = { workspaceId: email.workspace_id, emailId: email.id }
   const linkIds = JSON.stringify([...new Set(earlier.map((click) => click.linkId))])
   return [
@@ -100,14 +101,4 @@ function planSweep(email: TrackedEmail, earlier: readonly EarlierClick[]): reado
 
 function requesterOf({ userAgent, address }: Hit): { readonly user_agent: string | null; readonly ip_address: string } {
   return { user_agent: userAgent, ip_address: address }
-}
-
-function recordHit(
-  { hit, email, to, eventId }: TrackedHit,
-  type: 'email.opened' | 'email.clicked',
-  data: Readonly<Record<string, unknown>>,
-): Write {
-  const { id: emailId, workspace_id: workspaceId } = email
-  const event = { workspaceId, type, emailId, recipient: to, at: hit.at, data: { email_id: emailId, to, ...data } }
-  return recordEventOfEmail(event, eventId)
 }

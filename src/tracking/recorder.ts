@@ -8,7 +8,7 @@
  * A flood on one pixel or link does not fill the disk either: an email records 1,000 opens and 1,000 clicks at once and
  * one more of each a minute; one address 5,000 hits at once and 2,500 a second, since an image proxy has few addresses.
  */
-import { setImmediate as yieldTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises'
 import { addressKeyOf } from '../accounts/client-address.js'
 import { isEventRecorded } from '../events/event-log.js'
 import type { Clock } from '../platform/clock.js'
@@ -62,9 +62,10 @@ export class HitRecorder {
     const now = clock()
     const isAllowed =
       this.ofAddress.take(addressKeyOf(hit.address), now) && this.ofEmail.take(`${hit.kind} ${hit.emailId}`, now)
-    if (!isAllowed || this.waiting.length >= maxWaiting) return this.leaveOut(1, now)
-    this.waiting.push(hit)
-    this.timer ??= setTimeout(() => this.start(), BATCH_DELAY)
+    if (isAllowed && this.waiting.length < maxWaiting) {
+      this.waiting.push(hit)
+      this.startLater()
+    } else this.leaveOut(now)
   }
 
   /** To be called when no more hits come. */
@@ -79,12 +80,19 @@ export class HitRecorder {
     this.timer = null
     this.running ??= this.recordWaiting().finally(() => {
       this.running = null
+      if (this.waiting.length > 0) this.startLater()
     })
     return this.running
   }
 
+  private startLater(): void {
+    this.timer ??= setTimeout(() => void this.start(), BATCH_DELAY)
+  }
+
+  /** Full batches follow each other at once; what is left waits for more, except at the end. */
   private async recordWaiting(): Promise<void> {
-    while (this.waiting.length > 0) await this.recordBatch(this.waiting.splice(0, MAX_BATCH))
+    do await this.recordBatch(this.waiting.splice(0, MAX_BATCH))
+    while (this.waiting.length >= MAX_BATCH || (this.stopping.signal.aborted && this.waiting.length > 0))
   }
 
   private async recordBatch(hits: readonly Hit[]): Promise<void> {
@@ -133,8 +141,8 @@ export class HitRecorder {
     return planned.some(({ emailId, eventId: id }) => isEventRecorded(this.deps.read, { emailId, id }))
   }
 
-  private leaveOut(hits: number, now: number): void {
-    this.shed += hits
+  private leaveOut(now: number): void {
+    this.shed += 1
     if (now - this.warnedAt >= WARN_INTERVAL) this.warn(now)
   }
 

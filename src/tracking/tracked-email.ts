@@ -77,7 +77,8 @@ interface EmailKey {
   emailId: string
 }
 
-/** Events of clicks on the links of an email: in JSON, because their data is. */
+/** When the click was made: the log's own time may be later. */
+const clickedAt = sql<number>`cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)`
 const isClickOfPerson = sql<boolean>`events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0`
 
 /** These clicks were a machine's. `eventIds`: a JSON list. */
@@ -110,8 +111,8 @@ export const recountClicks = prepareWrite<EmailKey & { linkIds: string }>(({ db,
         .select((inner) => [
           sql<string>`json_extract(events.data, '$.url')`.as('url'),
           inner.fn.countAll<number>().as('clicks'),
-          inner.fn.min<number>('created_at').as('first'),
-          inner.fn.max<number>('created_at').as('last'),
+          inner.fn.min<number>(clickedAt).as('first'),
+          inner.fn.max<number>(clickedAt).as('last'),
         ])
         .where('email_id', '=', slot('emailId'))
         .where('workspace_id', '=', slot('workspaceId'))
@@ -135,7 +136,7 @@ export const resetClicked = prepareWrite<EmailKey>(({ db, slot }) =>
     .set((eb) => ({
       clicked_at: eb
         .selectFrom('events')
-        .select((inner) => inner.fn.min<number | null>('created_at').as('first'))
+        .select((inner) => inner.fn.min<number | null>(clickedAt).as('first'))
         .where('email_id', '=', slot('emailId'))
         .where('workspace_id', '=', slot('workspaceId'))
         .where(isClickOfPerson),

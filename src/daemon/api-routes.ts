@@ -49,6 +49,7 @@ import type { PrepareEmail } from '../sending/prepare-email.js'
 import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
 import type { Database } from '../storage/database.js'
 import type { Hit } from '../tracking/hit.js'
+import type { BeginTracking } from '../tracking/track-email.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
@@ -70,6 +71,7 @@ export interface RouteDeps {
   readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly commitEmails: CommitEmails
+  readonly beginTracking: BeginTracking
   readonly mime: MessageReader
   readonly templates: TemplateCache
   readonly identity: ServiceIdentity
@@ -128,14 +130,14 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
 }
 
 function buildCreateDeps(deps: RouteDeps): CreateDeps {
-  const { config, database, prepare, commitEmails, hasDiskSpace, templates, identity } = deps
+  const { config, database, prepare, beginTracking, commitEmails, hasDiskSpace, templates, identity } = deps
   const { read } = database
   const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const from = { read, templates, memory, fillTemplate: renderContent(identity.returnPathSecret) }
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
   return {
     read,
-    compose: composeEmail({ hostname: config.service.hostname, prepare }),
+    compose: composeEmail({ hostname: config.service.hostname, prepare, beginTracking }),
     commitEmails,
     createStoredParts: stored,
     hasDiskSpace,

@@ -1,5 +1,5 @@
 /**
- * Links of emails as clicks need them: found by id or by URL, counted, and listed with their clicks.
+ * Links of emails as clicks need them: found by URL, counted, and listed with their clicks.
  *
  * Every read is bounded, since a message may have thousands of links.
  */
@@ -7,10 +7,6 @@ import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 
 const columns = ['id', 'email_id', 'url'] as const
-
-export const linkById = prepareRead<{ id: string }>()(({ db, slot }) =>
-  db.selectFrom('links').select(columns).where('id', '=', slot('id')),
-)
 
 /** Links of an email among which a URL is looked for. */
 const MAX_SEARCHED = 1_000

@@ -6,7 +6,8 @@
  * the same email: no request can redirect to a URL that the sender did not put into the message.
  */
 import type { Read } from '../storage/prepared.js'
-import { linkById, linkOfEmail } from './clicked-links.js'
+import { linkOfEmail } from './clicked-links.js'
+import { linkById } from './links.js'
 
 interface ClickRequest {
   readonly trackingId: string

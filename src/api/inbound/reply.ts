@@ -75,8 +75,8 @@ async function createReply(
 }
 
 const defaultOptions = {
-  trackOpens: null,
-  trackClicks: null,
+  trackOpens: true,
+  trackClicks: true,
   tags: [],
   priority: 'normal',
   scheduledFor: null,

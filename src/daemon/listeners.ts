@@ -14,6 +14,8 @@ import { createEmailPreparer, type PrepareEmail } from '../sending/prepare-email
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
+import { type BeginTracking, createEmailTracker } from '../tracking/track-email.js'
+import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
@@ -52,7 +54,8 @@ export async function openListeners(
   const api = await openApiListener({ ...common, database, limits })
   open.push(api.listener)
   await startServices(services)
-  const sending = wireSending(config.service.hostname, database, services)
+  let certificate = tls.cert
+  const sending = wireSending({ config, clock, certificateOf: () => certificate }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
   const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
@@ -70,11 +73,16 @@ export async function openListeners(
     templates,
     onDueChanged: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
     identity,
+    recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })
   const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serveCertificate(listeners, renewed) }
+  const useCertificate = (renewed: TlsFiles): void => {
+    certificate = renewed.cert
+    serveCertificate(listeners, renewed)
+  }
+  return { ...listeners, routes, onForeignChange, useCertificate }
 }
 
 function serveCertificate({ submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>, tls: TlsFiles): void {
@@ -98,15 +106,33 @@ async function stopListeners(listeners: readonly Listener[], limit: number): Pro
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
+interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
+  /** The certificate that is served now, PEM. */
+  readonly certificateOf: () => string
+}
+
+interface Sending {
+  readonly prepare: PrepareEmail
+  readonly commitEmails: CommitEmails
+  readonly beginTracking: BeginTracking
+  readonly trackingBaseFor: TrackingBaseFor
+}
+
 function wireSending(
-  hostname: string,
+  { config: { service, api }, clock, certificateOf }: SendingDeps,
   { read, commit }: Database,
   { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
-): { readonly prepare: PrepareEmail; readonly commitEmails: CommitEmails } {
+): Sending {
+  const { hostname, public_url: publicUrl } = service
   const claim = runner.claim.bind(runner)
+  const servesTls = api.listen.some(({ kind }) => kind === 'tls')
+  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf, clock })
+  const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
   return {
-    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified }),
+    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified, beginTracking }),
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
+    beginTracking,
+    trackingBaseFor,
   }
 }
 

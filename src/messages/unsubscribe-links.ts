@@ -7,7 +7,7 @@ import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 
-type UnsubscribeLink = Tables['unsubscribe_links']
+export type UnsubscribeLink = Tables['unsubscribe_links']
 
 export const insertUnsubscribeLink = prepareWrite<Omit<UnsubscribeLink, 'unsubscribed_at'>>(({ db, slot }) =>
   db.insertInto('unsubscribe_links').values({

@@ -4,11 +4,11 @@
  *
  * If the address was removed from the suppression list since, it is added again, without another event.
  */
-import { workspaceById } from '../accounts/workspaces.js'
 import { recordEvent } from '../events/event-log.js'
 import type { Address } from '../mail/address.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Store } from '../storage/database.js'
+import { listClosedWorkspaces } from '../storage/maintenance/erase.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
@@ -16,7 +16,7 @@ import { addSuppression, isSuppressed } from '../suppressions/suppressions.js'
 import { emailById } from './email.js'
 import { type OutcomeSubject, resolveLateOutcome } from './late-outcome.js'
 import { recipientOfAnyWorkspace } from './recipients.js'
-import { markUnsubscribed, unsubscribeLinkOf } from './unsubscribe-links.js'
+import { markUnsubscribed, type UnsubscribeLink, unsubscribeLinkOf } from './unsubscribe-links.js'
 
 /** The recipient of an unsubscribe link. */
 export interface LinkRecipient {
@@ -30,9 +30,7 @@ export interface LinkRecipient {
 /** Whom the holder of a token may unsubscribe; null: no records are left, or the workspace is gone. */
 export function findLinkRecipient(read: Read, recipientId: string): LinkRecipient | null {
   const known = findKnown(read, recipientId)
-  if (known === null) return null
-  const { workspaceId, emailId, address, sender } = known
-  return { workspaceId, emailId, address, sender, isSuppressed: isSuppressed(read, workspaceId, address) }
+  return known === null ? null : { ...known, isSuppressed: isSuppressed(read, known.workspaceId, known.address) }
 }
 
 /** `ignored`: the writes add the suppression alone; `why` is that of `late-outcome.ts`. */
@@ -68,29 +66,35 @@ export async function unsubscribe({ read, commit }: Store, recipientId: string, 
   }
 }
 
-interface KnownRecipient extends Omit<LinkRecipient, 'isSuppressed'> {
+type LinkOwner = Omit<LinkRecipient, 'isSuppressed'>
+
+interface KnownRecipient extends LinkOwner {
   /** Null: its records are gone. */
   readonly subject: OutcomeSubject | null
   /** `none`: the email has no link, only an address that unsubscribes. */
   readonly linkState: 'unused' | 'used' | 'none'
 }
 
-/** The service's own mail belongs to no workspace, and nobody unsubscribes from it. */
+/** Null for the service's own mail, which belongs to no workspace, and for a workspace that is being erased. */
 function findKnown(read: Read, recipientId: string): KnownRecipient | null {
   const [link] = unsubscribeLinkOf(read, { recipientId })
   const subject = findSubject(read, recipientId)
-  const linkState = link === undefined ? 'none' : link.unsubscribed_at === null ? 'unused' : 'used'
-  const known =
-    subject !== null
-      ? { ...toKnown(subject), subject, linkState }
-      : link === undefined
-        ? null
-        : { ...link, workspaceId: link.workspace_id, emailId: link.email_id, subject, linkState }
-  if (known === null || known.workspaceId === SERVICE_WORKSPACE) return null
-  return workspaceById(read, { id: known.workspaceId }).length > 0 ? (known as KnownRecipient) : null
+  const owner = subject === null ? (link === undefined ? null : ofLink(link)) : ofSubject(subject)
+  if (owner === null || owner.workspaceId === SERVICE_WORKSPACE) return null
+  if (listClosedWorkspaces(read, {}).some(({ id }) => id === owner.workspaceId)) return null
+  return { ...owner, subject, linkState: linkStateOf(link) }
 }
 
-function toKnown({ recipient, email }: OutcomeSubject): Omit<LinkRecipient, 'isSuppressed'> {
+function linkStateOf(link: UnsubscribeLink | undefined): KnownRecipient['linkState'] {
+  if (link === undefined) return 'none'
+  return link.unsubscribed_at === null ? 'unused' : 'used'
+}
+
+function ofLink({ workspace_id: workspaceId, email_id: emailId, address, sender }: UnsubscribeLink): LinkOwner {
+  return { workspaceId, emailId, address, sender }
+}
+
+function ofSubject({ recipient, email }: OutcomeSubject): LinkOwner {
   return {
     workspaceId: recipient.workspace_id,
     emailId: recipient.email_id,
@@ -106,8 +110,9 @@ function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
   return email === undefined ? null : { recipient, email }
 }
 
-/** The email's own record is gone. */
-function recordBareEvent({ workspaceId, emailId, address }: KnownRecipient, at: number): Write {
-  const data = { email_id: emailId, to: address, unsubscribed_at: formatTimestamp(at) }
+/** The email's own record is gone, and with it the subject and the tags. */
+function recordBareEvent({ workspaceId, emailId, address, sender }: KnownRecipient, at: number): Write {
+  const unsubscribed_at = formatTimestamp(at)
+  const data = { email_id: emailId, from: sender, to: address, subject: '', tags: {}, unsubscribed_at }
   return recordEvent({ workspaceId, type: 'email.unsubscribed', emailId, recipient: address, at, data })
 }

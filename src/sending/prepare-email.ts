@@ -9,22 +9,26 @@ import type { Principal } from '../accounts/principal.js'
 import type { SendingDomain } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
-import type { Header } from '../mail/header-fields.js'
+import { type Header, scanHeader } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
 import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write.js'
+import { rewriteMessage } from '../tracking/rewrite-message.js'
+import type { BeginTracking } from '../tracking/track-email.js'
 import { type CopyPlan, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
-import type { MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
 
 export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
   readonly findVerifiedDomain: FindVerifiedDomain
+  readonly beginTracking: BeginTracking
 }
 
 export interface PreparedEmail {
@@ -43,18 +47,21 @@ export type PrepareEmail = (principal: Principal, submission: Submission) => Pre
 
 export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
   return (principal, submission) => {
-    const { message, header, summary, emailId, now } = submission
+    const { message, summary, emailId, now } = submission
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
     const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
-    const { raw, messageId } = prepareMessage(message.raw, header, origin)
-    const utf8 = message.smtputf8 && hasUtf8(message.raw, header)
+    const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
+    const { raw, messageId } = prepareMessage(tracked.raw, tracked.header, origin)
+    if (tracked.raw !== message.raw) freeMemory(tracked.raw)
+    const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
+    const { tracking } = tracked
     const copies = planRecipientCopies(raw, submission, recipients)
-    const email = buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8, copies })
+    const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
     const enqueued = enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]))
     const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
-      enqueued: links.length === 0 ? enqueued : { ...enqueued, writes: [...enqueued.writes, ...links] },
+      enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
       raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
@@ -84,15 +91,15 @@ interface EmailInput {
   readonly principal: Principal
   readonly submission: Submission
   readonly summary: MessageSummary
-  readonly domain: SendingDomain
   readonly recipients: readonly NewRecipient[]
   readonly messageId: string
   readonly utf8: boolean
+  readonly tracking: SubmittedTracking
   readonly copies: CopyPlan | null
 }
 
 function buildEmail(input: EmailInput): NewEmail {
-  const { principal, submission, summary, domain, recipients, messageId, utf8, copies } = input
+  const { principal, submission, summary, recipients, messageId, utf8, tracking, copies } = input
   const { message, options } = submission
   return {
     id: submission.emailId,
@@ -110,8 +117,9 @@ function buildEmail(input: EmailInput): NewEmail {
     reply_to: toAddressJson(summary.replyTo),
     subject: summary.subject,
     tags: toJson(options.tags),
-    ...resolveTracking(options, domain),
-    tracking_skipped: null,
+    track_opens: tracking.opens ? 1 : 0,
+    track_clicks: tracking.clicks ? 1 : 0,
+    tracking_skipped: tracking.skipped,
     has_copies: copies === null ? 0 : 1,
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
@@ -176,8 +184,28 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }
 
-function resolveTracking(options: SendingOptions, domain: SendingDomain): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
-  const opens = options.trackOpens ?? domain.track_opens === 1
-  const clicks = options.trackClicks ?? domain.track_clicks === 1
-  return { track_opens: opens ? 1 : 0, track_clicks: clicks ? 1 : 0 }
+interface TrackedSubmission {
+  readonly raw: Buffer
+  readonly header: Header
+  readonly tracking: SubmittedTracking
+}
+
+/** A message submitted by SMTP is tracked here, as its header fields or else its domain say. */
+function trackSubmission(
+  { beginTracking }: PrepareDeps,
+  workspaceId: string,
+  { message: { raw }, header, options, emailId, now, tracking }: Submission,
+  { domain, track_opens, track_clicks }: SendingDomain,
+): TrackedSubmission {
+  if (tracking !== null) return { raw, header, tracking }
+  const opens = options.trackOpens ?? track_opens === 1
+  const clicks = options.trackClicks ?? track_clicks === 1
+  const begun = beginTracking({ workspaceId, emailId, domain, opens, clicks, now })
+  const rewritten = begun === null ? raw : rewriteMessage(raw, header, begun.trackHtml)
+  const skipped = typeof rewritten === 'string' ? rewritten : (begun?.skipped() ?? null)
+  if (begun === null || typeof rewritten === 'string' || skipped !== null || rewritten === raw) {
+    return { raw, header, tracking: { opens, clicks, skipped, writes: [] } }
+  }
+  const writes = begun.collectWrites()
+  return { raw: rewritten, header: scanHeader(rewritten), tracking: { opens, clicks, skipped, writes } }
 }

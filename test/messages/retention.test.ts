@@ -105,11 +105,11 @@ t.test('records take their bytes with them', async (t) => {
 t.test('a step is small, and thousands of rows are removed in many', async (t) => {
   const { database } = await temporaryDatabase(t)
   const old = Array.from({ length: 1000 }, (_, n) =>
-    recordEvent({ workspaceId: 'ws_1', type: 'email.sent', emailId: null, recipient: null, at: n, data: {} }),
+    recordEvent({ workspaceId: 'ws_1', type: 'webhook.test', emailId: null, recipient: null, at: n, data: {} }),
   )
   await database.commit(old)
   await database.commit([
-    recordEvent({ workspaceId: 'ws_1', type: 'email.sent', emailId: null, recipient: null, at: 9000, data: {} }),
+    recordEvent({ workspaceId: 'ws_1', type: 'webhook.test', emailId: null, recipient: null, at: 9000, data: {} }),
   ])
   const limits = { messagesBefore: 0, eventsBefore: 5000 }
   t.equal(await createMessagePurge(database, limits)(), true)

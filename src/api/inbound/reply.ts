@@ -90,8 +90,8 @@ function toRequestedReply(reply: MessageContent, { fillBodies }: StoredParts, no
 }
 
 const defaultOptions = {
-  trackOpens: null,
-  trackClicks: null,
+  trackOpens: true,
+  trackClicks: true,
   tags: [],
   priority: 'normal',
   scheduledFor: null,

@@ -34,12 +34,14 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Domains: 'Domains that send and receive mail, with their DNS records.',
   Suppressions: 'Addresses that no mail is sent to.',
   Imports: 'Imports of long CSV files.',
+  Tracking: 'What the pixel and the links of a tracked email lead to.',
   'Inbound email': 'Received mail, its attachments, and replies to it.',
   Workspaces: 'The owners of domains, keys and mail.',
   Members: 'The people of a workspace, and their roles.',
   Invitations: 'Pending invitations to a workspace.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
+  Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }
 
 export function buildOpenApiDocument(routes: readonly Route[], { version, server }: ApiInfo): object {

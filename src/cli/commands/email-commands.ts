@@ -23,6 +23,7 @@ import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Database } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
+import { createEmailTracker } from '../../tracking/track-email.js'
 import {
   type Answer,
   type Call,
@@ -151,7 +152,10 @@ function createAccept({ config, clock }: Call, { read, commit }: Database): Acce
   const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
   const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
   const suppressed: PrepareDeps['isSuppressed'] = (workspaceId, address) => isSuppressed(read, workspaceId, address)
-  const prepare = createEmailPreparer({ isSuppressed: suppressed, hostname: service.hostname, findVerifiedDomain })
+  const { hostname, public_url: publicUrl } = service
+  // The certificate that the daemon serves is not known here.
+  const beginTracking = createEmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
+  const prepare = createEmailPreparer({ isSuppressed: suppressed, hostname, findVerifiedDomain, beginTracking })
   return acceptSubmission({
     read,
     clock,

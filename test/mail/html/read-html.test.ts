@@ -24,7 +24,7 @@ function read(html: string, maxLength?: number): Reading {
       onText: (text, isReference) => void events.push(isReference ? `&${text}` : text),
       onComment: () => void events.push('!'),
     },
-    maxLength,
+    maxLength === undefined ? {} : { maxLength },
   )
   return { events, tags }
 }

@@ -1,0 +1,30 @@
+/**
+ * Finds a place in the event log by a time, without an index of times: `created_at` never decreases along `seq`, so
+ * some thirty reads of one row each suffice.
+ *
+ * If the clock was ahead by more than a day, the events of that time are an exception in the order, and ranges near
+ * them may begin too early or end too soon.
+ */
+import { prepareRead, type Read } from '../storage/prepared.js'
+
+const eventAtOrAfter = prepareRead<{ seq: number }>()(({ db, slot }) =>
+  db.selectFrom('events').select(['seq', 'created_at']).where('seq', '>=', slot('seq')).orderBy('seq').limit(1),
+)
+
+const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1),
+)
+
+/** The `seq` of the first event at this time or later, of all workspaces; if there is none, one above the newest. */
+export function seqAtTime(read: Read, time: number): number {
+  let low = eventAtOrAfter(read, { seq: 0 })[0]?.seq ?? 0
+  let high = (newestEvent(read, {})[0]?.seq ?? -1) + 1
+  // Every event below `low` is earlier; the event at `high`, if there is one, is not.
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const event = eventAtOrAfter(read, { seq: middle })[0]
+    if (event === undefined || event.created_at >= time) high = middle
+    else low = event.seq + 1
+  }
+  return low
+}

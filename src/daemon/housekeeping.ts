@@ -14,6 +14,7 @@ import { removeExpiredFiles } from '../content/file-retention.js'
 import { removeExpiredImports } from '../imports/import-records.js'
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
 import { createMessagePurge } from '../messages/retention.js'
+import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
@@ -67,6 +68,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldLinks(database, now - retention.messages - retention.links),
       createInboundPurge(database, limits),
       () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
+      () => removeOldUnsubscribeLinks(database, now - retention.links),
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),

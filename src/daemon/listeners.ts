@@ -73,6 +73,7 @@ export async function openListeners(
     templates,
     onDueChanged: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
     identity,
+    recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })
   const listeners = { submission, mx, zone, api: api.listener }

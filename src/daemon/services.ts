@@ -16,7 +16,8 @@ import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
-import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
+import { HitRecorder } from '../tracking/recorder.js'
+import { type WebhookRemovalRunner, createWebhookRemovalRunner } from '../webhooks/webhook-removal.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -45,6 +46,8 @@ export interface Services {
   readonly domainChecks: DomainChecks
   readonly people: People
   readonly imports: ImportRunner
+  /** Records opens and clicks. */
+  readonly hits: HitRecorder
 }
 
 export async function openServices(
@@ -74,7 +77,8 @@ export async function openServices(
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
-  const work = { deletedDomains, deletedAudiences, deletedWebhooks, people, domainChecks, imports }
+  const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
+  const work = { deletedDomains, deletedAudiences, deletedWebhooks, people, domainChecks, imports, hits }
   return { ...caches, ...engines, ...work, limits, suppressions, identity }
 }
 

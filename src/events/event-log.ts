@@ -56,8 +56,12 @@ const insert = prepareWrite<EventRow>((builder) => {
   })
 })
 
+export function createEventId(at: number): string {
+  return `evt_${uuidv7(at)}`
+}
+
 export function recordEvent({ workspaceId, type, emailId, recipient, at, data }: Event): Write {
-  return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: toJson(data) })
+  return insert({ id: createEventId(at), workspaceId, type, emailId, recipient, at, data: toJson(data) })
 }
 
 interface FirstEventKey {
@@ -101,7 +105,7 @@ export type RecipientEvent = Event & { readonly emailId: string; readonly recipi
 /** Misses if there is an event of this type for this recipient of the email later than `since`. */
 export function recordFirstEvent(event: RecipientEvent, since: number): Write {
   const { workspaceId, type, emailId, recipient, at, data } = event
-  const id = `evt_${uuidv7(at)}`
+  const id = createEventId(at)
   return insertFirst({ id, workspaceId, type, emailId, recipient, at, since, data: toJson(data) })
 }
 
@@ -111,6 +115,41 @@ const firstSimilar = prepareRead<FirstEventKey>()((builder) => selectSimilar(bui
 export function isRecorded(read: Read, event: RecipientEvent, since: number): boolean {
   const { workspaceId, type, emailId, recipient } = event
   return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
+}
+
+const insertOfEmail = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string }>((builder) => {
+  const { db, slot } = builder
+  const row = db
+    .selectFrom('emails')
+    .select((eb) => [
+      eb.val(slot('id')).as('id'),
+      'emails.workspace_id',
+      eb.val(slot('type')).as('type'),
+      'emails.id as email_id',
+      eb.val(slot('recipient')).as('recipient'),
+      timeInLog(builder).as('created_at'),
+      eb.val(slot('data')).as('data'),
+    ])
+    .where('emails.id', '=', slot('emailId'))
+    .where('emails.workspace_id', '=', slot('workspaceId'))
+  const columns = ['id', 'workspace_id', 'type', 'email_id', 'recipient', 'created_at', 'data'] as const
+  return db.insertInto('events').columns(columns).expression(row)
+})
+
+/** Records nothing if the email is gone, as after its workspace was erased. `id`: from `createEventId`. */
+export function recordEventOfEmail(
+  { workspaceId, type, emailId, recipient, at, data }: RecipientEvent,
+  id: string,
+): Write {
+  return insertOfEmail({ id, workspaceId, type, emailId, recipient, at, data: toJson(data) })
+}
+
+const eventOfEmail = prepareRead<{ emailId: string; id: string }>()(({ db, slot }) =>
+  db.selectFrom('events').select('seq').where('email_id', '=', slot('emailId')).where('id', '=', slot('id')).limit(1),
+)
+
+export function isEventRecorded(read: Read, event: { readonly emailId: string; readonly id: string }): boolean {
+  return eventOfEmail(read, event).length > 0
 }
 
 /** The oldest event in the log. */

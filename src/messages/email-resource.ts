@@ -11,7 +11,7 @@
  * MIME-Version, Received, signatures). If a name occurs several times, its values are joined by a comma and a
  * blank.
  */
-import { formatForDisplay } from '../mail/address.js'
+import { type Address, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
@@ -19,6 +19,8 @@ import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmai
 import type { MimeReader } from './mime/mime-parts.js'
 import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
 import { rawOfEmail, signatureOfEmail } from './raw-message.js'
+import { copyOfRecipient, copyToPieces } from './recipient-copies.js'
+import { recipientsOfEmail } from './recipients.js'
 
 interface EmailContent {
   readonly html: string | null
@@ -107,10 +109,14 @@ export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<W
   return story === null ? null : withContent(story, content)
 }
 
-/** The message as it is sent; throws a Refusal `email-not-found` if its bytes are no longer stored. */
-export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buffer {
-  requireVisibleEmail(read, viewer, id)
+/**
+ * The message as it is sent to `recipient`; null: to the first one. Throws a Refusal: `email-not-found` if its bytes are
+ * no longer stored, `not-found` if it is not sent to that address.
+ */
+export function readOutgoingMessage(read: Read, viewer: Viewer, id: string, recipient: Address | null): Buffer {
+  const { has_copies } = requireVisibleEmail(read, viewer, id)
   const key = { workspaceId: viewer.workspaceId, emailId: id }
+  const recipientId = recipient === null ? null : requireRecipient(read, key, recipient)
   const raw = rawOfEmail(read, key)[0]?.raw
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
@@ -118,8 +124,23 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buf
       id,
     })
   }
-  const field = signatureOfEmail(read, key)[0]?.field
-  return field === undefined ? raw : Buffer.concat([Buffer.from(field, 'latin1'), raw])
+  const [copy] =
+    has_copies === 0 || recipientId === null
+      ? []
+      : copyOfRecipient(read, { workspaceId: viewer.workspaceId, recipientId })
+  const field = copy === undefined ? signatureOfEmail(read, key)[0]?.field : copy.signature
+  const pieces = copy === undefined ? [raw] : copyToPieces(raw, copy)
+  return field == null && pieces.length === 1 ? raw : Buffer.concat([Buffer.from(field ?? '', 'latin1'), ...pieces])
+}
+
+/** The id of the recipient; a suppressed one gets no message. */
+function requireRecipient(read: Read, key: { workspaceId: string; emailId: string }, address: Address): string {
+  const lower = address.toLowerCase()
+  const found = recipientsOfEmail(read, key).find((one) => one.address.toLowerCase() === lower)
+  if (found !== undefined && found.status !== 'suppressed') return found.id
+  const shown = formatForDisplay(address)
+  const message = found === undefined ? `the email has no recipient ${shown}` : `${shown} is suppressed: no message`
+  throw new Refusal('not-found', message, { id: shown })
 }
 
 function buildNotFound(id: string): Refusal {
@@ -161,10 +182,19 @@ const structuralFields = ['date', 'sender', 'mime-version']
 const transportFields = ['received', 'return-path', 'delivered-to', 'authentication-results', 'dkim-signature']
 const standardFields: ReadonlySet<string> = new Set([...resourceFields, ...structuralFields, ...transportFields])
 
+/** A value that we have written: see `sending/unsubscribe-links.ts`. */
+const ownListValue = /\/v1\/unsubscribe\/[a-z2-7]{42}>, <mailto:unsubscribe\+[a-z2-7]{42}@/
+
+function isOwnListField(name: string, fields: readonly MimeField[]): boolean {
+  if (name !== 'list-unsubscribe' && name !== 'list-unsubscribe-post') return false
+  return fields.some((field) => field.name.toLowerCase() === 'list-unsubscribe' && ownListValue.test(field.value))
+}
+
 function selectCustomFields(fields: readonly MimeField[]): Readonly<Record<string, string>> {
   const fieldsByName = new Map<string, { readonly name: string; readonly values: string[] }>()
   for (const { name, value } of fields) {
     const lower = name.toLowerCase()
+    if (isOwnListField(lower, fields)) continue
     if (standardFields.has(lower) || lower.startsWith('content-') || lower.startsWith('arc-')) continue
     const known = fieldsByName.get(lower)
     if (known === undefined) fieldsByName.set(lower, { name, values: [value] })

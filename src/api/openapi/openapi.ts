@@ -36,6 +36,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Events: 'What happened to emails and domains: a log, and what webhooks send.',
   Suppressions: 'Addresses that no mail is sent to.',
   Imports: 'Imports of long CSV files.',
+  Tracking: 'What the pixel and the links of a tracked email lead to.',
   'Inbound email': 'Received mail, its attachments, and replies to it.',
   Webhooks: 'Endpoints to which events are delivered, and the deliveries.',
   Workspaces: 'The owners of domains, keys and mail.',
@@ -43,6 +44,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Invitations: 'Pending invitations to a workspace.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
+  Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }
 
 export function buildOpenApiDocument(routes: readonly Route[], { version, server }: ApiInfo): object {

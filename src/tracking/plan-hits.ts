@@ -1,0 +1,104 @@
+/**
+ * From hits to the writes that record them: an event each, and what persons change: `opened_at`, `clicked_at` and the
+ * counts of links.
+ *
+ * Nothing is recorded of an email that is gone (its links still lead on until `retention.links`), was never there, or
+ * has no tracking of that kind.
+ */
+import { createEventId, recordEventOfEmail } from '../events/event-log.js'
+import { formatTimestamp } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import type { Write } from '../storage/writer/write.js'
+import { countClick, countLinks } from './clicked-links.js'
+import type { ClickHit, Hit } from './hit.js'
+import type { LinkSweeps } from './link-sweeps.js'
+import { isMachineClick, isMachineOpen } from './machine.js'
+import {
+  clearClicks,
+  markClicked,
+  markMachineClicks,
+  markOpened,
+  recountClicks,
+  resetClicked,
+  type TrackedEmail,
+  trackedEmailById,
+} from './tracked-email.js'
+
+interface PlanDeps {
+  readonly read: Read
+  readonly sweeps: LinkSweeps
+}
+
+export interface PlannedHit {
+  readonly emailId: string
+  readonly eventId: string
+  readonly writes: readonly Write[]
+}
+
+/** Null: the hit is not recorded. */
+export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
+  const [email] = trackedEmailById(deps.read, { id: hit.emailId })
+  if (email === undefined || email.recipient === null || !isTracked(email, hit)) return null
+  const planned: TrackedHit = { hit, email, to: email.recipient, eventId: createEventId(hit.at) }
+  const writes = hit.kind === 'open' ? planOpen(planned) : planClick(deps, planned, hit)
+  return { emailId: email.id, eventId: planned.eventId, writes }
+}
+
+function isTracked({ tracking_skipped, track_opens, track_clicks }: TrackedEmail, { kind }: Hit): boolean {
+  return tracking_skipped === null && (kind === 'open' ? track_opens : track_clicks) === 1
+}
+
+interface TrackedHit {
+  readonly hit: Hit
+  readonly email: TrackedEmail
+  readonly to: string
+  readonly eventId: string
+}
+
+function planOpen({ hit, email, to, eventId }: TrackedHit): readonly Write[] {
+  const { id: emailId, workspace_id: workspaceId } = email
+  const machine = isMachineOpen(hit)
+  const data = { email_id: emailId, to, opened_at: formatTimestamp(hit.at), ...requesterOf(hit), machine }
+  const event = { workspaceId, type: 'email.opened', emailId, recipient: to, at: hit.at, data } as const
+  const recorded = recordEventOfEmail(event, eventId)
+  if (machine || email.opened_at !== null) return [recorded]
+  return [recorded, markOpened({ workspaceId, id: emailId, at: hit.at })]
+}
+
+function planClick({ read, sweeps }: PlanDeps, { email, to, eventId }: TrackedHit, hit: ClickHit): readonly Write[] {
+  const { linkId, at, address, url, referer } = hit
+  const { id: emailId, workspace_id: workspaceId } = email
+  const click = { emailId, address, linkId, eventId, at }
+  const sweep = sweeps.add(click, () => countLinks(read, { emailId })[0]?.count ?? 0)
+  const progress = { deliveredAt: email.delivered_at, isUnderWay: email.leased === 1 }
+  const machine = isMachineClick(hit, progress, at) || sweep !== null
+  const clicked = { link: url, url, clicked_at: formatTimestamp(at) }
+  const data = { email_id: emailId, to, ...clicked, ...requesterOf(hit), referer, machine }
+  const event = { workspaceId, type: 'email.clicked', emailId, recipient: to, at, data } as const
+  const recorded = recordEventOfEmail(event, eventId)
+  if (sweep !== null) return [recorded, ...planSweep(email, sweep)]
+  if (machine) return [recorded]
+  return [recorded, countClick({ id: linkId, at }), markClicked({ workspaceId, id: emailId, at })]
+}
+
+interface EarlierClick {
+  readonly linkId: string
+  readonly eventId: string
+}
+
+/** The earlier clicks of a sweep were a machine's too: what they had counted is counted again without them. */
+function planSweep(email: TrackedEmail, earlier: readonly EarlierClick[]): readonly Write[] {
+  if (earlier.length === 0) return []
+  const emailKey = { workspaceId: email.workspace_id, emailId: email.id }
+  const linkIds = JSON.stringify([...new Set(earlier.map((click) => click.linkId))])
+  return [
+    markMachineClicks({ ...emailKey, eventIds: JSON.stringify(earlier.map((click) => click.eventId)) }),
+    clearClicks({ workspaceId: email.workspace_id, linkIds }),
+    recountClicks({ ...emailKey, linkIds }),
+    resetClicked(emailKey),
+  ]
+}
+
+function requesterOf({ userAgent, address }: Hit): { readonly user_agent: string | null; readonly ip_address: string } {
+  return { user_agent: userAgent, ip_address: address }
+}

@@ -5,7 +5,7 @@
  * up to a minute, so that an endpoint that is down is not called for each of them; retries keep their times.
  */
 
-export const MAX_CONCURRENCY = 8
+const MAX_CONCURRENCY = 8
 const FREE_FAILURES = 2
 const FIRST_PAUSE = 1_000
 const MAX_PAUSE = 60_000

@@ -8,7 +8,7 @@
 import { namedUuidv7 } from '../platform/ids.js'
 import type { LoggedEvent, ReadEvents } from './event-pages.js'
 
-export const MAX_AHEAD = 1_000
+const MAX_AHEAD = 1_000
 /** Events without a delivery after which the cursor is worth a commit of its own. */
 const MAX_SKIPPED = 500
 

@@ -4,7 +4,7 @@
  */
 import type { WebhookLane } from './webhook-lane.js'
 
-export const MAX_ATTEMPTS = 128
+const MAX_ATTEMPTS = 128
 const MAX_OF_WORKSPACE = 96
 const MAX_FAILING = 64
 

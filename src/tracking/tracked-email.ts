@@ -94,13 +94,14 @@ export const markMachineClick = prepareWrite<EmailKey & { eventId: string }>(({ 
 )
 
 /** Before `recountClicks`, which finds only the links that persons have clicked. */
-export const clearClicks = prepareWrite<EmailKey>(({ db, slot }) =>
-  db
-    .updateTable('links')
-    .set({ clicks: 0, first_clicked_at: null, last_clicked_at: null })
-    .where('email_id', '=', slot('emailId'))
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where(sql<boolean>`clicks > 0`), // a literal, as the partial index has it
+export const clearClicks = prepareWrite<EmailKey>(
+  ({ db, slot }) =>
+    db
+      .updateTable('links')
+      .set({ clicks: 0, first_clicked_at: null, last_clicked_at: null })
+      .where('email_id', '=', slot('emailId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where(sql<boolean>`clicks > 0`), // a literal, as the partial index has it
 )
 
 /** Counts again what the events have of the links of an email. */

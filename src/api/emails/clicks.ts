@@ -17,7 +17,13 @@ const clickStatistics = z
     total_clicks: z.int().meta({ example: 3 }),
     unique_links_clicked: z.int().meta({ example: 1 }),
     links: z
-      .array(z.object({ url: z.string().meta({ example: 'https://example.com/spring' }), clicks: z.int().meta({ example: 3 }), last_clicked_at: moment }))
+      .array(
+        z.object({
+          url: z.string().meta({ example: 'https://example.com/spring' }),
+          clicks: z.int().meta({ example: 3 }),
+          last_clicked_at: moment,
+        }),
+      )
       .meta({ description: 'Those that were clicked, the most clicked first; at most 1,000.' }),
   })
   .meta({ id: 'ClickStatistics', description: 'Without the clicks of machines.' })

@@ -1,11 +1,12 @@
 /** Exceptions of the test of query plans, each with its reason. */
 
-/** Tables with one or few rows for the whole installation; the last two hold running work. */
+/** Tables with one or few rows for the whole installation; the last three hold running work. */
 export const smallTables: ReadonlySet<string> = new Set([
   'service_state',
   'kysely_migration',
   'zone_serial',
   'audience_removals',
+  'webhook_removals',
   'erasures',
 ])
 
@@ -15,6 +16,7 @@ export const boundedTables: ReadonlySet<string> = new Set([
   'members', // 1,000, with those who are invited
   'invitations',
   'templates', // 10,000
+  'webhooks', // 50
   'email_counts',
   'contact_counts',
   'usage', // a bucket for each hour of a day and each day of a month

@@ -47,7 +47,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0020-tracking': tracking,
   '0021-webhooks': webhooks,
   '0023-events': events,
-  '0026-webhook-removals': webhookRemovals,
   '0024-clicks': clicks,
   '0025-unsubscribe-links': unsubscribeLinks,
+  '0026-webhook-removals': webhookRemovals,
 }

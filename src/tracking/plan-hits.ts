@@ -16,7 +16,7 @@ import { isMachineClick, isMachineOpen } from './machine.js'
 import {
   clearClicks,
   markClicked,
-  markMachineClicks,
+  markMachineClick,
   markOpened,
   recountClicks,
   resetClicked,
@@ -81,22 +81,12 @@ function planClick({ read, sweeps }: PlanDeps, { email, to, eventId }: TrackedHi
   return [recorded, countClick({ id: linkId, at }), markClicked({ workspaceId, id: emailId, at })]
 }
 
-interface EarlierClick {
-  readonly linkId: string
-  readonly eventId: string
-}
-
 /** The earlier clicks of a sweep were a machine's too: what they had counted is counted again without them. */
-function planSweep(email: TrackedEmail, earlier: readonly EarlierClick[]): readonly Write[] {
+function planSweep(email: TrackedEmail, earlier: readonly { readonly eventId: string }[]): readonly Write[] {
   if (earlier.length === 0) return []
-  const emailKey = { workspaceId: email.workspace_id, emailId: email.id }
-  const linkIds = JSON.stringify([...new Set(earlier.map((click) => click.linkId))])
-  return [
-    markMachineClicks({ ...emailKey, eventIds: JSON.stringify(earlier.map((click) => click.eventId)) }),
-    clearClicks({ workspaceId: email.workspace_id, linkIds }),
-    recountClicks({ ...emailKey, linkIds }),
-    resetClicked(emailKey),
-  ]
+  const key = { workspaceId: email.workspace_id, emailId: email.id }
+  const marks = earlier.map(({ eventId }) => markMachineClick({ ...key, eventId }))
+  return [...marks, clearClicks(key), recountClicks(key), resetClicked(key)]
 }
 
 function requesterOf({ userAgent, address }: Hit): { readonly user_agent: string | null; readonly ip_address: string } {

@@ -79,37 +79,40 @@ interface EmailKey {
 
 /** When the click was made: the log's own time may be later. */
 const clickedAt = sql<number>`cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)`
+const clickedUrl = sql<string>`json_extract(events.data, '$.url')`
 const isClickOfPerson = sql<boolean>`events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0`
 
-/** These clicks were a machine's. `eventIds`: a JSON list. */
-export const markMachineClicks = prepareWrite<EmailKey & { eventIds: string }>(({ db, slot }) =>
+/** This click was a machine's. */
+export const markMachineClick = prepareWrite<EmailKey & { eventId: string }>(({ db, slot }) =>
   db
     .updateTable('events')
     .set({ data: sql`json_set(data, '$.machine', json('true'))` })
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')
-    .where(sql<boolean>`id in (select value from json_each(${slot('eventIds')}))`),
+    .where('id', '=', slot('eventId')),
 )
 
-/** Before `recountClicks`: links without a click of a person. `linkIds`: a JSON list. */
-export const clearClicks = prepareWrite<{ workspaceId: string; linkIds: string }>(({ db, slot }) =>
-  db
-    .updateTable('links')
-    .set({ clicks: 0, first_clicked_at: null, last_clicked_at: null })
-    .where(sql<boolean>`id in (select value from json_each(${slot('linkIds')}))`)
-    .where('workspace_id', '=', slot('workspaceId')),
+/** Before `recountClicks`, which finds only the links that persons have clicked. */
+export const clearClicks = prepareWrite<EmailKey>(
+  ({ db, slot }) =>
+    db
+      .updateTable('links')
+      .set({ clicks: 0, first_clicked_at: null, last_clicked_at: null })
+      .where('email_id', '=', slot('emailId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where(sql<boolean>`clicks > 0`), // a literal, as the partial index has it
 )
 
-/** Counts again what the events have of these links. */
-export const recountClicks = prepareWrite<EmailKey & { linkIds: string }>(({ db, slot }) =>
+/** Counts again what the events have of the links of an email. */
+export const recountClicks = prepareWrite<EmailKey>(({ db, slot }) =>
   db
     .updateTable('links')
     .from((eb) =>
       eb
         .selectFrom('events')
         .select((inner) => [
-          sql<string>`json_extract(events.data, '$.url')`.as('url'),
+          clickedUrl.as('url'),
           inner.fn.countAll<number>().as('clicks'),
           inner.fn.min<number>(clickedAt).as('first'),
           inner.fn.max<number>(clickedAt).as('last'),
@@ -117,7 +120,7 @@ export const recountClicks = prepareWrite<EmailKey & { linkIds: string }>(({ db,
         .where('email_id', '=', slot('emailId'))
         .where('workspace_id', '=', slot('workspaceId'))
         .where(isClickOfPerson)
-        .groupBy(sql`json_extract(events.data, '$.url')`)
+        .groupBy(clickedUrl)
         .as('counted'),
     )
     .set((eb) => ({
@@ -125,7 +128,7 @@ export const recountClicks = prepareWrite<EmailKey & { linkIds: string }>(({ db,
       first_clicked_at: eb.ref('counted.first'),
       last_clicked_at: eb.ref('counted.last'),
     }))
-    .where(sql<boolean>`links.id in (select value from json_each(${slot('linkIds')}))`)
+    .where('links.email_id', '=', slot('emailId'))
     .whereRef('links.url', '=', 'counted.url'),
 )
 

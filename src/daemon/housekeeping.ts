@@ -20,6 +20,7 @@ import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.
 import type { Database } from '../storage/database.js'
 import { reclaimFreePages } from '../storage/maintenance/free-pages.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
+import { removeOldDeliveries } from '../webhooks/delivery-records.js'
 
 const LAST_RUN = 'housekeeping_last_run'
 const HOUR = 3_600_000
@@ -67,6 +68,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldAuditEntries(database, now - config.retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),
+      () => removeOldDeliveries(database, limits.eventsBefore),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     await reclaimFreePages(database, signal)

@@ -24,7 +24,11 @@ import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
+import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
+
+/** Milliseconds that requests of webhooks have to end: those cut off are made again after the next start. */
+const MAX_WEBHOOK_STOP = 3_000
 
 export interface Services {
   readonly suppressions: SuppressionCache
@@ -42,6 +46,7 @@ export interface Services {
   readonly deletedDomains: DeletedDomainRunner
   readonly deletedAudiences: AudienceRemovalRunner
   readonly deletedWebhooks: WebhookRemovalRunner
+  readonly webhooks: Webhooks
   readonly domainChecks: DomainChecks
   readonly people: People
   readonly imports: ImportRunner
@@ -59,11 +64,8 @@ export async function openServices(
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const { inboundBytes } = limits
-  const engines = openEngines(
-    { ...common, ...caches, inboundBytes },
-    stopSteps,
-    options.stopTimeouts ?? defaultStopTimeouts,
-  )
+  const stopTimeouts = options.stopTimeouts ?? defaultStopTimeouts
+  const engines = openEngines({ ...common, ...caches, inboundBytes }, stopSteps, stopTimeouts)
   const { delivery } = engines
   registerStop(stopSteps, startHousekeeping(common))
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -74,7 +76,8 @@ export async function openServices(
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
-  const work = { deletedDomains, deletedAudiences, deletedWebhooks, people, domainChecks, imports }
+  const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
+  const work = { deletedDomains, deletedAudiences, deletedWebhooks, webhooks, people, domainChecks, imports }
   return { ...caches, ...engines, ...work, limits, suppressions, identity }
 }
 
@@ -140,4 +143,5 @@ export function forgetAll(services: Services): void {
   services.limits.plans.drop()
   services.delivery.wake()
   services.domainChecks.wake()
+  services.webhooks.reload()
 }

@@ -12,7 +12,7 @@ import type { Timestamp } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
-type DisabledReason = NonNullable<Webhook['disabled_reason']>
+export type DisabledReason = NonNullable<Webhook['disabled_reason']>
 
 /** The data of the event `webhook.disabled`. */
 export interface WebhookDisabledData {

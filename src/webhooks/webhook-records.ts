@@ -66,7 +66,7 @@ const byId = prepareRead<WebhookRef>()(({ db, slot }) =>
   db.selectFrom('webhooks').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-function webhookById(read: Read, ref: WebhookRef): Webhook | undefined {
+export function webhookById(read: Read, ref: WebhookRef): Webhook | undefined {
   return byId(read, ref)[0]
 }
 

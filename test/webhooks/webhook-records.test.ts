@@ -15,17 +15,10 @@ import {
   type WebhookRef,
   webhooksOfWorkspace,
 } from '../../src/webhooks/webhook-records.js'
+import { catchRefusal } from '../helpers/catch-refusal.js'
 import { createWebhook } from '../helpers/database/create-webhook.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { buildEventWrite } from '../helpers/database/store-events.js'
-
-function refusalOf(work: () => unknown): unknown {
-  try {
-    return work()
-  } catch (error) {
-    return error
-  }
-}
 
 const addEvents = (database: Database, count: number, workspaceId = 'ws_1'): Promise<void> =>
   database.commit(Array.from({ length: count }, () => buildEventWrite({ workspaceId, type: 'email.sent', at: 1 })))
@@ -76,7 +69,7 @@ t.test('a webhook that the service disabled starts anew when it is enabled', asy
   t.match(requireWebhook(database.read, ref), { enabled: 0, disabled_reason: 'failing', updated_at: 9 })
   const disabled = { kind: 'conflict', details: { id: ref.id, disabled_reason: 'failing' } }
   t.match(
-    refusalOf(() => requireEnabledWebhook(database.read, ref)),
+    catchRefusal(() => requireEnabledWebhook(database.read, ref)),
     disabled,
   )
   const [event] = database.read<{ type: string; data: string }>('select type, data from events', [])
@@ -126,7 +119,7 @@ t.test('a webhook of another workspace does not exist', async (t) => {
   const foreign = { workspaceId: 'ws_2', id }
   const unknown = { kind: 'webhook-not-found', details: { id } }
   t.match(
-    refusalOf(() => requireWebhook(database.read, foreign)),
+    catchRefusal(() => requireWebhook(database.read, foreign)),
     unknown,
   )
   t.notOk(await tryCommit(database.commit([changeWebhook(foreign, { enabled: false }, 2)])))

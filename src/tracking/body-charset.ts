@@ -32,35 +32,31 @@ export function decodeBody(bytes: Buffer, charset: string | null): BodyText | nu
 }
 
 function decodeSingleOctets(bytes: Buffer, encoding: string): BodyText | null {
-  const { octets, byCharacter } = tableOf(encoding)
   const text = decodeCharset(bytes, encoding)
-  if (text === null || text.includes('\ufffd') || octets.length !== 256) return null
-  return { text, encode: (changed) => encodeSingleOctets(changed, byCharacter) }
+  const octets = octetsOf(encoding)
+  if (text === null || !encodeSingleOctets(text, octets).equals(bytes)) return null
+  return { text, encode: (changed) => encodeSingleOctets(changed, octets) }
 }
 
-interface OctetTable {
-  /** The character of each octet. */
-  readonly octets: string
-  readonly byCharacter: ReadonlyMap<number, number>
-}
+/** The octet of each character. */
+type OctetTable = ReadonlyMap<number, number>
 
 const tables = new Map<string, OctetTable>()
 
-function tableOf(encoding: string): OctetTable {
+function octetsOf(encoding: string): OctetTable {
   const known = tables.get(encoding)
   if (known !== undefined) return known
-  const octets = decodeCharset(Buffer.from(Array.from({ length: 256 }, (_, octet) => octet)), encoding) ?? ''
-  const byCharacter = new Map(Array.from(octets, (_, octet) => [octets.charCodeAt(octet), octet]))
-  const table = { octets, byCharacter }
+  const characters = decodeCharset(Buffer.from(Array.from({ length: 256 }, (_, octet) => octet)), encoding) ?? ''
+  const table = new Map(Array.from(characters, (character, octet) => [character.charCodeAt(0), octet]))
   tables.set(encoding, table)
   return table
 }
 
-function encodeSingleOctets(text: string, byCharacter: ReadonlyMap<number, number>): Buffer {
+function encodeSingleOctets(text: string, octets: OctetTable): Buffer {
   const bytes = Buffer.allocUnsafe(text.length)
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
-    bytes[at] = code < 0x80 ? code : (byCharacter.get(code) ?? 0)
+    bytes[at] = code < 0x80 ? code : (octets.get(code) ?? 0)
   }
   return bytes
 }

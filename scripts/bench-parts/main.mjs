@@ -17,6 +17,7 @@ import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
+import { measureWebhooks } from './webhooks/main.mjs'
 import { measureZone } from './zone.mjs'
 
 let options
@@ -88,6 +89,10 @@ const run = {
   zone: () => {
     const { domains, messages, rounds } = options
     return measureZone({ folder, domains, messages: messages ?? 30_000, rounds: rounds ?? 3 })
+  },
+  webhooks: () => {
+    const { messages, rounds, warmUp, events } = options
+    return measureWebhooks({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3, events })
   },
   queue: () =>
     queueCurve({

@@ -13,7 +13,7 @@ export interface ReceivedRequest {
   readonly clientPort: number
 }
 
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly id: string
   readonly type: string
   readonly created_at: string

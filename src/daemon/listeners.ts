@@ -45,11 +45,11 @@ export async function openListeners(
   services: Services,
   stopSteps: StopSteps,
 ): Promise<Listeners> {
-  const [open, served]: [Listener[], TlsFiles] = [[], { ...tls }]
+  const open: Listener[] = []
+  const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = services
-  const { hasRoom: hasDiskSpace, stop: stopDiskWatch } = await watchDisk({ config, log })
-  stopSteps.push(stopDiskWatch)
+  const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits })
   open.push(api.listener)
@@ -77,6 +77,15 @@ export async function openListeners(
   const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
   return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
+}
+
+async function startDiskWatch(
+  deps: Pick<DaemonOptions, 'config' | 'log'>,
+  stopSteps: StopSteps,
+): Promise<() => boolean> {
+  const { hasRoom, stop } = await watchDisk(deps)
+  stopSteps.push(stop)
+  return hasRoom
 }
 
 /** `served`: becomes this certificate too. */

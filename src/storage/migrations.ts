@@ -23,6 +23,7 @@ import * as webhooks from './migrations/0021-webhooks.js'
 import * as events from './migrations/0023-events.js'
 import * as clicks from './migrations/0024-clicks.js'
 import * as unsubscribeLinks from './migrations/0025-unsubscribe-links.js'
+import * as webhookRemovals from './migrations/0026-webhook-removals.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -48,4 +49,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0023-events': events,
   '0024-clicks': clicks,
   '0025-unsubscribe-links': unsubscribeLinks,
+  '0026-webhook-removals': webhookRemovals,
 }

@@ -1,50 +1,71 @@
 /** What recording needs of an email, and what it changes of it. */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { DeliveryProgress } from './machine.js'
+
+interface EmailId {
+  readonly id: string
+}
+
+/** In any workspace: the id of an email is the secret of its pixel, as that of a link is of the link. */
+const emailOfAnyWorkspace = prepareRead<EmailId>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(['workspace_id', 'track_opens', 'track_clicks', 'tracking_skipped', 'opened_at'])
+    .where('id', '=', slot('id')),
+)
 
 /** Recipients of an email that are looked at for its latest delivery. */
 const MAX_RECIPIENTS = 100
 
-/** In any workspace: the id of an email is the secret of its pixel, as that of a link is of the link. */
-export const trackedEmailById = prepareRead<{ id: string }>()(({ db, slot }) =>
+const firstRecipients = prepareRead<EmailId>()(({ db, slot }) =>
   db
-    .selectFrom('emails')
-    .select(['id', 'workspace_id', 'track_opens', 'track_clicks', 'tracking_skipped', 'opened_at', 'clicked_at'])
-    .select((eb) => [
-      eb
-        .selectFrom('recipients')
-        .select('address')
-        .whereRef('recipients.email_id', '=', 'emails.id')
-        .where('recipients.status', '<>', 'suppressed')
-        .orderBy('recipients.id')
-        .limit(1)
-        .as('recipient'),
-      eb
-        .selectFrom(
-          eb
-            .selectFrom('recipients')
-            .select('delivered_at')
-            .whereRef('recipients.email_id', '=', 'emails.id')
-            .limit(MAX_RECIPIENTS)
-            .as('some'),
-        )
-        .select((inner) => inner.fn.max<number | null>('some.delivered_at').as('latest'))
-        .as('delivered_at'),
-      eb
-        .exists(
-          eb
-            .selectFrom('queue')
-            .select('queue.id')
-            .whereRef('queue.email_id', '=', 'emails.id')
-            .where('queue.leased', '=', 1),
-        )
-        .$castTo<number>()
-        .as('leased'),
-    ])
-    .where('id', '=', slot('id')),
+    .selectFrom('recipients')
+    .select(['address', 'status', 'delivered_at'])
+    .where('email_id', '=', slot('id'))
+    .orderBy('id')
+    .limit(MAX_RECIPIENTS),
 )
 
-export type TrackedEmail = ReturnType<typeof trackedEmailById>[number]
+const leasedEntry = prepareRead<EmailId>()(({ db, slot }) =>
+  db.selectFrom('queue').select('id').where('email_id', '=', slot('id')).where('leased', '=', 1).limit(1),
+)
+
+export interface TrackedEmail {
+  readonly id: string
+  readonly workspaceId: string
+  /** The first that is not suppressed. */
+  readonly recipient: string
+  readonly progress: DeliveryProgress
+  readonly isOpened: boolean
+}
+
+/** Null: there is no such email, or it has no tracking of this kind. */
+export function findTrackedEmail(read: Read, kind: 'open' | 'click', id: string): TrackedEmail | null {
+  const [email] = emailOfAnyWorkspace(read, { id })
+  if (email === undefined || email.tracking_skipped !== null) return null
+  if ((kind === 'open' ? email.track_opens : email.track_clicks) === 0) return null
+  const recipients = firstRecipients(read, { id })
+  const first = recipients.find(({ status }) => status !== 'suppressed')
+  if (first === undefined) return null
+  return {
+    id,
+    workspaceId: email.workspace_id,
+    recipient: first.address,
+    progress: readProgress(read, id, recipients),
+    isOpened: email.opened_at !== null,
+  }
+}
+
+function readProgress(
+  read: Read,
+  id: string,
+  recipients: readonly { readonly delivered_at: number | null }[],
+): DeliveryProgress {
+  const deliveries = recipients.flatMap(({ delivered_at: at }) => (at === null ? [] : [at]))
+  if (deliveries.length > 0) return { deliveredAt: Math.max(...deliveries), isUnderWay: false }
+  return { deliveredAt: null, isUnderWay: leasedEntry(read, { id }).length > 0 }
+}
 
 interface Moment {
   workspaceId: string
@@ -79,37 +100,40 @@ interface EmailKey {
 
 /** When the click was made: the log's own time may be later. */
 const clickedAt = sql<number>`cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)`
+const clickedUrl = sql<string>`json_extract(events.data, '$.url')`
 const isClickOfPerson = sql<boolean>`events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0`
 
-/** These clicks were a machine's. `eventIds`: a JSON list. */
-export const markMachineClicks = prepareWrite<EmailKey & { eventIds: string }>(({ db, slot }) =>
+/** This click was a machine's. */
+export const markMachineClick = prepareWrite<EmailKey & { eventId: string }>(({ db, slot }) =>
   db
     .updateTable('events')
     .set({ data: sql`json_set(data, '$.machine', json('true'))` })
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')
-    .where(sql<boolean>`id in (select value from json_each(${slot('eventIds')}))`),
+    .where('id', '=', slot('eventId')),
 )
 
-/** Before `recountClicks`: links without a click of a person. `linkIds`: a JSON list. */
-export const clearClicks = prepareWrite<{ workspaceId: string; linkIds: string }>(({ db, slot }) =>
-  db
-    .updateTable('links')
-    .set({ clicks: 0, first_clicked_at: null, last_clicked_at: null })
-    .where(sql<boolean>`id in (select value from json_each(${slot('linkIds')}))`)
-    .where('workspace_id', '=', slot('workspaceId')),
+/** Before `recountClicks`, which finds only the links that persons have clicked. */
+export const clearClicks = prepareWrite<EmailKey>(
+  ({ db, slot }) =>
+    db
+      .updateTable('links')
+      .set({ clicks: 0, first_clicked_at: null, last_clicked_at: null })
+      .where('email_id', '=', slot('emailId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where(sql<boolean>`clicks > 0`), // a literal, as the partial index has it
 )
 
-/** Counts again what the events have of these links. */
-export const recountClicks = prepareWrite<EmailKey & { linkIds: string }>(({ db, slot }) =>
+/** Counts again what the events have of the links of an email. */
+export const recountClicks = prepareWrite<EmailKey>(({ db, slot }) =>
   db
     .updateTable('links')
     .from((eb) =>
       eb
         .selectFrom('events')
         .select((inner) => [
-          sql<string>`json_extract(events.data, '$.url')`.as('url'),
+          clickedUrl.as('url'),
           inner.fn.countAll<number>().as('clicks'),
           inner.fn.min<number>(clickedAt).as('first'),
           inner.fn.max<number>(clickedAt).as('last'),
@@ -117,7 +141,7 @@ export const recountClicks = prepareWrite<EmailKey & { linkIds: string }>(({ db,
         .where('email_id', '=', slot('emailId'))
         .where('workspace_id', '=', slot('workspaceId'))
         .where(isClickOfPerson)
-        .groupBy(sql`json_extract(events.data, '$.url')`)
+        .groupBy(clickedUrl)
         .as('counted'),
     )
     .set((eb) => ({
@@ -125,7 +149,7 @@ export const recountClicks = prepareWrite<EmailKey & { linkIds: string }>(({ db,
       first_clicked_at: eb.ref('counted.first'),
       last_clicked_at: eb.ref('counted.last'),
     }))
-    .where(sql<boolean>`links.id in (select value from json_each(${slot('linkIds')}))`)
+    .where('links.email_id', '=', slot('emailId'))
     .whereRef('links.url', '=', 'counted.url'),
 )
 

@@ -11,13 +11,19 @@ const moment = z.iso.datetime()
 
 const clickStatistics = z
   .object({
-    email_id: z.string(),
+    email_id: z.string().meta({ example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
     clicked: z.boolean(),
     first_clicked_at: moment.nullable(),
-    total_clicks: z.int(),
-    unique_links_clicked: z.int(),
+    total_clicks: z.int().meta({ example: 3 }),
+    unique_links_clicked: z.int().meta({ example: 1 }),
     links: z
-      .array(z.object({ url: z.string(), clicks: z.int(), last_clicked_at: moment }))
+      .array(
+        z.object({
+          url: z.string().meta({ example: 'https://example.com/spring' }),
+          clicks: z.int().meta({ example: 3 }),
+          last_clicked_at: moment,
+        }),
+      )
       .meta({ description: 'Those that were clicked, the most clicked first; at most 1,000.' }),
   })
   .meta({ id: 'ClickStatistics', description: 'Without the clicks of machines.' })

@@ -53,7 +53,9 @@ function openRoute({ record }: TrackingDeps): Route {
       'open tracking; the answer is always the same. Other parameters are ignored.',
     params: { emailId: 'Id of the email.' },
     query: z.object({ bid }),
-    answers: { 200: { description: 'A transparent pixel', type: 'image/gif' } },
+    answers: {
+      200: { description: 'A transparent pixel', type: 'image/gif', example: 'One transparent pixel, as bytes.' },
+    },
     refusals: [],
     run: (call) => {
       const { emailId = '' } = call.params

@@ -51,7 +51,7 @@ import type {
   InboundTotalsTable,
 } from './inbound-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
-import type { WebhookDeliveriesTable, WebhookReplaysTable, WebhooksTable } from './webhook-tables.js'
+import type { WebhookDeliveriesTable, WebhookRemovalsTable, WebhookReplaysTable, WebhooksTable } from './webhook-tables.js'
 
 /** Stands in place of a workspace id for what belongs to the service itself. No workspace can have it. */
 export const SERVICE_WORKSPACE = 'service'
@@ -111,4 +111,5 @@ export interface Tables {
   webhooks: WebhooksTable
   webhook_deliveries: WebhookDeliveriesTable
   webhook_replays: WebhookReplaysTable
+  webhook_removals: WebhookRemovalsTable
 }

@@ -66,3 +66,10 @@ export interface WebhookReplaysTable {
   last_seq: number
   created_at: Timestamp
 }
+
+/** Deleted webhooks whose deliveries are being removed. */
+export interface WebhookRemovalsTable {
+  webhook_id: string
+  workspace_id: string
+  created_at: Timestamp
+}

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createAddressGuard } from '../../../src/delivery/hosts/address-guard.js'
+import { createAddressGuard } from '../../../src/platform/address-guard.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import { createDestinationFinder, type DestinationDeps } from '../../../src/delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'

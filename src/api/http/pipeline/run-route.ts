@@ -212,7 +212,10 @@ function replyOf(answer: Exclude<Answer, StreamAnswer>): Reply {
     case 'bytes':
       return { status: 200, type: answer.type, payload: answer.bytes, headers: answer.headers ?? {} }
     case 'redirect':
-      return { status: 302, type: null, payload: '', headers: { Location: answer.location, ...answer.headers } }
+      return {
+        ...{ status: 302, type: null, payload: '' },
+        headers: { Location: answer.location, 'Content-Length': '0', ...answer.headers },
+      }
     case 'page':
       return { status: answer.status, type: HTML_TYPE, payload: answer.html, headers: answer.headers }
     case 'nothing':

@@ -52,6 +52,7 @@ import { createContentFiller } from '../sending/template-content.js'
 import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Database } from '../storage/database.js'
 import type { Hit } from '../tracking/hit.js'
+import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import type { Limits } from './workspace-limits.js'
@@ -166,7 +167,7 @@ function contentRoutes({ config, database, clock, templates, hasDiskSpace }: Rou
 function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   const { database, limits, mime, onDueChanged } = deps
   const { read, commit } = database
-  const reading = { read, mime }
+  const reading = { read, mime, restoreHtml: createHtmlRestorer(read) }
   const changing = { ...reading, commit, onDueChanged }
   return [
     createRoute(creating),

@@ -2,8 +2,9 @@
  * The record of one email as clients see it: GET /v1/emails/:id, and with every attempt the output of `posthorn
  * explain --json`.
  *
- * The content is read from the message's bytes each time; no part of it is stored twice. If the bytes are gone, or
- * cannot be parsed, `html` and `text` are null and the rest is empty.
+ * The content is read from the message's bytes each time; no part of it is stored twice. `html` is what was submitted:
+ * what tracking has changed in it is changed back. If the bytes are gone, or cannot be parsed, `html` and `text` are
+ * null and the rest is empty.
  *
  * `headers` are the fields that an app chose to set, by their names as written: not the fields with a place of
  * their own (From, Subject, Message-ID and the like), nor those about structure and transport (Content-*,
@@ -62,6 +63,8 @@ export interface Viewer {
 export interface ResourceDeps {
   readonly read: Read
   readonly mime: Pick<MimeReader, 'read'>
+  /** HTML as it was submitted, from that of the message. */
+  readonly restoreHtml: (email: { readonly workspaceId: string; readonly emailId: string }, html: string) => string
 }
 
 /** The email, if the viewer may see it; throws a Refusal `email-not-found`. */
@@ -144,9 +147,16 @@ function buildNotFound(id: string): Refusal {
   return new Refusal('email-not-found', `no such email: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }
 
-async function readContent({ read, mime }: ResourceDeps, workspaceId: string, emailId: string): Promise<EmailContent> {
+async function readContent(
+  { read, mime, restoreHtml }: ResourceDeps,
+  workspaceId: string,
+  emailId: string,
+): Promise<EmailContent> {
   const result = await mime.read(workspaceId, () => rawOfEmail(read, { workspaceId, emailId })[0]?.raw)
-  return result.kind === 'parts' ? toEmailContent(result.parts) : unreadableContent
+  if (result.kind !== 'parts') return unreadableContent
+  const { html } = result.parts
+  const restored = html === null ? null : restoreHtml({ workspaceId, emailId }, html)
+  return toEmailContent({ ...result.parts, html: restored })
 }
 
 const unreadableContent: EmailContent = { html: null, text: null, headers: {}, attachments: [] }

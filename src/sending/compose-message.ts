@@ -11,10 +11,11 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
+import { encodeBase64Lines } from '../mail/base64-lines.js'
 import { withCrlf } from '../mail/line-ends.js'
 import { createMessageId } from '../mail/message-id.js'
 import { textOfHtml } from '../messages/mime/text-of-html.js'
-import { encodeBase64Lines } from './base64-lines.js'
+
 import { composeHeader } from './compose-header.js'
 import { type ComposedMessage, composePlain } from './compose-plain.js'
 import type { Attachment, InlineImage, MessageContent } from './message-content.js'

@@ -15,6 +15,7 @@ import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
+import { eventRoutes } from '../api/events/events.js'
 import type { Route } from '../api/http/route.js'
 import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
@@ -124,6 +125,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
       names: config.service,
       countLookup: createCheckLimiter(),
     }),
+    ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
     importRoute({ read }),

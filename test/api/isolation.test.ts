@@ -84,6 +84,8 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /domains/:id/verify': { who: administrates, of: 'domains', refused: 'domain_verification_failed' },
   'POST /domains/:id/rotate': { who: administrates, of: 'domains', refused: 'domain_not_verified' },
   'DELETE /domains/:id': { who: administrates, of: 'domains' },
+  'GET /events': { who: reads, lists: 'emails' },
+  'GET /emails/:id/events': { who: readsOwnSends, of: 'emails' },
   'GET /suppressions': { who: reads, lists: 'suppressions' },
   'POST /suppressions': { who: writes },
   'GET /suppressions/:id': { who: reads, of: 'suppressions' },

@@ -9,6 +9,7 @@ import { contacts } from './rows/contacts.js'
 import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
+import { events } from './rows/events.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
@@ -80,7 +81,7 @@ interface Registered {
 const missing = { name: '', value: '' }
 
 const resources = [
-  ...[apiKeys, emails, templates, files, audiences, contacts, domains, suppressions, inbound, general],
+  ...[apiKeys, emails, templates, files, audiences, contacts, domains, suppressions, inbound, events, general],
   // Last, because this ends keys and workspaces.
   ...[workspaces, members],
 ]

@@ -17,7 +17,7 @@ export interface Requester {
 }
 
 /** How far the delivery of an email is. */
-interface DeliveryProgress {
+export interface DeliveryProgress {
   /** Epoch milliseconds of its latest delivery to a recipient; null: none yet. */
   readonly deliveredAt: number | null
   /** An attempt to deliver it is under way. */

@@ -15,13 +15,13 @@ import type { LinkSweeps } from './link-sweeps.js'
 import { isMachineClick, isMachineOpen } from './machine.js'
 import {
   clearClicks,
+  findTrackedEmail,
   markClicked,
   markMachineClick,
   markOpened,
   recountClicks,
   resetClicked,
   type TrackedEmail,
-  trackedEmailById,
 } from './tracked-email.js'
 
 interface PlanDeps {
@@ -37,54 +37,49 @@ export interface PlannedHit {
 
 /** Null: the hit is not recorded. */
 export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
-  const [email] = trackedEmailById(deps.read, { id: hit.emailId })
-  if (email === undefined || email.recipient === null || !isTracked(email, hit)) return null
-  const planned: TrackedHit = { hit, email, to: email.recipient, eventId: createEventId(hit.at) }
-  const writes = hit.kind === 'open' ? planOpen(planned) : planClick(deps, planned, hit)
-  return { emailId: email.id, eventId: planned.eventId, writes }
+  const email = findTrackedEmail(deps.read, hit.kind, hit.emailId)
+  if (email === null) return null
+  const eventId = createEventId(hit.at)
+  const writes = hit.kind === 'open' ? planOpen({ hit, email, eventId }) : planClick(deps, { hit, email, eventId })
+  return { emailId: email.id, eventId, writes }
 }
 
-function isTracked({ tracking_skipped, track_opens, track_clicks }: TrackedEmail, { kind }: Hit): boolean {
-  return tracking_skipped === null && (kind === 'open' ? track_opens : track_clicks) === 1
-}
-
-interface TrackedHit {
-  readonly hit: Hit
+interface TrackedHit<Kind extends Hit> {
+  readonly hit: Kind
   readonly email: TrackedEmail
-  readonly to: string
   readonly eventId: string
 }
 
-function planOpen({ hit, email, to, eventId }: TrackedHit): readonly Write[] {
-  const { id: emailId, workspace_id: workspaceId } = email
+function planOpen({ hit, email, eventId }: TrackedHit<Hit>): readonly Write[] {
+  const { id: emailId, workspaceId, recipient: to } = email
   const machine = isMachineOpen(hit)
   const data = { email_id: emailId, to, opened_at: formatTimestamp(hit.at), ...requesterOf(hit), machine }
   const event = { workspaceId, type: 'email.opened', emailId, recipient: to, at: hit.at, data } as const
   const recorded = recordEventOfEmail(event, eventId)
-  if (machine || email.opened_at !== null) return [recorded]
+  if (machine || email.isOpened) return [recorded]
   return [recorded, markOpened({ workspaceId, id: emailId, at: hit.at })]
 }
 
-function planClick({ read, sweeps }: PlanDeps, { email, to, eventId }: TrackedHit, hit: ClickHit): readonly Write[] {
+function planClick({ read, sweeps }: PlanDeps, { hit, email, eventId }: TrackedHit<ClickHit>): readonly Write[] {
   const { linkId, at, address, url, referer } = hit
-  const { id: emailId, workspace_id: workspaceId } = email
+  const { id: emailId, workspaceId, recipient: to } = email
   const click = { emailId, address, linkId, eventId, at }
   const sweep = sweeps.add(click, () => countLinks(read, { emailId })[0]?.count ?? 0)
-  const progress = { deliveredAt: email.delivered_at, isUnderWay: email.leased === 1 }
-  const machine = isMachineClick(hit, progress, at) || sweep !== null
+  const machine = isMachineClick(hit, email.progress, at) || sweep !== null
   const clicked = { link: url, url, clicked_at: formatTimestamp(at) }
   const data = { email_id: emailId, to, ...clicked, ...requesterOf(hit), referer, machine }
   const event = { workspaceId, type: 'email.clicked', emailId, recipient: to, at, data } as const
   const recorded = recordEventOfEmail(event, eventId)
   if (sweep !== null) return [recorded, ...planSweep(email, sweep)]
   if (machine) return [recorded]
+  // Also if the email was clicked before: a sweep in the same commit may take that back.
   return [recorded, countClick({ id: linkId, at }), markClicked({ workspaceId, id: emailId, at })]
 }
 
 /** The earlier clicks of a sweep were a machine's too: what they had counted is counted again without them. */
 function planSweep(email: TrackedEmail, earlier: readonly { readonly eventId: string }[]): readonly Write[] {
   if (earlier.length === 0) return []
-  const key = { workspaceId: email.workspace_id, emailId: email.id }
+  const key = { workspaceId: email.workspaceId, emailId: email.id }
   const marks = earlier.map(({ eventId }) => markMachineClick({ ...key, eventId }))
   return [...marks, clearClicks(key), recountClicks(key), resetClicked(key)]
 }

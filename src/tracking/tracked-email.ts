@@ -1,50 +1,71 @@
 /** What recording needs of an email, and what it changes of it. */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { DeliveryProgress } from './machine.js'
+
+interface EmailId {
+  readonly id: string
+}
+
+/** In any workspace: the id of an email is the secret of its pixel, as that of a link is of the link. */
+const emailOfAnyWorkspace = prepareRead<EmailId>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(['workspace_id', 'track_opens', 'track_clicks', 'tracking_skipped', 'opened_at'])
+    .where('id', '=', slot('id')),
+)
 
 /** Recipients of an email that are looked at for its latest delivery. */
 const MAX_RECIPIENTS = 100
 
-/** In any workspace: the id of an email is the secret of its pixel, as that of a link is of the link. */
-export const trackedEmailById = prepareRead<{ id: string }>()(({ db, slot }) =>
+const firstRecipients = prepareRead<EmailId>()(({ db, slot }) =>
   db
-    .selectFrom('emails')
-    .select(['id', 'workspace_id', 'track_opens', 'track_clicks', 'tracking_skipped', 'opened_at', 'clicked_at'])
-    .select((eb) => [
-      eb
-        .selectFrom('recipients')
-        .select('address')
-        .whereRef('recipients.email_id', '=', 'emails.id')
-        .where('recipients.status', '<>', 'suppressed')
-        .orderBy('recipients.id')
-        .limit(1)
-        .as('recipient'),
-      eb
-        .selectFrom(
-          eb
-            .selectFrom('recipients')
-            .select('delivered_at')
-            .whereRef('recipients.email_id', '=', 'emails.id')
-            .limit(MAX_RECIPIENTS)
-            .as('some'),
-        )
-        .select((inner) => inner.fn.max<number | null>('some.delivered_at').as('latest'))
-        .as('delivered_at'),
-      eb
-        .exists(
-          eb
-            .selectFrom('queue')
-            .select('queue.id')
-            .whereRef('queue.email_id', '=', 'emails.id')
-            .where('queue.leased', '=', 1),
-        )
-        .$castTo<number>()
-        .as('leased'),
-    ])
-    .where('id', '=', slot('id')),
+    .selectFrom('recipients')
+    .select(['address', 'status', 'delivered_at'])
+    .where('email_id', '=', slot('id'))
+    .orderBy('id')
+    .limit(MAX_RECIPIENTS),
 )
 
-export type TrackedEmail = ReturnType<typeof trackedEmailById>[number]
+const leasedEntry = prepareRead<EmailId>()(({ db, slot }) =>
+  db.selectFrom('queue').select('id').where('email_id', '=', slot('id')).where('leased', '=', 1).limit(1),
+)
+
+export interface TrackedEmail {
+  readonly id: string
+  readonly workspaceId: string
+  /** The first that is not suppressed. */
+  readonly recipient: string
+  readonly progress: DeliveryProgress
+  readonly isOpened: boolean
+}
+
+/** Null: there is no such email, or it has no tracking of this kind. */
+export function findTrackedEmail(read: Read, kind: 'open' | 'click', id: string): TrackedEmail | null {
+  const [email] = emailOfAnyWorkspace(read, { id })
+  if (email === undefined || email.tracking_skipped !== null) return null
+  if ((kind === 'open' ? email.track_opens : email.track_clicks) === 0) return null
+  const recipients = firstRecipients(read, { id })
+  const first = recipients.find(({ status }) => status !== 'suppressed')
+  if (first === undefined) return null
+  return {
+    id,
+    workspaceId: email.workspace_id,
+    recipient: first.address,
+    progress: readProgress(read, id, recipients),
+    isOpened: email.opened_at !== null,
+  }
+}
+
+function readProgress(
+  read: Read,
+  id: string,
+  recipients: readonly { readonly delivered_at: number | null }[],
+): DeliveryProgress {
+  const deliveries = recipients.flatMap(({ delivered_at: at }) => (at === null ? [] : [at]))
+  if (deliveries.length > 0) return { deliveredAt: Math.max(...deliveries), isUnderWay: false }
+  return { deliveredAt: null, isUnderWay: leasedEntry(read, { id }).length > 0 }
+}
 
 interface Moment {
   workspaceId: string

@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { environmentOfUnit } from '../lib/unit-environment.mjs'
 import { freePort, listening } from './processes.mjs'
 
 const program = resolve('dist/src/main.js')
@@ -50,7 +51,7 @@ level = "warn"
   const daemon = spawn(
     process.execPath,
     [...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []), program, 'serve', '--config', file],
-    { stdio: 'inherit' },
+    { env: environmentOfUnit(), stdio: 'inherit' },
   )
   await listening(port)
   return {

@@ -15,6 +15,7 @@ import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
+import { eventRoutes } from '../api/events/events.js'
 import type { Route } from '../api/http/route.js'
 import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
@@ -26,6 +27,9 @@ import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
 import { trackingRoutes } from '../api/tracking/tracking.js'
+import { unsubscribeRoutes } from '../api/unsubscribe/unsubscribe.js'
+import { deliveryRoutes } from '../api/webhooks/deliveries.js'
+import { type WebhookDeps, webhookRoutes } from '../api/webhooks/webhooks.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
 import { invitationRoutes } from '../api/workspaces/invitations.js'
@@ -40,16 +44,21 @@ import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { renderNotePage } from '../pages/layout.js'
+import { renderUnsubscribePage, unknownUnsubscribePage } from '../pages/unsubscribe-page.js'
+import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
 import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
-import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
+import { createContentFiller } from '../sending/template-content.js'
+import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Database } from '../storage/database.js'
-import type { Hit } from '../tracking/hit.js'
+import { type Hit } from '../tracking/hit.js'
+import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
+import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
@@ -72,6 +81,7 @@ export interface RouteDeps {
   readonly prepare: PrepareEmail
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
+  readonly trackingBaseFor: TrackingBaseFor
   readonly mime: MessageReader
   readonly templates: TemplateCache
   readonly identity: ServiceIdentity
@@ -88,6 +98,8 @@ export interface RouteDeps {
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
+  readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
@@ -118,6 +130,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
       names: config.service,
       countLookup: createCheckLimiter(),
     }),
+    ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
     importRoute({ read }),
@@ -125,7 +138,12 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...peopleRoutes(deps),
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
+    ...webhookEndpoints(deps),
     ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
+    ...unsubscribeRoutes({
+      ...{ read, commit, secret: deps.identity.returnPathSecret },
+      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
+    }),
   ]
 }
 
@@ -133,11 +151,12 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
   const { config, database, prepare, beginTracking, commitEmails, hasDiskSpace, templates, identity } = deps
   const { read } = database
   const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
-  const from = { read, templates, memory, fillTemplate: renderContent(identity.returnPathSecret) }
+  const links = createUnsubscribeLinks({ secret: identity.returnPathSecret, baseFor: deps.trackingBaseFor })
+  const from = { read, templates, memory, filler: createContentFiller(links) }
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
   return {
     read,
-    compose: composeEmail({ hostname: config.service.hostname, prepare, beginTracking }),
+    compose: composeEmail({ hostname: config.service.hostname, prepare, beginTracking, links }),
     commitEmails,
     createStoredParts: stored,
     hasDiskSpace,
@@ -146,7 +165,7 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
 
 function contentRoutes({ config, database, clock, templates, hasDiskSpace }: RouteDeps): readonly Route[] {
   const { read, commit } = database
-  const sampleUnsubscribeUrl = buildUnsubscribeUrl(`unsubscribe+preview@${config.service.hostname}`)
+  const sampleUnsubscribeUrl = buildUnsubscribeUrl(config.service.public_url, 'preview')
   return [
     ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl }),
     ...fileRoutes({ read, commit, clock, hasDiskSpace }),
@@ -156,7 +175,7 @@ function contentRoutes({ config, database, clock, templates, hasDiskSpace }: Rou
 function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   const { database, limits, mime, onDueChanged } = deps
   const { read, commit } = database
-  const reading = { read, mime }
+  const reading = { read, mime, restoreHtml: createHtmlRestorer(read) }
   const changing = { ...reading, commit, onDueChanged }
   return [
     createRoute(creating),
@@ -183,6 +202,19 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
       onMemberChanged,
     }),
     ...invitationRoutes({ read, commit, acceptDeps }),
+  ]
+}
+
+function webhookEndpoints(deps: RouteDeps): readonly Route[] {
+  const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
+  const { read, commit } = database
+  const urlRules = {
+    mayConnect: createAddressGuard(config.webhooks.allowed_private_networks),
+    resolveAddresses: rotationDeps.resolver.resolveAddresses,
+  }
+  return [
+    ...webhookRoutes({ read, commit, urlRules, onWebhookChanged, onWebhookDeleted }),
+    ...deliveryRoutes({ read, commit, onWebhookChanged }),
   ]
 }
 

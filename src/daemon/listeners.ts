@@ -90,11 +90,19 @@ function serveCertificate({ submission, mx, api }: Pick<Listeners, 'submission' 
 }
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
-async function startServices({ delivery, receiving, domainChecks, people, imports }: Services): Promise<void> {
+async function startServices({
+  delivery,
+  receiving,
+  domainChecks,
+  people,
+  imports,
+  webhooks,
+}: Services): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
+  webhooks.start()
   await imports.start()
 }
 
@@ -148,6 +156,8 @@ function changeCallbacks(
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onImportStarted'
+  | 'onWebhookChanged'
+  | 'onWebhookDeleted'
   | keyof PeopleCallbacks
 > {
   return {
@@ -163,6 +173,11 @@ function changeCallbacks(
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
+    onWebhookDeleted: (webhook) => {
+      services.webhooks.refresh(webhook)
+      return services.deletedWebhooks.start(webhook)
+    },
   }
 }
 
@@ -182,6 +197,7 @@ function peopleCallbacks(services: Services, submission: SubmissionListener, log
     onWorkspaceClosed: (workspaceId) => {
       refreshCachesAndSessions(services, submission, log)
       submission.endSessions((principal) => principal.workspaceId === workspaceId)
+      services.webhooks.closeWorkspace(workspaceId)
       people.erasures.begin(workspaceId)
     },
   }

@@ -13,6 +13,7 @@ import { composeMessage } from './compose-message.js'
 import type { MessageContent } from './message-content.js'
 import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
 import type { SendingOptions, SubmittedTracking } from './submitted-message.js'
+import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 /** 15 MB: header, bodies, images and attachments, encoded. */
 const MAX_COMPOSED = 15 * 1_048_576
@@ -28,26 +29,30 @@ export interface RequestedEmail {
   readonly options: ComposeOptions
   /** The template that subject and bodies are made from. */
   readonly templateId: string | null
-  /** One id for each recipient of To, Cc and Bcc, in this order; empty: the content mentions none of them. */
+  /** One id for each recipient of To, Cc and Bcc, in this order. */
   readonly recipientIds: readonly string[]
+  /** The bodies have the unsubscribe link of the first recipient. */
+  readonly hasUnsubscribeLink: boolean
 }
 
 interface ComposeDeps {
   readonly hostname: string
   readonly prepare: PrepareEmail
   readonly beginTracking: BeginTracking
+  readonly links: UnsubscribeLinks
 }
 
 /** Throws a Refusal if the email may not be sent. */
 export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => PreparedEmail
 
-export function composeEmail({ hostname, prepare, beginTracking }: ComposeDeps): ComposeEmail {
-  return (principal, { content, options, templateId, recipientIds }, now) => {
+export function composeEmail({ hostname, prepare, beginTracking, links }: ComposeDeps): ComposeEmail {
+  return (principal, requested, now) => {
+    const { content, options, templateId, recipientIds, hasUnsubscribeLink } = requested
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
     const email = { workspaceId: principal.workspaceId, emailId, now }
-    const { content: sent, tracking } = trackContent(beginTracking, content, options, email)
-    const raw = composeMessage(sent, { emailId, hostname, now })
+    const { content: sent, tracking } = trackContent(beginTracking, withListFields(links, requested), options, email)
+    const { raw, bodies } = composeMessage(sent, { emailId, hostname, now })
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
@@ -68,10 +73,17 @@ export function composeEmail({ hostname, prepare, beginTracking }: ComposeDeps):
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
-    const prepared = prepare(principal, { ...submission, templateId, tracking })
+    const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
+    const prepared = prepare(principal, { ...submission, templateId, tracking, personal })
     freeMemory(raw)
     return prepared
   }
+}
+
+function withListFields(links: UnsubscribeLinks, { content, recipientIds, hasUnsubscribeLink }: RequestedEmail) {
+  if (!hasUnsubscribeLink) return content
+  const first = { recipientId: recipientIds[0] ?? '', from: content.from.address }
+  return { ...content, fields: [...content.fields, ...links.fieldsOf(first, content.fields)] }
 }
 
 interface TrackedContent {

@@ -13,11 +13,13 @@ import { type Header, scanHeader } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
-import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
+import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
 import type { BeginTracking } from '../tracking/track-email.js'
+import { type CopyPlan, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
 import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
@@ -37,6 +39,8 @@ export interface PreparedEmail {
   readonly senderDomain: DomainName
   /** Suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
+  /** The messages of all recipients but the first; null: all recipients get `raw`. */
+  readonly copies: CopyPlan | null
 }
 
 export type PrepareEmail = (principal: Principal, submission: Submission) => PreparedEmail
@@ -52,15 +56,35 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     if (tracked.raw !== message.raw) freeMemory(tracked.raw)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
-    const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking })
+    const copies = planRecipientCopies(raw, submission, recipients)
+    const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
     const enqueued = enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]))
+    const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
-      enqueued: { ...enqueued, writes: [...enqueued.writes, ...tracking.writes] },
+      enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
       raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
+      copies,
     }
   }
+}
+
+/** The message itself is that of the first recipient, even if that one is suppressed. */
+function planRecipientCopies(
+  raw: Buffer,
+  { personal }: Submission,
+  [first, ...others]: readonly NewRecipient[],
+): CopyPlan | null {
+  if (personal == null || first === undefined) return null
+  const ids = others.filter(({ suppressed }) => !suppressed).map(({ id = '' }) => id)
+  return planCopies(raw, personal, first.id ?? '', ids)
+}
+
+function insertLink(email: NewEmail, { id = '', address, suppressed }: NewRecipient): Write[] {
+  if (suppressed) return []
+  const { workspace_id, created_at, from_email: sender } = email
+  return [insertUnsubscribeLink({ recipient_id: id, workspace_id, email_id: email.id, address, sender, created_at })]
 }
 
 interface EmailInput {
@@ -71,10 +95,11 @@ interface EmailInput {
   readonly messageId: string
   readonly utf8: boolean
   readonly tracking: SubmittedTracking
+  readonly copies: CopyPlan | null
 }
 
 function buildEmail(input: EmailInput): NewEmail {
-  const { principal, submission, summary, recipients, messageId, utf8, tracking } = input
+  const { principal, submission, summary, recipients, messageId, utf8, tracking, copies } = input
   const { message, options } = submission
   return {
     id: submission.emailId,
@@ -95,7 +120,7 @@ function buildEmail(input: EmailInput): NewEmail {
     track_opens: tracking.opens ? 1 : 0,
     track_clicks: tracking.clicks ? 1 : 0,
     tracking_skipped: tracking.skipped,
-    has_copies: 0,
+    has_copies: copies === null ? 0 : 1,
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
     created_at: submission.now,

@@ -7,6 +7,7 @@ import type { NamedAddress } from '../mail/named-address.js'
 import type { Priority, Tag } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import type { TrackingSkip } from '../tracking/track-email.js'
+import type { PersonalContent } from './personal-copies.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -64,6 +65,8 @@ export interface Submission {
   readonly summary: MessageSummary
   readonly options: SendingOptions
   readonly templateId: string | null
+  /** Set if the message has the unsubscribe link of its first recipient; all recipients then have ids. */
+  readonly personal?: PersonalContent | null
   /** Set if the message is tracked or goes without tracking as it is; null: preparing it decides. */
   readonly tracking: SubmittedTracking | null
   readonly now: number

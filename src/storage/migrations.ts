@@ -22,6 +22,7 @@ import * as tracking from './migrations/0020-tracking.js'
 import * as webhooks from './migrations/0021-webhooks.js'
 import * as events from './migrations/0023-events.js'
 import * as clicks from './migrations/0024-clicks.js'
+import * as unsubscribeLinks from './migrations/0025-unsubscribe-links.js'
 import * as webhookRemovals from './migrations/0026-webhook-removals.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -47,5 +48,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0021-webhooks': webhooks,
   '0023-events': events,
   '0024-clicks': clicks,
+  '0025-unsubscribe-links': unsubscribeLinks,
   '0026-webhook-removals': webhookRemovals,
 }

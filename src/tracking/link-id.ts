@@ -6,11 +6,13 @@ import { randomSecret } from '../platform/ids.js'
 
 const TIME_LENGTH = 10
 const RANDOM_BYTES = 16
+/** Ids whose random bytes are made at once: a call of the random source costs more than an id. */
+const POOL_SIZE = 128
 const alphabet = '0123456789abcdefghijklmnopqrstuv'
 
 /** `now`: epoch milliseconds. */
 export function createLinkId(now: number): string {
-  return firstLinkIdOf(now) + encodeBase32(randomSecret(RANDOM_BYTES))
+  return firstLinkIdOf(now) + encodeBase32(takeRandomBytes())
 }
 
 /** Sorts before every id of this moment and after every id of an earlier one. */
@@ -20,6 +22,15 @@ export function firstLinkIdOf(moment: number): string {
 
 export function isLinkId(text: string): boolean {
   return /^[0-9a-v]{36}$/.test(text)
+}
+
+let pool: Buffer = Buffer.alloc(0)
+
+function takeRandomBytes(): Buffer {
+  if (pool.length === 0) pool = randomSecret(POOL_SIZE * RANDOM_BYTES)
+  const bytes = pool.subarray(0, RANDOM_BYTES)
+  pool = pool.subarray(RANDOM_BYTES)
+  return bytes
 }
 
 function encodeBase32(bytes: Buffer): string {

@@ -8,9 +8,6 @@
  */
 import type { DomainName } from '../mail/address.js'
 
-/** Characters of a value, decoded. */
-export const MAX_HREF = 8_192
-
 /** The hosts under which links of ours may have been made for a domain, and the path before `/v1`. */
 export interface OwnUrls {
   readonly hosts: readonly string[]
@@ -24,12 +21,21 @@ const unsubscribePlace = /\{\{\s*unsubscribe_url\s*\}\}/
 
 /** `href`: decoded. Null: it stays as it is. */
 export function linkUrlOf(href: string, own: OwnUrls): string | null {
-  if (href.length >= MAX_HREF || !webUrl.test(href) || unsubscribePlace.test(href) || !URL.canParse(href)) return null
-  const url = new URL(href)
+  if (!webUrl.test(href) || unsubscribePlace.test(href)) return null
+  const url = parseUrl(href)
+  if (url === null) return null
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null
   if (url.username !== '' || url.password !== '' || isOwnUrl(url, own)) return null
   const stored = rfc3986.test(href) ? href : url.href
   return visibleAscii.test(stored) ? stored : null
+}
+
+function parseUrl(href: string): URL | null {
+  try {
+    return new URL(href)
+  } catch {
+    return null
+  }
 }
 
 function isOwnUrl({ host, pathname }: URL, own: OwnUrls): boolean {

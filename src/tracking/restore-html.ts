@@ -11,7 +11,7 @@ import { htmlEditsOf } from './links.js'
 import { trackingLimits } from './rewrite-html.js'
 import { isPixel, linkIdOfClickUrl } from './tracked-urls.js'
 
-export interface EmailRef {
+interface EmailRef {
   readonly workspaceId: string
   readonly emailId: string
 }

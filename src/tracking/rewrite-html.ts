@@ -10,13 +10,15 @@
  */
 
 import { type HtmlHandler, type HtmlLimits, type HtmlTag, readHtml } from '../mail/html/read-html.js'
-import { escapeHtml } from '../mail/markup.js'
-import { MAX_HREF } from './link-url.js'
+
+/** Characters of a value, decoded. */
+const MAX_HREF = 8_192
 
 /** Where a link leads instead of its own URL. */
 export interface LedLink {
   readonly id: string
-  readonly url: string
+  /** Escaped for an attribute in any quotes. */
+  readonly href: string
 }
 
 interface Rewriting {
@@ -60,7 +62,7 @@ export function rewriteHtml(html: string, { pixel, leadLink }: Rewriting): Rewri
       pixelLeft = null
     }
     append(start)
-    pieces.push(`${quote}${escapeHtml(led.url)}${quote}`)
+    pieces.push(`${quote}${led.href}${quote}`)
     edits.push(`${led.id} ${html.slice(start, end)}`)
     at = end
   }
@@ -135,7 +137,7 @@ class PlaceFinder implements HtmlHandler {
 
   private addLink({ attributes }: HtmlTag): void {
     const href = attributes.find(({ name }) => name === 'href')
-    if (href === undefined || href.end === 0) return
+    if (href === undefined || href.end === 0 || href.value.length >= MAX_HREF) return
     const led = this.leadLink(href.value)
     if (led === null) return
     const margin = href.quote.length

@@ -51,6 +51,7 @@ type Resource =
   | 'workspaces'
   | 'members'
   | 'invitations'
+  | 'webhooks'
 
 interface Expected {
   readonly who: Who
@@ -84,6 +85,8 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /domains/:id/verify': { who: administrates, of: 'domains', refused: 'domain_verification_failed' },
   'POST /domains/:id/rotate': { who: administrates, of: 'domains', refused: 'domain_not_verified' },
   'DELETE /domains/:id': { who: administrates, of: 'domains' },
+  'GET /events': { who: reads, lists: 'emails' },
+  'GET /emails/:id/events': { who: readsOwnSends, of: 'emails' },
   'GET /suppressions': { who: reads, lists: 'suppressions' },
   'POST /suppressions': { who: writes },
   'GET /suppressions/:id': { who: reads, of: 'suppressions' },
@@ -131,6 +134,20 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /invitations': { who: readsSettings, lists: 'invitations', named: 'query' },
   'DELETE /invitations/:id': { who: writes, of: 'invitations', named: 'query' },
   'DELETE /invitations': { who: writes },
+  'POST /webhooks': { who: administrates },
+  'GET /webhooks': { who: readsSettings, lists: 'webhooks' },
+  'GET /webhooks/:id': { who: readsSettings, of: 'webhooks' },
+  'PATCH /webhooks/:id': { who: administrates, of: 'webhooks', body: () => ({ events: ['email.sent'] }) },
+  'DELETE /webhooks/:id': { who: administrates, of: 'webhooks' },
+  'GET /webhooks/:id/deliveries': { who: readsSettings, of: 'webhooks' },
+  'POST /webhooks/:id/test': { who: administrates, of: 'webhooks' },
+  'POST /webhooks/:id/rotate-secret': { who: administrates, of: 'webhooks' },
+  'POST /webhooks/:id/deliveries/:deliveryId/replay': { who: administrates, of: 'webhooks', refused: 'not_found' },
+  'POST /webhooks/:id/replay': {
+    who: administrates,
+    of: 'webhooks',
+    body: (now) => ({ from: soon(now - 7_200_000), to: soon(now) }),
+  },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -148,6 +165,7 @@ const codes: Readonly<Record<Resource, string>> = {
   workspaces: 'not_found',
   members: 'not_found',
   invitations: 'not_found',
+  webhooks: 'webhook_not_found',
 }
 
 /** Routes that need no key, but a signed link or one of our tokens in the body. */
@@ -192,6 +210,7 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     workspaces: workspaceOf(app, key),
     members: await memberIn(app, key, domain),
     invitations: await inviteGuest(app, key, domain),
+    webhooks: await made('/v1/webhooks', { url: `https://hooks.${domain}/`, events: ['email.complained'] }),
   }
 }
 
@@ -280,6 +299,9 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'invitations',
     'imports',
     'import_chunks',
+    'webhooks',
+    'webhook_deliveries',
+    'webhook_replays',
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [

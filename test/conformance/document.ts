@@ -56,7 +56,7 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-const sectionsToCome = ['Tracking', 'Exports', 'SMS verification', 'Webhooks']
+const sectionsToCome = ['Tracking', 'Exports', 'SMS verification']
 
 /** Routes that answer 404 `not_found`. */
 export const toCome: readonly string[] = [

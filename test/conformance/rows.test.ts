@@ -9,10 +9,12 @@ import { contacts } from './rows/contacts.js'
 import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
+import { events } from './rows/events.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
 import { suppressions } from './rows/suppressions.js'
+import { webhooks } from './rows/webhooks.js'
 import { workspaces } from './rows/workspaces.js'
 import { statusOfCode } from './support/errors.js'
 import { prove, proveCase } from './support/prove.js'
@@ -27,7 +29,8 @@ for (const [name, some] of Object.entries(published)) {
   }
 }
 
-const one = await createWorld(t, { zone: { 'gone.test': { mx: [[0, '']] }, ...Object.fromEntries(zone) } })
+const hosts = { 'gone.test': { mx: [[0, '']] }, 'inside.test': { addresses: ['10.1.2.3'] } } as const
+const one = await createWorld(t, { zone: { ...hosts, ...Object.fromEntries(zone) } })
 const { app } = one
 
 const letter = [
@@ -80,7 +83,20 @@ interface Registered {
 const missing = { name: '', value: '' }
 
 const resources = [
-  ...[apiKeys, emails, templates, files, audiences, contacts, domains, suppressions, inbound, general],
+  ...[
+    apiKeys,
+    emails,
+    templates,
+    files,
+    audiences,
+    contacts,
+    domains,
+    suppressions,
+    inbound,
+    events,
+    webhooks,
+    general,
+  ],
   // Last, because this ends keys and workspaces.
   ...[workspaces, members],
 ]

@@ -2,9 +2,9 @@
  * A route as data: method, path, permission, schemas, answers, and the function `run`.
  *
  * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI
- * document, so that they cannot disagree. There are five kinds, by who may call them: with a key
+ * document, so that they cannot disagree. There are six kinds, by who may call them: with a key
  * (`route`), with a key and a file (`uploadRoute`), with a link that we signed (`signedLinkRoute`),
- * without a key (`publicRoute`), programs that show our mail (`trackingRoute`). `run` calls the rooms below and builds the answer; a client's fault
+ * without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers of our mail (`pageRoute`). `run` calls the rooms below and builds the answer; a client's fault
  * is thrown as a Refusal.
  */
 import type { z } from 'zod'
@@ -217,11 +217,26 @@ export interface TrackingRoute extends Common {
   readonly run: (call: TrackingCall) => Promise<Answer> | Answer
 }
 
-export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute
+/** A request for a page by a link of a message that we sent, or by the form of that page. */
+export interface PageCall {
+  readonly params: Readonly<Record<string, string>>
+  readonly now: number
+}
+
+export interface PageRoute extends Common {
+  readonly method: 'GET' | 'POST'
+  /** No key is needed: `run` verifies the token in the path. Answers a page; query and body are ignored. */
+  readonly area: 'page'
+  readonly query: null
+  readonly body: null
+  readonly run: (call: PageCall) => Promise<Answer> | Answer
+}
+
+export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute
 
 /** Whether the route needs no key. */
 export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
-  return area === 'link' || area === 'public' || area === 'tracking'
+  return area === 'link' || area === 'public' || area === 'tracking' || area === 'page'
 }
 
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
@@ -232,6 +247,10 @@ export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
 export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {
   const { run, ...common } = spec
   return { ...common, body: null, run: (call) => run(call as SignedLinkCall<Query>) }
+}
+
+export function pageRoute(spec: Omit<PageRoute, 'area' | 'query' | 'body'>): PageRoute {
+  return { ...spec, area: 'page', query: null, body: null }
 }
 
 export function trackingRoute(spec: Omit<TrackingRoute, 'method' | 'area' | 'body'>): TrackingRoute {

@@ -71,6 +71,8 @@ interface OpenAttribute {
   readonly name: string
   readonly nameEnd: number
   value: string
+  /** Of the first character of the value, if that is no character reference. */
+  start: number | null
   hasValue: boolean
 }
 
@@ -92,7 +94,7 @@ function tagCallbacks(
   let name = ''
   let tagStart = 0
   let attributes: HtmlAttribute[] = []
-  let attribute: OpenAttribute = { name: '', nameEnd: 0, value: '', hasValue: false }
+  let attribute: OpenAttribute = { name: '', nameEnd: 0, value: '', start: null, hasValue: false }
   const appendValue = (piece: string): void => {
     attribute.hasValue = true
     const room = maxValue - attribute.value.length
@@ -109,14 +111,18 @@ function tagCallbacks(
       attributes = []
     },
     onattribname(start, end) {
-      attribute = { name: readName(html, start, end), nameEnd: end, value: '', hasValue: false }
+      attribute = { name: readName(html, start, end), nameEnd: end, value: '', start: null, hasValue: false }
     },
-    onattribdata: (start, end) => appendValue(html.slice(start, Math.min(end, start + maxValue))),
+    onattribdata(start, end) {
+      if (!attribute.hasValue) attribute.start = start
+      appendValue(html.slice(start, Math.min(end, start + maxValue)))
+    },
     onattribentity: (code) => appendValue(String.fromCodePoint(code)),
     onattribend(quote, end) {
-      const { name, nameEnd, value, hasValue } = attribute
-      const place = hasValue ? locateValue(html, nameEnd, end, quote) : noValue
-      if (attributes.length < maxAttributes) attributes.push({ name, value, ...place })
+      if (attributes.length >= maxAttributes) return
+      const { name, value } = attribute
+      if (!attribute.hasValue) attributes.push({ name, value, start: 0, end: 0, quote: '' })
+      else attributes.push(locateValue(html, attribute, end, quote))
     },
     onopentagend: (at) => endTag(at, false),
     onselfclosingtag: (at) => endTag(at, true),
@@ -151,17 +157,16 @@ function readName(html: string, start: number, end: number): string {
   return html.slice(start, Math.min(end, start + MAX_NAME)).toLowerCase()
 }
 
-const noValue = { start: 0, end: 0, quote: '' } as const
-
 /** `end`: after the closing quote, or after the last character of a value without quotes. */
-function locateValue(
-  html: string,
-  nameEnd: number,
-  end: number,
-  quoteType: QuoteType,
-): Pick<HtmlAttribute, 'start' | 'end' | 'quote'> {
+function locateValue(html: string, attribute: OpenAttribute, end: number, quoteType: QuoteType): HtmlAttribute {
+  const { name, value } = attribute
+  const start = attribute.start ?? findValue(html, attribute.nameEnd, quoteType)
+  if (quoteType === QuoteType.Unquoted) return { name, value, start, end, quote: '' }
+  return { name, value, start, end: end - 1, quote: quoteType === QuoteType.Double ? '"' : "'" }
+}
+
+function findValue(html: string, nameEnd: number, quoteType: QuoteType): number {
   let start = html.indexOf('=', nameEnd) + 1
   while (/[\t\n\f\r ]/.test(html.charAt(start))) start += 1
-  if (quoteType === QuoteType.Unquoted) return { start, end, quote: '' }
-  return { start: start + 1, end: end - 1, quote: quoteType === QuoteType.Double ? '"' : "'" }
+  return quoteType === QuoteType.Unquoted ? start : start + 1
 }

@@ -47,6 +47,7 @@ const erasePlans = {
   attempts: { key: 'seq', by: 'slices' },
   dkim_signatures: { key: 'email_id', by: 'slices' },
   recipient_copies: { key: 'recipient_id', by: 'slices', portion: LARGE_ROW_PORTION },
+  unsubscribe_links: { key: 'recipient_id', by: 'slices' },
   html_edits: { key: 'email_id', by: 'slices' },
   links: { key: 'id', by: 'slices' },
   webhooks: { key: 'id', by: 'index' },

@@ -60,6 +60,14 @@ const checks: readonly Check[] = [
       and not exists (select 1 from raw_messages where email_id = emails.id)`,
   },
   {
+    check: 'recipient-copy',
+    message: 'unsettled recipients without their copy of the message',
+    sql: `select queue.id from queue join emails on emails.id = queue.email_id
+      where emails.has_copies = 1 and queue.workspace_id not in (select id from erasures)
+      and exists (select 1 from recipients as other where other.email_id = queue.email_id and other.id < queue.id)
+      and not exists (select 1 from recipient_copies where recipient_id = queue.id)`,
+  },
+  {
     check: 'email-counts',
     message: 'stored counts of emails that differ from the rows',
     sql: `select workspace_id || ' ' || status from (
@@ -116,7 +124,7 @@ const checks: readonly Check[] = [
         union all select workspace_id, -bytes from inbound_totals)
       where ${notErasing} group by workspace_id having sum(bytes) <> 0`,
   },
-  ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
+  ...(['recipients', 'raw_messages', 'dkim_signatures', 'recipient_copies', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
     message: `rows of ${table} without their email`,
     sql: missingParent(table, 'email_id', 'emails'),

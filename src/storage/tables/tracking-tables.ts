@@ -1,7 +1,8 @@
 /**
- * The tables of tracked links and of copies of a message for single recipients. Part of `tables.ts`,
+ * The tables of tracked links, of copies of a message for single recipients, and of unsubscribe links. Part of `tables.ts`,
  * which says what holds for all tables.
  */
+import type { Address } from '../../mail/address.js'
 import type { Json, Timestamp } from './columns.js'
 
 /** One for each distinct URL of a tracked message; it outlives the message by `retention.links`. */
@@ -41,4 +42,18 @@ export interface RecipientCopiesTable {
   bytes: Buffer
   /** The DKIM-Signature field of this copy, made once, at the first attempt. */
   signature: string | null
+}
+
+/** One for each recipient of an email with an unsubscribe link; it outlives the email by `retention.links`. */
+export interface UnsubscribeLinksTable {
+  /** The link's token is made from it. */
+  recipient_id: string
+  workspace_id: string
+  email_id: string
+  address: Address
+  /** The first From address. */
+  sender: Address
+  created_at: Timestamp
+  /** When the link was first used. */
+  unsubscribed_at: Timestamp | null
 }

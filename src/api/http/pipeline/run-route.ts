@@ -6,7 +6,7 @@
  * body, which may take minutes to arrive: a key revoked meanwhile must not act. A route without a
  * body schema ignores the body; one without a query schema accepts no query.
  *
- * Signed links and public routes need no key. Their requests count for rate limits all the same; those of tracking
+ * Signed links, pages and public routes need no key. Their requests count for rate limits all the same; those of tracking
  * routes do not.
  */
 import { parse as parseQuery } from 'node:querystring'
@@ -29,6 +29,7 @@ import type {
   Answer,
   Call,
   KeyRoute,
+  PageRoute,
   PublicRoute,
   Route,
   SignedLinkRoute,
@@ -57,6 +58,7 @@ type Handler = (ctx: ApiContext) => Promise<void>
 export function createHandler(route: Route, deps: RunRouteDeps): Handler {
   if (route.area === 'link') return createSignedLinkHandler(route, deps)
   if (route.area === 'public') return createPublicHandler(route, deps)
+  if (route.area === 'page') return createPageHandler(route, deps)
   if (route.area === 'tracking') return createTrackingHandler(route, deps)
   return 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
 }
@@ -82,6 +84,13 @@ function createTrackingHandler({ run }: TrackingRoute, deps: RunRouteDeps): Hand
       now: deps.clock(),
     })
     await sendAnswer(ctx, answer, deps)
+  }
+}
+
+function createPageHandler({ run }: PageRoute, deps: RunRouteDeps): Handler {
+  return async (ctx) => {
+    checkRate(ctx.state.identity)
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), now: deps.clock() }), deps)
   }
 }
 

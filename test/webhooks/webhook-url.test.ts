@@ -89,6 +89,9 @@ t.test('what is refused, and why', async (t) => {
 
 t.test('whatever the text is: a refusal, or a URL without a private address', async (t) => {
   const part = fc.constantFrom(
+    'a.test',
+    '8.8.8.8',
+    '/path',
     'https://',
     'http:',
     '//',
@@ -123,6 +126,28 @@ t.test('whatever the text is: a refusal, or a URL without a private address', as
     { numRuns: 3_000 },
   )
   t.ok(refusals > 500 && refusals < 3_000, `${refusals} of 3,000 are refused`)
+})
+
+t.test('an address as host is accepted exactly if it may be dialled', async (t) => {
+  const host = fc.oneof(
+    fc.ipV4().map((address) => ({ host: address, address })),
+    fc.ipV6().map((address) => ({ host: `[${address}]`, address })),
+  )
+  const counts = { accepted: 0, refused: 0 }
+  fc.assert(
+    fc.property(host, fc.constantFrom('', ':80', ':443', ':8080'), ({ host, address }, port) => {
+      let isAccepted = true
+      try {
+        checkWebhookUrl(`https://${host}${port}/`, mayConnect)
+      } catch {
+        isAccepted = false
+      }
+      counts[isAccepted ? 'accepted' : 'refused'] += 1
+      return isAccepted === mayConnect(address)
+    }),
+    { numRuns: 2_000 },
+  )
+  t.ok(counts.accepted > 100 && counts.refused > 100, JSON.stringify(counts))
 })
 
 t.test('a name is judged by what it resolves to now', async (t) => {

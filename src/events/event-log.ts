@@ -22,7 +22,7 @@ interface EventOf<Type extends keyof AllPayloads> {
   readonly data: AllPayloads[Type]
 }
 
-export type Event = { [Type in keyof AllPayloads]: EventOf<Type> }[keyof AllPayloads]
+type Event = { [Type in keyof AllPayloads]: EventOf<Type> }[keyof AllPayloads]
 
 interface EventRow {
   id: string

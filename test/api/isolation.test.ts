@@ -210,7 +210,7 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     workspaces: workspaceOf(app, key),
     members: await memberIn(app, key, domain),
     invitations: await inviteGuest(app, key, domain),
-    webhooks: await made('/v1/webhooks', { url: `https://hooks.${domain}/`, events: ['email.queued'] }),
+    webhooks: await made('/v1/webhooks', { url: `https://hooks.${domain}/`, events: ['email.complained'] }),
   }
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { EventPayloads } from '../../events/payloads.js'
 import { reasons } from '../../mail/reasons.js'
+import type { EventType } from '../../storage/tables/email-tables.js'
 import { timestamp, uuid } from '../http/input/values.js'
 
 export const eventId = z.string().meta({ example: 'evt_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
@@ -14,7 +15,10 @@ const emailFields = {
   tags: z.record(z.string(), z.string()).meta({ description: 'Values by name.', example: { campaign: 'spring' } }),
 }
 
-const reason = z.enum(reasons).nullable().meta({ description: 'The classified reason; null: none.' })
+const reason = z
+  .enum(reasons)
+  .meta({ id: 'Reason', description: 'The classified reason. Later versions may add words.' })
+  .nullable()
 const response = z.string().meta({ description: 'What the server answered, or what went wrong.' })
 
 /** A request for the pixel or for a link. */
@@ -31,7 +35,7 @@ const requestFields = {
 
 const target = z.string().meta({ description: 'The URL that the link leads to.', example: 'https://example.com/offer' })
 
-const received = z.strictObject({
+const received = {
   inbound_email_id: uuid.meta({ description: 'For `GET /v1/inbound/{id}`.' }),
   from: z.string().meta({ example: 'ann@example.org' }),
   from_name: z.string().meta({ example: 'Ann' }),
@@ -41,10 +45,10 @@ const received = z.strictObject({
   has_html: z.boolean(),
   has_text: z.boolean(),
   attachment_count: z.int(),
-})
+}
 
 const finding = z
-  .strictObject({
+  .object({
     type: z.literal('CNAME'),
     name: z.string().meta({ example: 'dkim1._domainkey.example.com' }),
     expected: z.string().meta({ example: 'dkim1.mx.example.net' }),
@@ -53,54 +57,73 @@ const finding = z
   })
   .meta({ id: 'RecordFinding' })
 
+const domainStatus = z.enum(['pending', 'verified', 'failed'])
+
 const domainFields = {
   domain_id: uuid,
   domain: z.string(),
-  status: z.enum(['pending', 'verified', 'failed']),
+  status: domainStatus.meta({ description: 'After the check.' }),
   asked: z.boolean().meta({ description: 'A user asked for the check.' }),
   records: z.array(finding).meta({ description: 'Empty: the operator decided, without DNS.' }),
 }
 
 /** `data` by type. It does not compile if a schema and a payload differ. */
 export const payloadSchemas = {
-  'email.queued': z.strictObject(emailFields),
-  'email.sent': z.strictObject({ ...emailFields, sent_at: timestamp }),
-  'email.delivered': z.strictObject({ ...emailFields, delivered_at: timestamp }),
-  'email.deferred': z.strictObject({
-    ...emailFields,
-    reason: reason.meta({ example: 'greylisted' }),
-    response: response.meta({ example: '450 4.2.0 greylisted, try again later' }),
-    attempts: z.int().meta({ description: 'How many there were.' }),
-    next_attempt_at: timestamp
-      .nullable()
-      .meta({ description: 'Null: a later server is trying.', example: '2030-01-31T09:05:00.000Z' }),
-  }),
-  'email.bounced': z.strictObject({
-    ...emailFields,
-    bounce_type: z.enum(['hard', 'soft']).meta({ description: '`soft`: given up after temporary refusals.' }),
-    bounce_subtype: reason.meta({ example: 'bad-mailbox' }),
-    bounce_reason: response.meta({ example: '550 5.1.1 no such user' }),
-  }),
-  'email.failed': z.strictObject({
-    ...emailFields,
-    reason: reason.meta({ example: 'expired' }),
-    response: response.nullable().meta({ example: 'connection refused' }),
-  }),
-  'email.complained': z.strictObject({
-    ...emailFields,
-    feedback_type: z.string().meta({ description: 'As the report has it (RFC 5965).', example: 'abuse' }),
-    complained_at: timestamp,
-  }),
-  'email.opened': z.strictObject({ ...requestFields, opened_at: timestamp }),
-  'email.clicked': z.strictObject({
-    ...requestFields,
-    link: target,
-    url: target.meta({ description: 'The same as `link`.' }),
-    clicked_at: timestamp,
-    referer: z.string().nullable().meta({ example: null }),
-  }),
-  'email.unsubscribed': z.strictObject({ ...emailFields, unsubscribed_at: timestamp }),
-  'email.received': received,
-  'domain.verified': z.strictObject({ ...domainFields, verified_at: timestamp }),
-  'domain.failed': z.strictObject({ ...domainFields, failed_at: timestamp }),
+  'email.queued': z.object(emailFields).meta({ id: 'EmailQueuedData' }),
+  'email.sent': z.object({ ...emailFields, sent_at: timestamp }).meta({ id: 'EmailSentData' }),
+  'email.delivered': z.object({ ...emailFields, delivered_at: timestamp }).meta({ id: 'EmailDeliveredData' }),
+  'email.deferred': z
+    .object({
+      ...emailFields,
+      reason: reason.meta({ example: 'greylisted' }),
+      response: response.meta({ example: '450 4.2.0 greylisted, try again later' }),
+      attempts: z.int().meta({ description: 'How many there were.' }),
+      next_attempt_at: timestamp
+        .nullable()
+        .meta({ description: 'Null: a later server is trying.', example: '2030-01-31T09:05:00.000Z' }),
+    })
+    .meta({ id: 'EmailDeferredData' }),
+  'email.bounced': z
+    .object({
+      ...emailFields,
+      bounce_type: z.enum(['hard', 'soft']).meta({ description: '`soft`: given up after temporary refusals.' }),
+      bounce_subtype: reason.meta({ example: 'bad-mailbox' }),
+      bounce_reason: response.meta({ example: '550 5.1.1 no such user' }),
+    })
+    .meta({ id: 'EmailBouncedData' }),
+  'email.failed': z
+    .object({
+      ...emailFields,
+      reason: reason.meta({ example: 'expired' }),
+      response: response.nullable().meta({ example: 'connection refused' }),
+    })
+    .meta({ id: 'EmailFailedData' }),
+  'email.complained': z
+    .object({
+      ...emailFields,
+      feedback_type: z.string().meta({ description: 'As the report has it (RFC 5965).', example: 'abuse' }),
+      complained_at: timestamp,
+    })
+    .meta({ id: 'EmailComplainedData' }),
+  'email.opened': z.object({ ...requestFields, opened_at: timestamp }).meta({ id: 'EmailOpenedData' }),
+  'email.clicked': z
+    .object({
+      ...requestFields,
+      link: target,
+      url: target.meta({ description: 'The same as `link`.' }),
+      clicked_at: timestamp,
+      referer: z.string().nullable().meta({ example: null }),
+    })
+    .meta({ id: 'EmailClickedData' }),
+  'email.unsubscribed': z.object({ ...emailFields, unsubscribed_at: timestamp }).meta({ id: 'EmailUnsubscribedData' }),
+  'email.received': z.object(received).meta({ id: 'EmailReceivedData' }),
+  'domain.verified': z.object({ ...domainFields, verified_at: timestamp }).meta({ id: 'DomainVerifiedData' }),
+  'domain.failed': z
+    .object({ ...domainFields, status: domainStatus.meta({ example: 'failed' }), failed_at: timestamp })
+    .meta({ id: 'DomainFailedData' }),
 } as const satisfies { readonly [Type in keyof EventPayloads]: z.ZodType<EventPayloads[Type]> }
+
+/** `EmailSent` of `email.sent`. */
+export function pascalCaseOf(type: EventType): string {
+  return type.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

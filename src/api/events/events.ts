@@ -1,7 +1,7 @@
 /** GET /v1/events and GET /v1/emails/:id/events: the event log of the workspace, newest first. */
 import { z } from 'zod'
 import { type EventFilter, type ListedEvent, listEvents } from '../../events/event-list.js'
-import { eventTypes } from '../../events/payloads.js'
+import { describeEvent, eventTypes } from '../../events/payloads.js'
 import { requireVisibleEmail } from '../../messages/email-resource.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
@@ -10,7 +10,7 @@ import { viewerOf } from '../emails/show.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { addressInQuery, moment, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, json, type Route, route } from '../http/route.js'
-import { eventId, payloadSchemas } from './event-schemas.js'
+import { eventId, pascalCaseOf, payloadSchemas } from './event-schemas.js'
 
 const MAX_EMAIL_ID = 64
 
@@ -50,15 +50,19 @@ function checkRange(
 
 const envelope = {
   id: eventId,
-  created_at: timestamp.meta({ description: 'When the event entered the log. It never decreases along the list.' }),
+  created_at: timestamp.meta({ description: 'When the event entered the log: never before an older event.' }),
   email_id: uuid.nullable().meta({ description: 'Null: not about an email that was sent.' }),
   recipient: z.string().nullable().meta({ example: 'bob@example.com', description: 'Null: not about one recipient.' }),
 }
 
 const eventSchemas = eventTypes.map((type) =>
-  z.strictObject({ ...envelope, type: z.literal(type), data: payloadSchemas[type] }),
+  z
+    .object({ ...envelope, type: z.literal(type), data: payloadSchemas[type] })
+    .meta({ id: `${pascalCaseOf(type)}Event`, description: describeEvent(type) }),
 )
-const event = z.union(eventSchemas).meta({ id: 'Event', description: '`data` depends on `type`.' })
+const event = z
+  .discriminatedUnion('type', eventSchemas as [(typeof eventSchemas)[number]])
+  .meta({ id: 'Event', description: '`data` depends on `type`. Later versions may add types.' })
 
 const page = pageSchema(event)
 const tag = 'Events'

@@ -3,10 +3,9 @@ import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi'
 import { describeEvent, eventTypes } from '../../events/payloads.js'
 import type { EventType } from '../../storage/tables/email-tables.js'
-import { eventId, payloadSchemas } from '../events/event-schemas.js'
+import { eventId, pascalCaseOf, payloadSchemas } from '../events/event-schemas.js'
 import { timestamp } from '../http/input/values.js'
 import { exampleOf } from './example.js'
-import { toPascalCase } from './openapi-schemas.js'
 
 const headers = z.object({
   'X-Service-Signature': z.string().meta({
@@ -26,15 +25,10 @@ const headers = z.object({
 
 const created_at = timestamp.meta({ description: 'When the event entered the log.' })
 
-/** By type. */
-export const webhookSchemas: Readonly<Record<EventType, z.ZodObject>> = Object.fromEntries(
-  eventTypes.map((type) => [type, schemaOf(type)]),
-) as Record<EventType, z.ZodObject>
-
 function schemaOf(type: EventType): z.ZodObject {
   return z
-    .strictObject({ id: eventId, type: z.literal(type), created_at, data: payloadSchemas[type] })
-    .meta({ id: `${toPascalCase(type.replace('.', '_'))}Webhook` })
+    .object({ id: eventId, type: z.literal(type), created_at, data: payloadSchemas[type] })
+    .meta({ id: `${pascalCaseOf(type)}Webhook` })
 }
 
 export function describeWebhooks(): ZodOpenApiPathsObject {
@@ -42,7 +36,7 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
 }
 
 function toOperation(type: EventType): ZodOpenApiOperationObject {
-  const schema = webhookSchemas[type]
+  const schema = schemaOf(type)
   return {
     tags: ['Events'],
     summary: describeEvent(type),

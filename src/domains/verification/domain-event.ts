@@ -3,6 +3,7 @@ import { recordEvent } from '../../events/event-log.js'
 import type { DomainData } from '../../events/payloads.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Write } from '../../storage/writer/write.js'
+import type { SendingDomain } from '../sending-domains.js'
 import type { DomainEventType } from './check-outcome.js'
 
 interface DomainEvent {
@@ -25,4 +26,10 @@ export function recordDomainEvent({ workspaceId, type, at, about, failsAt = at }
     case 'domain.broken':
       return recordEvent({ ...event, type, data: { ...about, broken_at: moment, fails_at: formatTimestamp(failsAt) } })
   }
+}
+
+/** The operator took the domain as verified, without DNS. */
+export function recordForcedVerification({ id, workspace_id: workspaceId, domain }: SendingDomain, at: number): Write {
+  const about = { domain_id: id, domain, status: 'verified', asked: true, records: [] } as const
+  return recordDomainEvent({ workspaceId, type: 'domain.verified', at, about })
 }

@@ -13,7 +13,7 @@ import { ConstraintViolated, type Write } from '../../storage/writer/write.js'
 import { requireNotTaken } from '../new-domain.js'
 import { forceVerified, type SendingDomain } from '../sending-domains.js'
 import { type CheckDeps, type CheckedDomain, checkDomain, toFindingResources } from './domain-checks.js'
-import { recordDomainEvent } from './domain-event.js'
+import { recordForcedVerification } from './domain-event.js'
 import type { Verdict } from './judge-records.js'
 
 /**
@@ -49,9 +49,7 @@ export function forceVerification(read: Read, row: SendingDomain, actor: Actor, 
     details: { domain, forced: true },
   } as const
   const writes = [forceVerified({ workspaceId, domain, at }), recordAuditEntry(act)]
-  if (status === 'verified') return writes
-  const about = { domain_id: id, domain, status: 'verified', asked: true, records: [] } as const
-  return [...writes, recordDomainEvent({ workspaceId, type: 'domain.verified', at, about })]
+  return status === 'verified' ? writes : [...writes, recordForcedVerification(row, at)]
 }
 
 const verdictMessages: Readonly<Record<Exclude<Verdict, 'proved'>, string>> = {

@@ -31,6 +31,8 @@ import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapte
 import { IncomingMessage } from '../../dist/src/smtp/session/incoming-message.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-files.js'
+import { isMachineAgent } from '../../dist/src/tracking/machine-agents.js'
+import { toLocation } from '../../dist/src/tracking/resolve-click.js'
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
@@ -196,6 +198,8 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
+  { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
+  { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]
 

@@ -31,8 +31,12 @@ import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapte
 import { IncomingMessage } from '../../dist/src/smtp/session/incoming-message.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-files.js'
+import { linkUrlOf } from '../../dist/src/tracking/link-url.js'
 import { isMachineAgent } from '../../dist/src/tracking/machine-agents.js'
 import { toLocation } from '../../dist/src/tracking/resolve-click.js'
+import { restoreHtml } from '../../dist/src/tracking/restore-html.js'
+import { rewriteHtml } from '../../dist/src/tracking/rewrite-html.js'
+import { rewriteMessage } from '../../dist/src/tracking/rewrite-message.js'
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
@@ -132,6 +136,19 @@ const dnsReply = (text) => {
   parseQuery(octets.subarray(0, 1232))
 }
 
+const emailId = '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'
+const ownUrls = { hosts: ['mail.test'], path: '' }
+
+/** Without the limit of tracked HTML, so that the growth is measured. */
+function trackHtml(html) {
+  const id = '0'.repeat(36)
+  const leadLink = (href) =>
+    linkUrlOf(href, ownUrls) === null ? null : { id, href: `https://mail.test/v1/track/click/${id}` }
+  const tracked = rewriteHtml(html, { pixel: '<img>', leadLink })
+  restoreHtml(tracked.html, emailId, tracked.edits)
+  return tracked.html
+}
+
 export const parsers = [
   { name: 'addresses', inputs: texts, read: tolerant(addresses) },
   { name: 'lists of addresses', inputs: texts, read: tolerant(lists) },
@@ -165,6 +182,12 @@ export const parsers = [
   },
   { name: 'messages of DNS', inputs: texts, read: tolerant(dnsReply) },
   { name: 'text of HTML', inputs: texts, read: tolerant(textOfHtml) },
+  { name: 'HTML to track', inputs: texts, read: tolerant(trackHtml) },
+  {
+    name: 'messages to track',
+    inputs: messages,
+    read: tolerant((raw) => rewriteMessage(raw, scanHeader(raw), trackHtml)),
+  },
   { name: 'templates', inputs: texts, read: tolerant(parseTemplateText) },
   {
     name: 'CSV',

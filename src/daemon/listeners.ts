@@ -46,16 +46,15 @@ export async function openListeners(
   stopSteps: StopSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
+  const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = services
-  const { hasRoom: hasDiskSpace, stop: stopDiskWatch } = await watchDisk({ config, log })
-  stopSteps.push(stopDiskWatch)
+  const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits })
   open.push(api.listener)
   await startServices(services)
-  let certificate = tls.cert
-  const sending = wireSending({ config, clock, certificateOf: () => certificate }, database, services)
+  const sending = wireSending({ config, clock, served }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
   const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
@@ -78,15 +77,26 @@ export async function openListeners(
   })
   const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  const useCertificate = (renewed: TlsFiles): void => {
-    certificate = renewed.cert
-    serveCertificate(listeners, renewed)
-  }
-  return { ...listeners, routes, onForeignChange, useCertificate }
+  return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
 }
 
-function serveCertificate({ submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>, tls: TlsFiles): void {
+async function startDiskWatch(
+  deps: Pick<DaemonOptions, 'config' | 'log'>,
+  stopSteps: StopSteps,
+): Promise<() => boolean> {
+  const { hasRoom, stop } = await watchDisk(deps)
+  stopSteps.push(stop)
+  return hasRoom
+}
+
+/** `served`: becomes this certificate too. */
+function serve(
+  { submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>,
+  tls: TlsFiles,
+  served: { cert: string },
+): void {
   for (const listener of [submission, mx, api]) listener.updateSecureContext(tls)
+  served.cert = tls.cert
 }
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
@@ -115,8 +125,8 @@ async function stopListeners(listeners: readonly Listener[], limit: number): Pro
 }
 
 interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
-  /** The certificate that is served now, PEM. */
-  readonly certificateOf: () => string
+  /** The certificate that is served now. */
+  readonly served: Pick<TlsFiles, 'cert'>
 }
 
 interface Sending {
@@ -127,14 +137,14 @@ interface Sending {
 }
 
 function wireSending(
-  { config: { service, api }, clock, certificateOf }: SendingDeps,
+  { config: { service, api }, clock, served }: SendingDeps,
   { read, commit }: Database,
   { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
 ): Sending {
   const { hostname, public_url: publicUrl } = service
   const claim = runner.claim.bind(runner)
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
-  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf, clock })
+  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf: () => served.cert, clock })
   const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
   return {
     prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified, beginTracking }),

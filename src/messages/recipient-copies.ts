@@ -62,10 +62,6 @@ export const signCopy = prepareWrite<CopyKey & { field: string }>(({ db, slot })
     .where('signature', 'is', null),
 )
 
-export const removeCopies = prepareWrite<{ emailId: string }>(({ db, slot }) =>
-  db.deleteFrom('recipient_copies').where('email_id', '=', slot('emailId')),
-)
-
 /** The first recipient of an email has the message itself. */
 export const firstRecipientOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db

@@ -34,7 +34,7 @@ export function findLinkRecipient(read: Read, recipientId: string): LinkRecipien
 }
 
 /** `ignored`: the writes add the suppression alone; `why` is that of `late-outcome.ts`. */
-export type Unsubscription =
+type Unsubscription =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated'; readonly writes: readonly Write[] }
   | { readonly kind: 'gone' }

@@ -56,7 +56,7 @@ ${body}
 }
 
 /** The first character and the domain; of short local parts the domain alone. */
-export function maskAddress(address: string): string {
+function maskAddress(address: string): string {
   const at = address.lastIndexOf('@')
   const [first = '', ...others] = address.slice(0, at)
   return `${others.length < 2 ? '' : first}…${address.slice(at)}`

@@ -12,7 +12,7 @@ import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write
 import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy } from './token-places.js'
 
 /** 32 MB: the bytes that the copies of one email do not have in common with the first recipient's message. */
-export const MAX_COPIES = 32 * 1_048_576
+const MAX_COPIES = 32 * 1_048_576
 /** Bytes that are copied in one turn of the event loop. */
 const STEP_BYTES = 1_048_576
 

@@ -3,13 +3,16 @@
  *
  * All tokens have the same length and consist of characters that no transfer encoding escapes, so messages that differ
  * in them alone are encoded alike: lines break at the same places. So a message with attachments of megabytes is encoded
- * once for all of its recipients. The token must be unpredictable, so that content of the client never looks like it.
+ * once for all of its recipients. The token must be unpredictable, so that content of the client never looks like it, and
+ * must stand in a URL, so that two of them share no group of base64.
  *
  * Linear in the size of the header and the bodies; attachments are not read.
  */
+
+import { BASE64_LINE, BYTES_PER_LINE } from '../mail/base64-lines.js'
 import { scanHeader } from '../mail/header-fields.js'
 import type { RecipientCopy } from '../messages/recipient-copies.js'
-import { BASE64_LINE, BYTES_PER_LINE } from '../mail/base64-lines.js'
+
 
 export type BodyEncoding = '7bit' | 'quoted-printable' | 'base64'
 

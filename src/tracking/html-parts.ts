@@ -16,7 +16,7 @@ const MAX_DEPTH = 10
 const MAX_PARTS = 500
 
 /** A part of the message; places count from the start of the message. */
-export interface MimePart {
+interface MimePart {
   readonly start: number
   readonly end: number
   /** Its places count from `start`. */

@@ -9,7 +9,7 @@
 import type { DomainName } from '../mail/address.js'
 
 /** The hosts under which links of ours may have been made for a domain, and the path before `/v1`. */
-export interface OwnUrls {
+interface OwnUrls {
   readonly hosts: readonly string[]
   readonly path: string
 }

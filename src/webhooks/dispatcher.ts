@@ -3,9 +3,11 @@
  *
  * Nothing is stored for an event before its first attempt, so a backlog is a cursor that lags, whatever its length. The
  * outcome of an attempt and the cursor are one commit: a crash repeats the attempts that were under way, and no others.
- * A turn of the event loop makes a bounded number of steps, each of which reads two pages at most.
+ * A turn of the event loop makes a bounded number of steps, each of which reads two pages at most. Mail goes first:
+ * while this thread is busy, attempts begin at a limited rate, and the backlog goes out afterwards.
  */
 import type { Log } from '../platform/log.js'
+import { createLoadMeter } from '../platform/thread-load.js'
 import type { Store } from '../storage/database.js'
 import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
 import { createEventReader } from './event-pages.js'
@@ -26,6 +28,9 @@ interface DispatcherDeps extends Store, AttemptDeps {
 /** Milliseconds in which new events and due retries are noticed. */
 const POLL_INTERVAL = 100
 const MAX_STEPS = 20
+/** From this load of the thread on, so many attempts begin between two polls: 1,000 a second. */
+const BUSY_LOAD = 0.7
+const BUSY_ATTEMPTS = 100
 /** Milliseconds until an attempt without a known outcome is made again. */
 const LOSS_PAUSE = 1_000
 
@@ -36,6 +41,9 @@ export class Dispatcher {
   private readonly writer: OutcomeWriter
   private timer: NodeJS.Timeout | null = null
   private pumpTimer: NodeJS.Immediate | null = null
+  private readonly readLoad = createLoadMeter()
+  /** Attempts that may begin before the next poll. */
+  private budget = Number.POSITIVE_INFINITY
   private isStopping = false
   private isFailing = false
   private onIdle: () => void = () => undefined
@@ -110,6 +118,7 @@ export class Dispatcher {
     this.timer = null
     if (this.isStopping || this.registry.size === 0) return
     this.timer = setTimeout(() => this.poll(), POLL_INTERVAL)
+    this.budget = this.readLoad() < BUSY_LOAD ? Number.POSITIVE_INFINITY : BUSY_ATTEMPTS
     this.guard(() => {
       this.events.forget()
       this.registry.noticeEvents()
@@ -120,7 +129,7 @@ export class Dispatcher {
   }
 
   private schedulePump(): void {
-    if (this.pumpTimer !== null || this.isStopping || !this.turns.hasTurn || this.writer.isFull) return
+    if (this.pumpTimer !== null || this.isStopping || !this.canAdvance) return
     this.pumpTimer = setImmediate(() => {
       this.pumpTimer = null
       this.guard(() => this.pump())
@@ -129,9 +138,13 @@ export class Dispatcher {
     })
   }
 
+  private get canAdvance(): boolean {
+    return this.turns.hasTurn && this.budget > 0 && !this.writer.isFull
+  }
+
   private pump(): void {
     const now = this.deps.clock()
-    for (let steps = 0; steps < MAX_STEPS && this.turns.hasTurn && !this.writer.isFull; steps += 1) {
+    for (let steps = 0; steps < MAX_STEPS && this.canAdvance; steps += 1) {
       const lane = this.turns.next()
       if (lane !== null) this.advance(lane, now)
     }
@@ -150,6 +163,7 @@ export class Dispatcher {
     const startedAt = clock()
     const { webhook } = lane
     const end = this.turns.begin(lane)
+    this.budget -= 1
     const finish = (outcome: RequestOutcome | null): void => {
       end()
       if (outcome === null) this.repeatLater(lane, task)

@@ -45,6 +45,11 @@ export const newEvents = prepareRead<{ seq: number }>()(({ db, slot }) =>
     .limit(SCAN_SIZE),
 )
 
-export const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1),
+const maxSeq = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('events').select(({ fn }) => fn.max<number | null>('seq').as('seq')),
 )
+
+/** 0: there is no event. */
+export function newestSeq(read: Read): number {
+  return maxSeq(read, {})[0]?.seq ?? 0
+}

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { findEnabledWebhook, readEnabledWebhooks } from './dispatch-records.js'
-import { newEvents, newestEvent, SCAN_SIZE } from './event-pages.js'
+import { newEvents, newestSeq, SCAN_SIZE } from './event-pages.js'
 import { WebhookLane } from './webhook-lane.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
@@ -121,7 +121,7 @@ export class LaneRegistry {
   private put(webhook: Webhook): void {
     const { read } = this.deps
     // Lanes begin at their own cursors, so events from before are found without a scan.
-    if (this.byId.size === 0) this.seen = newestEvent(read, {})[0]?.seq ?? 0
+    if (this.byId.size === 0) this.seen = newestSeq(read)
     let lane = this.byId.get(webhook.id)
     if (lane === undefined) {
       lane = new WebhookLane(webhook, read)

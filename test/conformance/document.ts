@@ -77,4 +77,6 @@ export const beyond: readonly string[] = [
   'POST /v1/inbound/:id/feedback',
   'POST /v1/domains/:id/rotate',
   'POST /v1/invitations/accept',
+  'GET /v1/unsubscribe/:token',
+  'POST /v1/unsubscribe/:token',
 ]

@@ -18,7 +18,7 @@ interface Page {
 }
 
 /** `done`: since this request, or before. */
-export type UnsubscribeStage = 'asks' | 'done' | 'done-before'
+type UnsubscribeStage = 'asks' | 'done' | 'done-before'
 
 interface UnsubscribeDeps extends Store {
   /** The key that signs the tokens. */

@@ -104,6 +104,9 @@ function tagCallbacks(
     handler.onOpenTag({ name, attributes, selfClosing, start: tagStart, end: at + 1 })
     handler.onMarkupEnd?.(at + 1)
   }
+  const endAttribute = (quote: QuoteType, end: number): void => {
+    if (attributes.length < maxAttributes) attributes.push(completeAttribute(html, attribute, end, quote))
+  }
   return {
     onopentagname(start, end) {
       name = readName(html, start, end)
@@ -118,12 +121,7 @@ function tagCallbacks(
       appendValue(html.slice(start, Math.min(end, start + maxValue)))
     },
     onattribentity: (code) => appendValue(String.fromCodePoint(code)),
-    onattribend(quote, end) {
-      if (attributes.length >= maxAttributes) return
-      const { name, value } = attribute
-      if (!attribute.hasValue) attributes.push({ name, value, start: 0, end: 0, quote: '' })
-      else attributes.push(locateValue(html, attribute, end, quote))
-    },
+    onattribend: endAttribute,
     onopentagend: (at) => endTag(at, false),
     onselfclosingtag: (at) => endTag(at, true),
   }
@@ -158,8 +156,9 @@ function readName(html: string, start: number, end: number): string {
 }
 
 /** `end`: after the closing quote, or after the last character of a value without quotes. */
-function locateValue(html: string, attribute: OpenAttribute, end: number, quoteType: QuoteType): HtmlAttribute {
+function completeAttribute(html: string, attribute: OpenAttribute, end: number, quoteType: QuoteType): HtmlAttribute {
   const { name, value } = attribute
+  if (!attribute.hasValue) return { name, value, start: 0, end: 0, quote: '' }
   const start = attribute.start ?? findValue(html, attribute.nameEnd, quoteType)
   if (quoteType === QuoteType.Unquoted) return { name, value, start, end, quote: '' }
   return { name, value, start, end: end - 1, quote: quoteType === QuoteType.Double ? '"' : "'" }

@@ -50,8 +50,13 @@ import type {
   InboundRawTable,
   InboundTotalsTable,
 } from './inbound-tables.js'
-import { type HtmlEditsTable, type LinksTable, type RecipientCopiesTable, type UnsubscribeLinksTable } from './tracking-tables.js'
-import { type WebhookDeliveriesTable, type WebhookRemovalsTable, type WebhookReplaysTable, type WebhooksTable } from './webhook-tables.js'
+import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
+import type {
+  WebhookDeliveriesTable,
+  WebhookRemovalsTable,
+  WebhookReplaysTable,
+  WebhooksTable,
+} from './webhook-tables.js'
 
 /** Stands in place of a workspace id for what belongs to the service itself. No workspace can have it. */
 export const SERVICE_WORKSPACE = 'service'

@@ -72,6 +72,10 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'the same, of the audit log',
   },
   {
+    statement: 'select "recipient_id", "created_at" from "unsubscribe_links" order by "recipient_id" limit ?',
+    because: 'the same, of unsubscribe links, whose ids begin with their time',
+  },
+  {
     statement: 'select "id", "name", "slug", "plan", "created_at" from "workspaces" order by "created_at", "id"',
     because: 'the operator asks for all workspaces there are',
   },

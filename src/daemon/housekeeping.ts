@@ -69,12 +69,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldLinks(database, now - retention.messages - retention.links),
       createInboundPurge(database, limits),
       () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
-<<<<<<< ours
-      () => removeOldUnsubscribeLinks(database, now - retention.links),
-||||||| base
-=======
       () => removeOldUnsubscribeLinks(database, now - retention.messages - retention.links),
->>>>>>> theirs
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),

@@ -18,6 +18,7 @@ import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
 import { measureTrack } from './track/main.mjs'
+import { measureWebhooks } from './webhooks/main.mjs'
 import { measureZone } from './zone.mjs'
 
 let options
@@ -93,6 +94,10 @@ const run = {
   zone: () => {
     const { domains, messages, rounds } = options
     return measureZone({ folder, domains, messages: messages ?? 30_000, rounds: rounds ?? 3 })
+  },
+  webhooks: () => {
+    const { messages, rounds, warmUp, events } = options
+    return measureWebhooks({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3, events })
   },
   queue: () =>
     queueCurve({

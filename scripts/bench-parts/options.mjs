@@ -2,9 +2,9 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone', 'api', 'track']
+export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone', 'api', 'track', 'webhooks']
 
-export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [track] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [track] [webhooks] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
@@ -18,6 +18,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
           emails, 1,000,000 contacts and 200,000 suppressions stored; beside itself next to empty
   track   opens and clicks over kept HTTPS connections, at a fixed rate, while mail is relayed at half the
           speed measured just before; then alone; there is no peer
+  webhooks relay with tracking and a webhook that gets every event, beside without; then a backlog of events to one
+          endpoint, and the memory that it takes
   Without any of them: accept and relay.
 
   --messages N        messages a run (default 5000; queue: 2000; zone: 30000 questions;
@@ -32,6 +34,7 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --depths A,B        queue: messages that wait (default 1000,10000,100000)
   --rate N            track: requests a second (default 2000)
   --seconds N         track: of a run (default 20)
+  --events N          webhooks: events of the backlog (default 50000)
   --scale X           api: so much of what is stored, as 0.01 (default 1)
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
@@ -61,6 +64,7 @@ export function readOptions(words) {
       domains: { type: 'string', default: '5000' },
       rate: { type: 'string', default: '2000' },
       seconds: { type: 'string', default: '20' },
+      events: { type: 'string', default: '50000' },
       scale: { type: 'string', default: '1' },
       memory: { type: 'boolean', default: false },
       disk: { type: 'string' },
@@ -86,6 +90,7 @@ export function readOptions(words) {
     domains: count(values.domains),
     rate: count(values.rate),
     seconds: count(values.seconds),
+    events: count(values.events),
     scale: share(values.scale),
     memory: values.memory,
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),

@@ -56,7 +56,7 @@ configure(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${works
 
 // The first start makes the certificate that REST clients trust.
 const first = start()
-await listening(apiPort)
+await listening(port)
 const rest = { port: apiPort, ca: readFileSync(join(folder, 'data', 'tls', 'cert.pem')), key }
 await subscribe()
 await ended(first, 'SIGTERM')

@@ -33,6 +33,8 @@ import { IncomingMessage } from '../../dist/src/smtp/session/incoming-message.js
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-files.js'
 import { linkUrlOf } from '../../dist/src/tracking/link-url.js'
+import { isMachineAgent } from '../../dist/src/tracking/machine-agents.js'
+import { toLocation } from '../../dist/src/tracking/resolve-click.js'
 import { restoreHtml } from '../../dist/src/tracking/restore-html.js'
 import { rewriteHtml } from '../../dist/src/tracking/rewrite-html.js'
 import { rewriteMessage } from '../../dist/src/tracking/rewrite-message.js'
@@ -232,6 +234,8 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
+  { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
+  { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]
 

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { freePort, listening } from '../bench-parts/processes.mjs'
+import { environmentOfUnit } from '../lib/unit-environment.mjs'
 
 const program = resolve('dist/src/main.js')
 
@@ -36,7 +37,10 @@ level = "warn"
   const { workspace_id: workspace, api_key: key } = run('setup', '--workspace', 'Load', '--email', 'owner@load.test')
   run('domain', 'add', 'load.test', '--inbound', '--force')
   writeFileSync(file, settings(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"`))
-  const daemon = spawn(process.execPath, [program, 'serve', '--config', file], { stdio: 'inherit' })
+  const daemon = spawn(process.execPath, [program, 'serve', '--config', file], {
+    env: environmentOfUnit(),
+    stdio: 'inherit',
+  })
   await listening(mx)
   const database = new Database(join(data, 'posthorn.db'), { readonly: true, fileMustExist: true })
   const inbound = database.prepare('select count(*) from inbound_emails where status = ?').pluck()

@@ -119,9 +119,9 @@ const webhooks = section({
 const retention = section({
   messages: value.duration().prefault('30d'),
   events: value.duration().prefault('90d'),
+  links: value.duration().prefault('400d'),
   audit: value.duration().prefault('400d'),
   files: value.duration().prefault('30d'),
-  links: value.duration().prefault('400d'),
 })
 
 /** One plan of `limits.plans`. */

@@ -28,6 +28,8 @@ import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
 import { trackingRoutes } from '../api/tracking/tracking.js'
 import { unsubscribeRoutes } from '../api/unsubscribe/unsubscribe.js'
+import { deliveryRoutes } from '../api/webhooks/deliveries.js'
+import { type WebhookDeps, webhookRoutes } from '../api/webhooks/webhooks.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
 import { invitationRoutes } from '../api/workspaces/invitations.js'
@@ -43,6 +45,7 @@ import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { renderNotePage } from '../pages/layout.js'
 import { renderUnsubscribePage, unknownUnsubscribePage } from '../pages/unsubscribe-page.js'
+import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
@@ -95,6 +98,8 @@ export interface RouteDeps {
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
+  readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
@@ -133,6 +138,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...peopleRoutes(deps),
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
+    ...webhookEndpoints(deps),
     ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
     ...unsubscribeRoutes({
       ...{ read, commit, secret: deps.identity.returnPathSecret },
@@ -196,6 +202,19 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
       onMemberChanged,
     }),
     ...invitationRoutes({ read, commit, acceptDeps }),
+  ]
+}
+
+function webhookEndpoints(deps: RouteDeps): readonly Route[] {
+  const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
+  const { read, commit } = database
+  const urlRules = {
+    mayConnect: createAddressGuard(config.webhooks.allowed_private_networks),
+    resolveAddresses: rotationDeps.resolver.resolveAddresses,
+  }
+  return [
+    ...webhookRoutes({ read, commit, urlRules, onWebhookChanged, onWebhookDeleted }),
+    ...deliveryRoutes({ read, commit, onWebhookChanged }),
   ]
 }
 

@@ -22,6 +22,7 @@ import type { Database } from '../storage/database.js'
 import { reclaimFreePages } from '../storage/maintenance/free-pages.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
 import { removeOldLinks } from '../tracking/links.js'
+import { removeOldDeliveries } from '../webhooks/delivery-records.js'
 
 const LAST_RUN = 'housekeeping_last_run'
 const HOUR = 3_600_000
@@ -72,6 +73,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),
+      () => removeOldDeliveries(database, limits.eventsBefore),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     await reclaimFreePages(database, signal)

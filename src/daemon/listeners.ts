@@ -48,7 +48,7 @@ export async function openListeners(
   const open: Listener[] = []
   const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = services
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits })
@@ -70,7 +70,6 @@ export async function openListeners(
     limits,
     mime,
     templates,
-    onDueChanged: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
     identity,
     recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
@@ -100,11 +99,19 @@ function serve(
 }
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
-async function startServices({ delivery, receiving, domainChecks, people, imports }: Services): Promise<void> {
+async function startServices({
+  delivery,
+  receiving,
+  domainChecks,
+  people,
+  imports,
+  webhooks,
+}: Services): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
+  webhooks.start()
   await imports.start()
 }
 
@@ -153,15 +160,19 @@ function changeCallbacks(
   log: Log,
 ): Pick<
   RouteDeps,
+  | 'onDueChanged'
   | 'onKeyRevoked'
   | 'onDomainChanged'
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onImportStarted'
+  | 'onWebhookChanged'
+  | 'onWebhookDeleted'
   | keyof PeopleCallbacks
 > {
   return {
     ...peopleCallbacks(services, submission, log),
+    onDueChanged: (workspaceId, at) => services.delivery.runner.markDue(workspaceId, at),
     onKeyRevoked: (keyId) => {
       services.apiKeyCache.forget(keyId)
       submission.endSessions((principal) => principal.keyId === keyId)
@@ -173,6 +184,11 @@ function changeCallbacks(
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
+    onWebhookDeleted: (webhook) => {
+      services.webhooks.refresh(webhook)
+      return services.deletedWebhooks.start(webhook)
+    },
   }
 }
 
@@ -192,6 +208,7 @@ function peopleCallbacks(services: Services, submission: SubmissionListener, log
     onWorkspaceClosed: (workspaceId) => {
       refreshCachesAndSessions(services, submission, log)
       submission.endSessions((principal) => principal.workspaceId === workspaceId)
+      services.webhooks.closeWorkspace(workspaceId)
       people.erasures.begin(workspaceId)
     },
   }

@@ -3,7 +3,7 @@
  *
  * They are ordered by `seq`, which never changes, so a reader of all pages gets each event exactly once. Each index
  * has the events of one type in this order; the newest of each type are merged. So a page costs the same however many
- * events there are and however few match. Internal types are never read.
+ * events there are and however few match; that of a recipient grows by one look-up for each 131,072 events. Internal types are never read.
  *
  * Limit: with an email and a recipient, all events of this email and type are checked, in steps.
  */
@@ -12,8 +12,9 @@ import { prepareRead, type Read } from '../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 import type { Timestamp } from '../storage/tables/columns.js'
 import type { EventsTable, EventType } from '../storage/tables/email-tables.js'
-import { seqAtTime } from './event-times.js'
+import { findLogRange, seqAtTime } from './event-times.js'
 import { eventTypes } from './payloads.js'
+import { newestOfRecipient } from './recipient-events.js'
 
 /** Undefined: any. */
 export interface EventFilter {
@@ -45,16 +46,14 @@ export async function listEvents(
 ): Promise<readonly ListedEvent[]> {
   const { workspaceId, type, emailId, from, to } = filter
   if (emailId !== undefined && !isEmailOfWorkspace(read, emailId, workspaceId)) return []
-  const end = to === undefined ? Number.MAX_SAFE_INTEGER : seqAtTime(read, to)
+  const { first, end } = findLogRange(read)
   const range = {
-    from: from === undefined ? 0 : seqAtTime(read, from),
-    before: Math.min(before ?? Number.MAX_SAFE_INTEGER, end),
+    types: type === undefined ? eventTypes : [type],
+    from: from === undefined ? first : seqAtTime(read, from),
+    before: Math.min(before ?? end, to === undefined ? end : seqAtTime(read, to)),
     limit,
   }
-  const types = type === undefined ? eventTypes : [type]
-  const newest: SeqRow[] = []
-  for (const one of types) newest.push(...(await newestOfType(read, filter, { ...range, type: one })))
-  const page = newest.sort((left, right) => right.seq - left.seq).slice(0, limit)
+  const page = await findPage(read, filter, range)
   return page.flatMap(({ seq }) => eventBySeq(read, { seq }))
 }
 
@@ -71,30 +70,39 @@ const eventBySeq = prepareRead<{ seq: number }>()(({ db, slot }) =>
   db.selectFrom('events').select(columns).where('seq', '=', slot('seq')),
 )
 
-/** The newest `limit` events of one type from `from` on and before `before`; both are values of `seq`. */
-interface TypePage {
-  readonly type: EventType
+interface SeqRow {
+  readonly seq: number
+}
+
+/** Values of `seq`: `from` is inside, `before` is not. */
+interface SeqRange {
   readonly from: number
   readonly before: number
   readonly limit: number
 }
 
-type OfRecipient = TypePage & { readonly workspaceId: string; readonly recipient: string }
+type TypesPage = SeqRange & { readonly types: readonly EventType[] }
 
-async function newestOfType(read: Read, filter: EventFilter, page: TypePage): Promise<readonly SeqRow[]> {
+async function findPage(read: Read, filter: EventFilter, page: TypesPage): Promise<readonly SeqRow[]> {
   const { workspaceId, emailId, recipient } = filter
   if (emailId === undefined) {
-    return recipient === undefined
-      ? seqsOfType(read, { ...page, workspaceId })
-      : seqsOfRecipient(read, { ...page, workspaceId, recipient })
+    if (recipient !== undefined) return newestOfRecipient(read, { ...page, workspaceId, recipient })
+    return mergeTypes(page, (ofType) => seqsOfType(read, { ...ofType, workspaceId }))
   }
-  return recipient === undefined
-    ? seqsOfEmail(read, { ...page, emailId })
-    : scanEmail(read, { ...page, emailId, recipient })
+  if (recipient === undefined) return mergeTypes(page, (ofType) => seqsOfEmail(read, { ...ofType, emailId }))
+  return mergeTypes(page, (ofType) => scanEmail(read, { ...ofType, emailId, recipient }))
 }
 
-interface SeqRow {
-  readonly seq: number
+/** The newest `limit` events of one type in the range. */
+type TypePage = SeqRange & { readonly type: EventType }
+
+async function mergeTypes(
+  { types, ...range }: TypesPage,
+  find: (page: TypePage) => readonly SeqRow[] | Promise<readonly SeqRow[]>,
+): Promise<readonly SeqRow[]> {
+  const newest: SeqRow[] = []
+  for (const type of types) newest.push(...(await find({ ...range, type })))
+  return newest.sort((one, other) => other.seq - one.seq).slice(0, range.limit)
 }
 
 const seqsOfType = prepareRead<TypePage & { readonly workspaceId: string }>()(({ db, slot }) =>
@@ -102,19 +110,6 @@ const seqsOfType = prepareRead<TypePage & { readonly workspaceId: string }>()(({
     .selectFrom('events')
     .select('seq')
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('type', '=', slot('type'))
-    .where('seq', '>=', slot('from'))
-    .where('seq', '<', slot('before'))
-    .orderBy('seq', 'desc')
-    .limit(slot('limit')),
-)
-
-const seqsOfRecipient = prepareRead<OfRecipient>()(({ db, slot }) =>
-  db
-    .selectFrom('events')
-    .select('seq')
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('recipient', '=', sql<string>`${slot('recipient')} collate nocase`)
     .where('type', '=', slot('type'))
     .where('seq', '>=', slot('from'))
     .where('seq', '<', slot('before'))

@@ -15,10 +15,23 @@ const eventAtOrBefore = prepareRead<{ seq: number }>()(({ db, slot }) =>
   db.selectFrom('events').select('seq').where('seq', '<=', slot('seq')).orderBy('seq', 'desc').limit(1),
 )
 
+interface LogRange {
+  /** The smallest `seq` in the log. */
+  readonly first: number
+  /** One above the greatest. */
+  readonly end: number
+}
+
+/** Of all workspaces. An empty log begins and ends at 0. */
+export function findLogRange(read: Read): LogRange {
+  const [first] = eventAtOrAfter(read, { seq: 0 })
+  const [last] = eventAtOrBefore(read, { seq: Number.MAX_SAFE_INTEGER })
+  return { first: first?.seq ?? 0, end: (last?.seq ?? -1) + 1 }
+}
+
 /** The `seq` of the first event at this time or later, of all workspaces; if there is none, one above the newest. */
 export function seqAtTime(read: Read, time: number): number {
-  let low = eventAtOrAfter(read, { seq: 0 })[0]?.seq ?? 0
-  let high = (eventAtOrBefore(read, { seq: Number.MAX_SAFE_INTEGER })[0]?.seq ?? -1) + 1
+  let { first: low, end: high } = findLogRange(read)
   // Every event below `low` is earlier; the event at `high`, if there is one, is not.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)

@@ -23,14 +23,11 @@ import {
 
 export function renderDocsPage(document: object): Page {
   const api = document as OpenApi
-  const endpoints = listEndpoints(api)
-  const webhooks = listWebhooks(api)
-  const groups = api.tags.map(({ name }) => ({
-    name,
-    id: anchorOf(name),
-    endpoints: endpoints.filter(({ operation }) => operation.tags.includes(name)),
-    webhooks: webhooks.filter(({ operation }) => operation.tags.includes(name)),
-  }))
+  const groups = api.tags.map(({ name }) => {
+    const ofGroup = ({ operation }: Endpoint): boolean => operation.tags.includes(name)
+    const [endpoints, webhooks] = [listEndpoints(api).filter(ofGroup), listWebhooks(api).filter(ofGroup)]
+    return { name, id: anchorOf(name), endpoints, webhooks }
+  })
   const { title, version, description } = api.info
   return renderPage(
     200,

@@ -8,7 +8,7 @@
  */
 import { createHmac } from 'node:crypto'
 
-export interface SignedRequest {
+interface SignedRequest {
   /** Id of the event, by which receivers recognise a repeated one. */
   readonly id: string
   /** Epoch milliseconds of this attempt. */

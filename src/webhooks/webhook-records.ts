@@ -86,7 +86,7 @@ export function buildWebhookNotFound(id: string): Refusal {
   return new Refusal('webhook-not-found', `no such webhook: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }
 
-export interface WebhookChange {
+interface WebhookChange {
   readonly url?: string
   readonly events?: readonly EventType[]
   readonly enabled?: boolean
@@ -136,4 +136,12 @@ const replaceSecret = prepareWrite<WebhookRef & { secret: string; overlap: Times
 /** Misses when there is no such webhook in the workspace. */
 export function rotateSecret(ref: WebhookRef, secret: string, now: Timestamp): Write {
   return replaceSecret({ ...ref, secret, overlap: now + SECRET_OVERLAP, now })
+}
+
+/** Throws a Refusal: `webhook-not-found`, or `conflict` if it is disabled. */
+export function requireEnabledWebhook(read: Read, ref: WebhookRef): Webhook {
+  const webhook = requireWebhook(read, ref)
+  if (webhook.enabled === 1) return webhook
+  const message = 'the webhook is disabled and nothing is delivered to it: enable it first'
+  throw new Refusal('conflict', message, { id: webhook.id, disabled_reason: webhook.disabled_reason })
 }

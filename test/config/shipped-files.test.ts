@@ -77,6 +77,30 @@ t.test('systemd accepts the unit', { skip: skipWithout('systemd-analyze') }, asy
   t.match(await verify(`${shipped}\n[Service]\nStateDirectoryy=x\n`), { stderr: /StateDirectoryy/ }, 'it does look')
 })
 
+const isGlibc = 'glibcVersionRuntime' in (process.report.getReport() as { header: object }).header
+
+t.test('the environment of the unit lets memory return to the system', { skip: !isGlibc && 'not glibc' }, async (t) => {
+  const unit = readFileSync('systemd/posthorn.service', 'utf8')
+  const [, variables = ''] = /^Environment=(.+)$/m.exec(unit) ?? []
+  const env = Object.fromEntries(variables.split(' ').map((word) => word.split('=') as [string, string]))
+  // Freeing the first block makes glibc keep smaller ones by default; the last one is above them in the heap.
+  const script = `
+    import { freeMemory } from ${JSON.stringify(new URL('../../src/platform/memory/free-memory.js', import.meta.url))}
+    const MB = 1_048_576
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 200))
+    freeMemory(Buffer.alloc(24 * MB, 1))
+    await pause()
+    const before = process.memoryUsage.rss()
+    const blocks = Array.from({ length: 8 }, () => Buffer.alloc(8 * MB, 1))
+    const last = Buffer.alloc(100_000, 1)
+    freeMemory(...blocks)
+    await pause()
+    console.log((process.memoryUsage.rss() - before) / MB, last.length)
+  `
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { env })
+  t.ok(Number(stdout.split(' ')[0]) < 16, stdout)
+})
+
 const notRoot = process.getuid?.() !== 0 && 'not root'
 
 t.test('the certbot hook copies only the certificate that it was first run for', { skip: notRoot }, async (t) => {

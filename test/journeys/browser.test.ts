@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { freePort } from '../helpers/free-port.js'
 import type { Json } from '../helpers/http/rest-client.js'
-import { openReceiver, type WebhookReceiver } from '../helpers/http/webhook-receiver.js'
+import { type ReceivedEvent, type WebhookReceiver, webhookReceiver } from '../helpers/http/webhook-receiver.js'
 import { CHROMIUM, openBrowser } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
@@ -60,7 +60,7 @@ async function trackedDaemon(
       webhooks: { allowed_private_networks: ['127.0.0.0/8'] },
     },
   })
-  const receiver = await openReceiver(t)
+  const receiver = await webhookReceiver(t)
   const events = ['email.opened', 'email.clicked', 'email.unsubscribed']
   const created = await app.rest('POST', '/v1/webhooks', { body: { url: receiver.url, events } })
   t.equal(created.status, 201, created.text)
@@ -97,6 +97,10 @@ async function openMail(browser: BrowserContext, site: WebSite, html: string): P
   return page
 }
 
+function waitForEvent(receiver: WebhookReceiver, type: string): Promise<ReceivedEvent> {
+  return waitUntil(`${type} at the webhook`, () => receiver.events().find((event) => event.type === type))
+}
+
 async function eventsOf(app: TestDaemon, id: string, type: string): Promise<readonly Json[]> {
   const { json } = await app.rest('GET', `/v1/emails/${id}/events?type=${type}`)
   return json<{ data: readonly Json[] }>().data
@@ -112,21 +116,21 @@ t.test('a browser opens, clicks and unsubscribes', { skip }, async (t) => {
       `<a href="{{unsubscribe_url}}">Unsubscribe</a></p></body></html>`,
   )
   const page = await openMail(browser, site, await sinkHtml())
-  const opened = await receiver.waitFor(({ event }) => event['type'] === 'email.opened')
-  t.match(opened.event['data'], { email_id: id, machine: false, user_agent: /Chrome/ })
+  const opened = await waitForEvent(receiver, 'email.opened')
+  t.match(opened.data, { email_id: id, machine: false, user_agent: /Chrome/ })
 
   await page.getByText('Shoes', { exact: true }).click()
   await page.waitForURL(`${site.url}/shoes?a=1&b=2`)
-  const clicked = await receiver.waitFor(({ event }) => event['type'] === 'email.clicked')
-  t.match(clicked.event['data'], { email_id: id, link: `${site.url}/shoes?a=1&b=2`, machine: false })
+  const clicked = await waitForEvent(receiver, 'email.clicked')
+  t.match(clicked.data, { email_id: id, link: `${site.url}/shoes?a=1&b=2`, machine: false })
 
   await page.goBack()
   await page.getByText('Unsubscribe', { exact: true }).click()
   await page.waitForURL(/\/v1\/unsubscribe\//)
   t.same((await app.rest('GET', '/v1/suppressions')).json()['data'], [], 'a look at the page changes nothing')
   await page.getByRole('button').click()
-  const gone = await receiver.waitFor(({ event }) => event['type'] === 'email.unsubscribed')
-  t.match(gone.event['data'], { to: 'bob@b.test', email_id: id })
+  const gone = await waitForEvent(receiver, 'email.unsubscribed')
+  t.match(gone.data, { to: 'bob@b.test', email_id: id })
   t.match((await app.rest('GET', '/v1/suppressions')).json()['data'], [{ email: 'bob@b.test', reason: 'unsubscribe' }])
 
   const record = await waitUntil('the click is on the record', async () => {
@@ -141,11 +145,11 @@ t.test('a browser opens, clicks and unsubscribes', { skip }, async (t) => {
     unique_links_clicked: 1,
     links: [{ url: `${site.url}/shoes?a=1&b=2`, clicks: 1 }],
   })
-  for (const { event } of [opened, clicked, gone]) {
-    const logged = await eventsOf(app, id, String(event['type']))
+  for (const event of [opened, clicked, gone]) {
+    const logged = await eventsOf(app, id, event.type)
     t.ok(
-      logged.some((one) => one['id'] === event['id']),
-      `${String(event['type'])} is in the log under the id that the webhook got`,
+      logged.some((one) => String(one['id']) === event.id),
+      `${event.type} is in the log under the id that the webhook got`,
     )
   }
   t.strictSame(app.errors, [])

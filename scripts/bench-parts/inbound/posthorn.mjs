@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
+import { environmentOfUnit } from '../../lib/unit-environment.mjs'
 import { freePort, listening } from '../processes.mjs'
 import { RECIPIENT, trainingLetters } from './messages.mjs'
 
@@ -25,7 +26,10 @@ async function start({ folder, dns }) {
   run('domain', 'add', domain, '--inbound', '--force')
   train(run, join(data, 'training'))
   const flags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
-  const daemon = spawn(process.execPath, [...flags, program, 'serve', '--config', file], { stdio: 'inherit' })
+  const daemon = spawn(process.execPath, [...flags, program, 'serve', '--config', file], {
+    env: environmentOfUnit(),
+    stdio: 'inherit',
+  })
   await listening(port)
   const database = new Database(join(data, 'posthorn.db'), { readonly: true, fileMustExist: true })
   const settled = database.prepare("SELECT count(*) FROM inbound_emails WHERE status <> 'received'").pluck()

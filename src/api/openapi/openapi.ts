@@ -38,6 +38,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Imports: 'Imports of long CSV files.',
   Tracking: 'What the pixel and the links of a tracked email lead to.',
   'Inbound email': 'Received mail, its attachments, and replies to it.',
+  Webhooks: 'Endpoints to which events are delivered, and the deliveries.',
   Workspaces: 'The owners of domains, keys and mail.',
   Members: 'The people of a workspace, and their roles.',
   Invitations: 'Pending invitations to a workspace.',

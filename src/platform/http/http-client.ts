@@ -12,7 +12,7 @@ import type { Dispatcher, Pool } from 'undici'
 import { createLruCache } from '../lru-cache.js'
 import { HttpFault, toHttpFault } from './http-fault.js'
 
-export interface HttpClientSettings {
+interface HttpClientSettings {
   /** Connections to one server; further requests wait. */
   readonly maxConnections: number
   /** Bytes of an answer that are kept. */
@@ -23,7 +23,7 @@ export interface HttpClientSettings {
   readonly authorities?: string | undefined
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   /** `http:` or `https:`. */
   readonly url: URL
   /** Values are latin1 and are sent byte for byte. */
@@ -121,10 +121,13 @@ function dispatchOptionsOf({ url, headers, body }: HttpRequest): Dispatcher.Disp
   const { username, password, pathname, search } = url
   const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const authorization = login === ':' ? {} : { authorization: `Basic ${Buffer.from(login).toString('base64')}` }
+  const fields: HttpRequest['headers'] = { ...authorization, ...headers }
   return {
     method: 'POST',
     path: `${pathname}${search}`,
-    headers: { ...authorization, ...headers } as Record<string, string | string[]>,
+    headers: Object.entries(fields).flatMap(([name, value]) =>
+      typeof value === 'string' ? [name, value] : value.flatMap((each) => [name, each]),
+    ),
     body,
   }
 }

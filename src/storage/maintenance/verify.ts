@@ -145,6 +145,22 @@ const checks: readonly Check[] = [
     message: 'blocked addresses without their domain',
     sql: missingParent('blocked_addresses', 'domain_id', 'domains'),
   },
+  {
+    check: 'webhook_deliveries-webhook',
+    message: 'deliveries without their webhook',
+    sql: `${missingParent('webhook_deliveries', 'webhook_id', 'webhooks')}
+      and not exists (select 1 from webhook_removals where webhook_removals.webhook_id = webhook_deliveries.webhook_id)`,
+  },
+  {
+    check: 'webhook_replays-webhook',
+    message: 'replays without their webhook',
+    sql: missingParent('webhook_replays', 'webhook_id', 'webhooks'),
+  },
+  {
+    check: 'webhook-delivery-time',
+    message: 'deliveries that are pending without a next attempt, or have one and are not pending',
+    sql: `select id from webhook_deliveries where (status = 'pending') <> (next_attempt_at is not null)`,
+  },
   ...workspaceTables.map((table) => ({
     check: `${table}-workspace`,
     message: `rows of ${table} without their workspace`,

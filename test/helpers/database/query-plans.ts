@@ -62,6 +62,12 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
   },
   {
+    statement:
+      'select count(*) as "count", max("seq") as "end" from (select "seq" from "events" where "workspace_id" = ? ' +
+      'and "type" = ? and "seq" >= ? and "seq" <= ? order by "seq" limit ?) as "step"',
+    because: 'what it walks through is one step of an index, which the inner limit bounds',
+  },
+  {
     statement: 'select "seq", "at" from "audit_log" order by "seq" limit ?',
     because: 'the same, of the audit log',
   },

@@ -1,46 +1,75 @@
-/**
- * The endpoint of a webhook on loopback: keeps the requests that it got, each with the bytes of its body.
- *
- *     const receiver = await openReceiver(t)
- *     await receiver.waitFor((request) => request.event.type === 'email.opened')
- */
+/** An endpoint of webhooks on loopback: records what it is sent and answers as the test says. */
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { waitUntil } from '../wait-until.js'
 
 export interface ReceivedRequest {
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-  /** The parsed body. */
-  readonly event: Readonly<Record<string, unknown>>
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+  /** Of the connection: equal for requests over the same one. */
+  readonly clientPort: number
 }
+
+export interface ReceivedEvent {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+type Respond = (response: ServerResponse, request: ReceivedRequest) => void
 
 export interface WebhookReceiver {
   readonly url: string
+  readonly port: number
   readonly requests: readonly ReceivedRequest[]
-  /** Resolves to the first request for which `fits`, earlier ones included. */
-  readonly waitFor: (fits: (request: ReceivedRequest) => boolean) => Promise<ReceivedRequest>
+  /** The parsed bodies, in the order of arrival. */
+  readonly events: () => readonly ReceivedEvent[]
+  /** How it answers from now on; at first 200. */
+  readonly answer: (respond: Respond) => void
+  /** Cuts all connections; the port is closed until `open`. */
+  readonly close: () => Promise<void>
+  readonly open: () => Promise<void>
 }
 
-export async function openReceiver(t: Test): Promise<WebhookReceiver> {
+export async function webhookReceiver(t: Test): Promise<WebhookReceiver> {
   const requests: ReceivedRequest[] = []
-  const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      requests.push({ headers: request.headers, body, event: JSON.parse(body.toString()) as ReceivedRequest['event'] })
-      response.end()
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  let respond: Respond = (response) => response.end('ok')
+  let server: Server | null = null
+  let port = 0
+  const open = async (): Promise<void> => {
+    server = createServer((request, response) => {
+      const clientPort = request.socket.remotePort ?? 0
+      void buffer(request).then((body) => {
+        const received = { path: request.url ?? '', headers: request.headers, body: body.toString(), clientPort }
+        requests.push(received)
+        respond(response, received)
+      })
+    }).listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  }
+  const close = async (): Promise<void> => {
+    const closing = server
+    server = null
+    if (closing === null) return
+    closing.closeAllConnections()
+    await new Promise((resolve) => closing.close(resolve))
+  }
+  await open()
+  t.teardown(close)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://127.0.0.1:${port}/hook`,
+    port,
     requests,
-    waitFor: (fits) => waitUntil('a request at the webhook', () => requests.find(fits)),
+    events: () => requests.map(({ body }) => JSON.parse(body) as ReceivedEvent),
+    answer: (how) => {
+      respond = how
+    },
+    close,
+    open,
   }
 }

@@ -48,7 +48,7 @@ export async function openListeners(
   const open: Listener[] = []
   const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = services
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits })
@@ -70,7 +70,6 @@ export async function openListeners(
     limits,
     mime,
     templates,
-    onDueChanged: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
     identity,
     recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
@@ -161,6 +160,7 @@ function changeCallbacks(
   log: Log,
 ): Pick<
   RouteDeps,
+  | 'onDueChanged'
   | 'onKeyRevoked'
   | 'onDomainChanged'
   | 'onDomainDeleted'
@@ -172,6 +172,7 @@ function changeCallbacks(
 > {
   return {
     ...peopleCallbacks(services, submission, log),
+    onDueChanged: (workspaceId, at) => services.delivery.runner.markDue(workspaceId, at),
     onKeyRevoked: (keyId) => {
       services.apiKeyCache.forget(keyId)
       submission.endSessions((principal) => principal.keyId === keyId)

@@ -23,7 +23,7 @@ import { TokenBuckets } from './token-buckets.js'
 /** Hits that wait, of at most some 5 KB and usually 500 bytes. */
 const MAX_WAITING = 10_000
 /** Hits of one commit, and of one turn of the event loop, which then takes about a millisecond. */
-const MAX_BATCH = 200
+const MAX_BATCH = 100
 const MAX_TURN = 20
 /** Milliseconds. */
 const BATCH_DELAY = 50

@@ -5,7 +5,6 @@ import type { Principal } from '../accounts/principal.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
-import { freeMemory } from '../platform/memory/free-memory.js'
 import { composeMessage } from './compose-message.js'
 import type { MessageContent } from './message-content.js'
 import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
@@ -56,9 +55,7 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
-    const prepared = prepare(principal, { ...submission, templateId })
-    freeMemory(raw)
-    return prepared
+    return prepare(principal, { ...submission, templateId })
   }
 }
 

@@ -14,6 +14,8 @@ import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
 import { withCrlf } from '../mail/line-ends.js'
 import { createMessageId } from '../mail/message-id.js'
 import { textOfHtml } from '../messages/mime/text-of-html.js'
+import { concatWithHeadroom } from '../platform/memory/byte-pieces.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
 import { encodeBase64Lines } from './base64-lines.js'
 import { composeHeader } from './compose-header.js'
 import { composePlain } from './compose-plain.js'
@@ -54,7 +56,9 @@ export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): B
   const pieces = [Buffer.from(composeHeader(content))]
   writeNode(tree, pieces)
   pieces.push(Buffer.from('\r\n'))
-  return Buffer.concat(pieces)
+  const raw = concatWithHeadroom(pieces)
+  freeMemory(...pieces)
+  return raw
 }
 
 /** Line ends become CRLF, which quoted-printable keeps. */
@@ -93,7 +97,7 @@ function collapseBlanks(filename: string): string {
   return filename.replace(/\s+/g, ' ')
 }
 
-/** Writes a part with its children. */
+/** Writes a part with its children. Each piece has memory of its own. */
 function writeNode(node: MimeNode, pieces: Buffer[]): void {
   pieces.push(Buffer.from(`${node.buildHeaders()}\r\n\r\n`))
   if (node.childNodes.length === 0) {

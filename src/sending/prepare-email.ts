@@ -27,7 +27,7 @@ export interface PrepareDeps {
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Empty after the commit if the message is large: its memory is transferred to the writer. */
+  /** Empty if the message is large: the memory of the submitted message is transferred to the writer. */
   readonly raw: Buffer
   /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
@@ -43,16 +43,23 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
     const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
-    const { raw, messageId } = prepareMessage(message.raw, header, origin)
+    const { pieces, messageId } = prepareMessage(message.raw, header, origin)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, header)
+    const stored = toStoredBytes(pieces)
     const email = buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8 })
     return {
-      enqueued: enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw])),
-      raw,
+      enqueued: enqueue(email, recipients, stored),
+      raw: stored instanceof MovedBytes ? Buffer.alloc(0) : stored,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
     }
   }
+}
+
+/** A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end. */
+function toStoredBytes(pieces: readonly Buffer[]): Buffer | MovedBytes {
+  const moved = new MovedBytes(pieces)
+  return moved.length < MOVE_FROM_BYTES ? Buffer.concat(pieces) : moved
 }
 
 interface EmailInput {

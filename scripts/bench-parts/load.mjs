@@ -13,10 +13,14 @@ const postfixSource = '/usr/sbin/smtp-source'
 const postfixSink = '/usr/sbin/smtp-sink'
 const ownProgram = (name) => [process.execPath, fileURLToPath(new URL(name, import.meta.url))]
 
-/** Sends messages over kept sessions or with a new connection for each; resolves to the seconds that it took. */
-export async function source(port, { messages, size, sessions, kept, recipient = RECIPIENT }) {
+/**
+ * Sends messages over kept sessions or with a new connection for each; resolves to the seconds that it took.
+ * `file`: the message, instead of one of `size` octets.
+ */
+export async function source(port, { messages, size, sessions, kept, recipient = RECIPIENT, file }) {
   const program = existsSync(postfixSource) ? [postfixSource] : ownProgram('own-source.mjs')
-  const how = [...(kept ? ['-d'] : []), '-s', sessions, '-m', messages, '-l', size, '-f', SENDER, '-t', recipient]
+  const content = file === undefined ? ['-l', size] : ['-F', file]
+  const how = [...(kept ? ['-d'] : []), '-s', sessions, '-m', messages, ...content, '-f', SENDER, '-t', recipient]
   const begun = performance.now()
   const client = spawn('timeout', ['900', ...program, ...how.map(String), `127.0.0.1:${port}`], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -17,6 +17,9 @@ import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
+import { measureRewrite } from './rewrite.mjs'
+import { measureTrack } from './track/main.mjs'
+import { measureWebhooks } from './webhooks/main.mjs'
 import { measureZone } from './zone.mjs'
 
 let options
@@ -83,11 +86,20 @@ const run = {
     }
     return results
   },
+  rewrite: () => measureRewrite({ messages: options.messages ?? 500 }),
   api: () => measureApi({ folder, ...options }),
   inbound: () => measureInboundAll({ folder, ...options }),
+  track: () => {
+    const { messages, warmUp, rounds, rate, seconds } = options
+    return measureTrack({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3, rate, seconds })
+  },
   zone: () => {
     const { domains, messages, rounds } = options
     return measureZone({ folder, domains, messages: messages ?? 30_000, rounds: rounds ?? 3 })
+  },
+  webhooks: () => {
+    const { messages, rounds, warmUp, events } = options
+    return measureWebhooks({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3, events })
   },
   queue: () =>
     queueCurve({

@@ -2,9 +2,9 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone', 'api']
+export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone', 'api', 'rewrite', 'track', 'webhooks']
 
-export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [rewrite] [track] [webhooks] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
@@ -16,6 +16,11 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   zone    questions to the service zone answered a second over UDP; beside Knot with a copy of it
   api     GET and POST of emails, contacts and suppressions, and pages at every depth, with 1,000,000
           emails, 1,000,000 contacts and 200,000 suppressions stored; beside itself next to empty
+  rewrite what tracking opens and clicks costs the main thread a message, with 0, 20 and 200 links
+  track   opens and clicks over kept HTTPS connections, at a fixed rate, while mail is relayed at half the
+          speed measured just before; then alone; there is no peer
+  webhooks relay with tracking and a webhook that gets every event, beside without; then a backlog of events to one
+          endpoint, and the memory that it takes
   Without any of them: accept and relay.
 
   --messages N        messages a run (default 5000; queue: 2000; zone: 30000 questions;
@@ -28,6 +33,9 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
   --domains N         zone: registered domains (default 5000)
   --depths A,B        queue: messages that wait (default 1000,10000,100000)
+  --rate N            track: requests a second (default 2000)
+  --seconds N         track: of a run (default 20)
+  --events N          webhooks: events of the backlog (default 50000)
   --scale X           api: so much of what is stored, as 0.01 (default 1)
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
@@ -55,6 +63,9 @@ export function readOptions(words) {
       'new-sessions': { type: 'string', default: '10' },
       depths: { type: 'string', default: '1000,10000,100000' },
       domains: { type: 'string', default: '5000' },
+      rate: { type: 'string', default: '2000' },
+      seconds: { type: 'string', default: '20' },
+      events: { type: 'string', default: '50000' },
       scale: { type: 'string', default: '1' },
       memory: { type: 'boolean', default: false },
       disk: { type: 'string' },
@@ -78,6 +89,9 @@ export function readOptions(words) {
     newSessions: counts(values['new-sessions']).filter((sessions) => sessions > 0),
     depths: counts(values.depths),
     domains: count(values.domains),
+    rate: count(values.rate),
+    seconds: count(values.seconds),
+    events: count(values.events),
     scale: share(values.scale),
     memory: values.memory,
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),

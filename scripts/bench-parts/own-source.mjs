@@ -1,4 +1,5 @@
 // Stands in for Postfix's smtp-source if that is not installed; takes the same options.
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 
@@ -11,12 +12,11 @@ const { values, positionals } = parseArgs({
     length: { type: 'string', short: 'l' },
     from: { type: 'string', short: 'f' },
     to: { type: 'string', short: 't' },
+    file: { type: 'string', short: 'F' },
   },
 })
 const [host, port] = positionals[0].split(':')
-const line = `${'X'.repeat(78)}\r\n`
-const text = line.repeat(Math.ceil(Number(values.length) / line.length))
-const message = `From: <${values.from}>\r\nTo: <${values.to}>\r\nSubject: a message\r\n\r\n${text}.\r\n`
+const message = values.file === undefined ? generate() : read(values.file)
 /** The command after each reply. */
 const steps = [`MAIL FROM:<${values.from}>\r\n`, `RCPT TO:<${values.to}>\r\n`, 'DATA\r\n', message]
 
@@ -56,4 +56,14 @@ function open() {
 function failed(error) {
   process.stderr.write(`own-source: ${error.message}\n`)
   process.exit(1)
+}
+
+function generate() {
+  const line = `${'X'.repeat(78)}\r\n`
+  const text = line.repeat(Math.ceil(Number(values.length) / line.length))
+  return `From: <${values.from}>\r\nTo: <${values.to}>\r\nSubject: a message\r\n\r\n${text}.\r\n`
+}
+
+function read(file) {
+  return `${readFileSync(file, 'latin1').replace(/\r?\n/g, '\r\n').replace(/^\./gm, '..')}.\r\n`
 }

@@ -11,10 +11,10 @@ const program = resolve('dist/src/main.js')
 export const posthorn = { name: 'Posthorn', start }
 
 /**
- * `routes`: more domains with the address and port of their host. `prepare`: changes the
- * database before the daemon opens it.
+ * `routes`: more domains with the address and port of their host. `settings`: more of
+ * the configuration. `prepare`: changes the database before the daemon opens it.
  */
-async function start({ folder, sink, deliver, routes = {}, prepare }) {
+async function start({ folder, sink, deliver, routes = {}, settings: more = '', prepare }) {
   const data = mkdtempSync(join(folder, 'posthorn-'))
   const port = await freePort()
   const apiPort = await freePort()
@@ -38,6 +38,7 @@ ${trusted}
 routes = { ${table} }
 max_connections = ${deliver ? 100 : 1}
 max_connections_per_host = 20
+${more}
 [log]
 level = "warn"
 `

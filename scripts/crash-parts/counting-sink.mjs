@@ -1,17 +1,21 @@
-// An MX that accepts everything and counts how often each number arrived.
+// An MX that accepts everything, counts how often each number arrived, and keeps some tracked messages to be read.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
+/** Tracked messages that wait for their reader. */
+const MAX_UNREAD = 100
+
 export async function openCountingSink() {
   const numbers = new Map()
-  const server = createServer((socket) => serve(socket, numbers))
+  const unread = []
+  const server = createServer((socket) => serve(socket, numbers, unread))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { port: server.address().port, numbers, close: () => server.close() }
+  return { port: server.address().port, numbers, takeMessage: () => unread.shift(), close: () => server.close() }
 }
 
 /** A number counts when the final dot was read, whether or not our 250 arrives. */
-function serve(socket, numbers) {
+function serve(socket, numbers, unread) {
   let buffered = ''
   let inData = false
   socket.on('error', () => undefined)
@@ -25,6 +29,7 @@ function serve(socket, numbers) {
         if (end === -1) return
         const number = Number(/^X-Number: (\d+)/m.exec(buffered)?.[1])
         numbers.set(number, (numbers.get(number) ?? 0) + 1)
+        if (buffered.includes('/v1/track/') && unread.length < MAX_UNREAD) unread.push(buffered.slice(0, end))
         buffered = buffered.slice(end + 5)
         inData = false
         socket.write('250 2.0.0 taken\r\n')

@@ -1,5 +1,6 @@
 // SIGKILLs the daemon at random moments while numbered messages are submitted over SMTP and REST
-// and relayed, and others arrive as from other servers.
+// and relayed, and others arrive as from other servers. Those over REST are tracked: a reader loads
+// pixels and follows links, and a webhook gets every event.
 //
 // A number counts as accepted when its 250, 201 or item of a 200 was read. After the last kill the
 // daemon runs on until its queue is empty; then every accepted number must be in the database under
@@ -16,8 +17,10 @@ import Database from 'better-sqlite3'
 import { freePort, listening } from '../bench-parts/processes.mjs'
 import { openCountingSink } from './counting-sink.mjs'
 import { Ledger } from './ledger.mjs'
-import { submitByRest } from './rest-submitter.mjs'
+import { readMessages } from './rest-reader.mjs'
+import { postJson, submitByRest } from './rest-submitter.mjs'
 import { submitBySmtp } from './smtp-submitter.mjs'
+import { openWebhookCounter } from './webhook-counter.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -38,6 +41,7 @@ const port = await freePort()
 const apiPort = await freePort()
 const mxPort = await freePort()
 const sink = await openCountingSink()
+const webhook = await openWebhookCounter()
 
 configure('')
 const { workspace_id: workspace, api_key: key } = command(
@@ -51,8 +55,11 @@ command('domain', 'add', 'crash.test', '--inbound', '--force')
 configure(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"\n`)
 
 // The first start makes the certificate that REST clients trust.
-await ended(start(), 'SIGTERM')
+const first = start()
+await listening(port)
 const rest = { port: apiPort, ca: readFileSync(join(folder, 'data', 'tls', 'cert.pem')), key }
+await subscribe()
+await ended(first, 'SIGTERM')
 
 const ledger = new Ledger()
 const over = new AbortController()
@@ -64,6 +71,7 @@ const submitters = Array.from({ length: Number(values.sessions) }, (_, at) =>
     ? submitBySmtp(over.signal, submission, ledger)
     : submitByRest(over.signal, rest, kinds[((at - 1) / 2) % kinds.length], ledger),
 )
+const reader = readMessages(over.signal, rest, sink.takeMessage, ledger)
 const servers = Array.from({ length: Number(values.servers) }, () => submitBySmtp(over.signal, mx, ledger))
 
 console.log(
@@ -83,9 +91,11 @@ await listening(port)
 over.abort()
 await Promise.all([...submitters, ...servers])
 const left = await drained(600)
+const events = await webhook.balance(join(folder, 'data', 'posthorn.db'), 300)
 const status = await ended(daemon, 'SIGTERM')
 const { problems } = command('verify-data')
 sink.close()
+webhook.close()
 
 const { lost, good: balanced } = ledger.balance(join(folder, 'data', 'posthorn.db'), sink.numbers)
 const duplicated = [...sink.numbers.values()].filter((times) => times > 1).length
@@ -93,10 +103,16 @@ for (const problem of problems) console.log(`${problem.check}: ${problem.message
 console.log(
   `kills ${kills}, accepted ${ledger.size}, delivered ${sink.numbers.size}, lost ${lost}, duplicated ${duplicated}, left in the queue ${left}`,
 )
-const good = balanced && lost === 0 && problems.length === 0 && left === 0 && status === 0
+console.log(`${events.line}; pixels and links answered ${await reader}`)
+const good = balanced && lost === 0 && events.missing === 0 && problems.length === 0 && left === 0 && status === 0
 if (good) rmSync(folder, { recursive: true, force: true })
 else console.log(`the data is kept in ${folder}`)
 process.exit(good ? 0 : 1)
+
+async function subscribe() {
+  const { status, body } = await postJson(rest, '/v1/webhooks', webhook.subscription)
+  if (status !== 201) throw new Error(`the webhook was refused: ${status} ${body}`)
+}
 
 /** The exit status of a serving daemon after it was asked to stop. */
 async function ended(daemon, signal) {
@@ -147,6 +163,7 @@ function configure(trusted) {
     file,
     `[service]
 hostname = "mail.crash.test"
+public_url = "https://127.0.0.1:${apiPort}"
 data_dir = ${JSON.stringify(join(folder, 'data'))}
 [api]
 listen = ["127.0.0.1:${apiPort}"]
@@ -160,6 +177,8 @@ messages_per_minute = 1000000
 [dns]
 servers = ["127.0.0.1:9"]
 ${trusted}
+[webhooks]
+allowed_private_networks = ["127.0.0.0/8"]
 [outbound]
 routes = { "sink.test" = "127.0.0.1:${sink.port}" }
 [log]

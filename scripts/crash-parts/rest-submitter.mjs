@@ -44,7 +44,19 @@ function emailOf(number) {
     to: 'someone@sink.test',
     subject: `number ${number}`,
     text: 'some text\n'.repeat(100),
+    html: '<html><body><p><a href="https://shop.example/offer?a=1&amp;b=2">An offer</a></p></body></html>',
     headers: { 'X-Number': String(number) },
+  }
+}
+
+/** One request on a connection of its own, repeated while the daemon is starting. */
+export async function postJson({ port, ca, key }, path, value) {
+  const agent = new Agent({ ca })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  for (;;) {
+    const answer = await post({ port, agent }, { path, body: JSON.stringify(value), headers })
+    if (answer.status !== 503) return answer
+    await sleep(100)
   }
 }
 

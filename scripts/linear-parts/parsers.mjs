@@ -4,7 +4,7 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { parseTemplateText } from '../../dist/src/content/template-text.js'
+import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
 import { parseQuery } from '../../dist/src/dns/query.js'
 import { formatForDisplay, tryParseAddress, tryParseDomainName } from '../../dist/src/mail/address.js'
@@ -25,12 +25,19 @@ import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
+import { findCopyFrame } from '../../dist/src/sending/token-places.js'
 import { parsePlainMail } from '../../dist/src/smtp/commands/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
 import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapter.js'
 import { IncomingMessage } from '../../dist/src/smtp/session/incoming-message.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-files.js'
+import { linkUrlOf } from '../../dist/src/tracking/link-url.js'
+import { isMachineAgent } from '../../dist/src/tracking/machine-agents.js'
+import { toLocation } from '../../dist/src/tracking/resolve-click.js'
+import { restoreHtml } from '../../dist/src/tracking/restore-html.js'
+import { rewriteHtml } from '../../dist/src/tracking/rewrite-html.js'
+import { rewriteMessage } from '../../dist/src/tracking/rewrite-message.js'
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
@@ -49,6 +56,12 @@ const tolerant = (read) => async (input) => {
     if (!['Refusal', 'CsvFault', 'ProtocolFault', 'TypeError'].includes(error?.name) && error?.code === undefined)
       throw error
   }
+}
+
+/** Looked for in all encodings that a body may have. */
+function findTokens(raw) {
+  const all = { startFromEnd: raw.length, endFromEnd: 0 }
+  for (const encoding of ['quoted-printable', 'base64']) findCopyFrame(raw, [{ encoding, ...all }], 'a2'.repeat(21))
 }
 
 /** A parse that a thread gave up after its time limit cannot be measured: this reports it. */
@@ -130,6 +143,19 @@ const dnsReply = (text) => {
   parseQuery(octets.subarray(0, 1232))
 }
 
+const emailId = '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'
+const ownUrls = { hosts: ['mail.test'], path: '' }
+
+/** Without the limit of tracked HTML, so that the growth is measured. */
+function trackHtml(html) {
+  const id = '0'.repeat(36)
+  const leadLink = (href) =>
+    linkUrlOf(href, ownUrls) === null ? null : { id, href: `https://mail.test/v1/track/click/${id}` }
+  const tracked = rewriteHtml(html, { pixel: '<img>', leadLink })
+  restoreHtml(tracked.html, emailId, tracked.edits)
+  return tracked.html
+}
+
 export const parsers = [
   { name: 'addresses', inputs: texts, read: tolerant(addresses) },
   { name: 'lists of addresses', inputs: texts, read: tolerant(lists) },
@@ -163,7 +189,19 @@ export const parsers = [
   },
   { name: 'messages of DNS', inputs: texts, read: tolerant(dnsReply) },
   { name: 'text of HTML', inputs: texts, read: tolerant(textOfHtml) },
+  { name: 'HTML to track', inputs: texts, read: tolerant(trackHtml) },
+  {
+    name: 'messages to track',
+    inputs: messages,
+    read: tolerant((raw) => rewriteMessage(raw, scanHeader(raw), trackHtml)),
+  },
   { name: 'templates', inputs: texts, read: tolerant(parseTemplateText) },
+  {
+    name: 'unsubscribe links',
+    inputs: texts,
+    read: tolerant((text) => insertUnsubscribeUrl(text, 'https://a.test/v1/unsubscribe/x', 'html', () => undefined)),
+  },
+  { name: 'places of tokens', inputs: messages, read: tolerant(findTokens) },
   {
     name: 'CSV',
     inputs: texts,
@@ -196,6 +234,8 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
+  { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
+  { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]
 

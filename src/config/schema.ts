@@ -110,9 +110,16 @@ const outbound = section({
   forward_bounces: value.flag.prefault(true),
 })
 
+const webhooks = section({
+  retry_schedule: value.nonEmptyList(value.duration(), 'durations').prefault(['1m', '5m', '30m', '2h', '8h']),
+  timeout: value.duration('5m').prefault('10s'),
+  allowed_private_networks: value.list(value.network, 'networks').prefault([]),
+})
+
 const retention = section({
   messages: value.duration().prefault('30d'),
   events: value.duration().prefault('90d'),
+  links: value.duration().prefault('400d'),
   audit: value.duration().prefault('400d'),
   files: value.duration().prefault('30d'),
 })
@@ -151,6 +158,7 @@ export const settings = section({
   spam: spam.prefault({}),
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),
+  webhooks: webhooks.prefault({}),
   retention: retention.prefault({}),
   limits: limits.prefault({}),
   log: log.prefault({}),

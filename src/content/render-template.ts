@@ -127,7 +127,11 @@ interface PartFormat {
 
 const textFormat: PartFormat = { size: (value) => Buffer.byteLength(value), write: (value) => value }
 
-const subjectFormat: PartFormat = { ...textFormat, write: (value) => value.replace(/[\r\n]+/g, '') }
+/** The link of one recipient stays out of the subject, which lists and events show. */
+const subjectFormat: PartFormat = {
+  ...textFormat,
+  write: (value, { name }) => (name === UNSUBSCRIBE_URL ? '' : value.replace(/[\r\n]+/g, '')),
+}
 
 const htmlFormat: PartFormat = {
   size: (value, { raw }) => Buffer.byteLength(value) + (raw ? 0 : escapingOverheadOf(value)),

@@ -6,6 +6,8 @@
  * linear in the length of the text.
  */
 
+import { escapeHtml } from '../mail/markup.js'
+
 /** A variable; equal variables of a text are one object. */
 export interface Variable {
   readonly name: string
@@ -70,4 +72,27 @@ export function listVariableNames(texts: readonly TemplateText[]): readonly stri
   const names = new Set(texts.flatMap(({ uses }) => [...uses.keys()]).map(({ name }) => name))
   names.delete(UNSUBSCRIBE_URL)
   return [...names]
+}
+
+/** `UNSUBSCRIBE_URL` in two or three braces. */
+const unsubscribePattern = /\{\{\{\s{0,20}unsubscribe_url\s{0,20}\}\}\}|\{\{\s{0,20}unsubscribe_url\s{0,20}\}\}/g
+
+/**
+ * Replaces `{{unsubscribe_url}}` in a body that is no template; any other variable stays text. In HTML the URL is
+ * escaped, unless it stands in three braces. `checkSize` gets the bytes while they grow, and may throw.
+ */
+export function insertUnsubscribeUrl(
+  body: string,
+  url: string,
+  form: 'html' | 'text',
+  checkSize: (bytes: number) => void,
+): string {
+  if (!body.includes(UNSUBSCRIBE_URL)) return body
+  const escaped = form === 'html' ? escapeHtml(url) : url
+  let size = body.length
+  return body.replace(unsubscribePattern, (matched) => {
+    size += escaped.length - matched.length
+    checkSize(size)
+    return matched.startsWith('{{{') ? url : escaped
+  })
 }

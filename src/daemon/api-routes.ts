@@ -10,10 +10,12 @@ import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
+import { clicksRoute } from '../api/emails/clicks.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
+import { eventRoutes } from '../api/events/events.js'
 import type { Route } from '../api/http/route.js'
 import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
@@ -24,6 +26,10 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
+import { trackingRoutes } from '../api/tracking/tracking.js'
+import { unsubscribeRoutes } from '../api/unsubscribe/unsubscribe.js'
+import { deliveryRoutes } from '../api/webhooks/deliveries.js'
+import { type WebhookDeps, webhookRoutes } from '../api/webhooks/webhooks.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
 import { invitationRoutes } from '../api/workspaces/invitations.js'
@@ -37,14 +43,22 @@ import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
+import { renderNotePage } from '../pages/layout.js'
+import { renderUnsubscribePage, unknownUnsubscribePage } from '../pages/unsubscribe-page.js'
+import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
 import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
-import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
+import { createContentFiller } from '../sending/template-content.js'
+import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Database } from '../storage/database.js'
+import type { Hit } from '../tracking/hit.js'
+import { createHtmlRestorer } from '../tracking/restore-html.js'
+import type { BeginTracking } from '../tracking/track-email.js'
+import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
@@ -53,6 +67,12 @@ const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
 /** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
 
+const unknownLinkPage = renderNotePage(
+  404,
+  'This link is not known',
+  'It may be incomplete, or the message is so old that its links were removed.',
+)
+
 export interface RouteDeps {
   readonly config: Config
   readonly clock: Clock
@@ -60,6 +80,8 @@ export interface RouteDeps {
   readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly commitEmails: CommitEmails
+  readonly beginTracking: BeginTracking
+  readonly trackingBaseFor: TrackingBaseFor
   readonly mime: MessageReader
   readonly templates: TemplateCache
   readonly identity: ServiceIdentity
@@ -68,12 +90,16 @@ export interface RouteDeps {
   readonly hasDiskSpace: () => boolean
   /** Queue entries of a workspace were rescheduled to this time. */
   readonly onDueChanged: (workspaceId: string, at: number) => void
+  /** Records an open or a click, later. */
+  readonly recordHit: (hit: Hit) => void
   /** The callbacks drop what is cached of the changed thing, and nothing else. */
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
+  readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
@@ -104,6 +130,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
       names: config.service,
       countLookup: createCheckLimiter(),
     }),
+    ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
     importRoute({ read }),
@@ -111,18 +138,25 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...peopleRoutes(deps),
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
+    ...webhookEndpoints(deps),
+    ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
+    ...unsubscribeRoutes({
+      ...{ read, commit, secret: deps.identity.returnPathSecret },
+      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
+    }),
   ]
 }
 
 function buildCreateDeps(deps: RouteDeps): CreateDeps {
-  const { config, database, prepare, commitEmails, hasDiskSpace, templates, identity } = deps
+  const { config, database, prepare, beginTracking, commitEmails, hasDiskSpace, templates, identity } = deps
   const { read } = database
   const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
-  const from = { read, templates, memory, fillTemplate: renderContent(identity.returnPathSecret) }
+  const links = createUnsubscribeLinks({ secret: identity.returnPathSecret, baseFor: deps.trackingBaseFor })
+  const from = { read, templates, memory, filler: createContentFiller(links) }
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
   return {
     read,
-    compose: composeEmail({ hostname: config.service.hostname, prepare }),
+    compose: composeEmail({ hostname: config.service.hostname, prepare, beginTracking, links }),
     commitEmails,
     createStoredParts: stored,
     hasDiskSpace,
@@ -131,7 +165,7 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
 
 function contentRoutes({ config, database, clock, templates, hasDiskSpace }: RouteDeps): readonly Route[] {
   const { read, commit } = database
-  const sampleUnsubscribeUrl = buildUnsubscribeUrl(`unsubscribe+preview@${config.service.hostname}`)
+  const sampleUnsubscribeUrl = buildUnsubscribeUrl(config.service.public_url, 'preview')
   return [
     ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl }),
     ...fileRoutes({ read, commit, clock, hasDiskSpace }),
@@ -141,7 +175,7 @@ function contentRoutes({ config, database, clock, templates, hasDiskSpace }: Rou
 function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   const { database, limits, mime, onDueChanged } = deps
   const { read, commit } = database
-  const reading = { read, mime }
+  const reading = { read, mime, restoreHtml: createHtmlRestorer(read) }
   const changing = { ...reading, commit, onDueChanged }
   return [
     createRoute(creating),
@@ -149,6 +183,7 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
     listRoute(reading),
     showRoute(reading),
     rawRoute(reading),
+    clicksRoute(reading),
     rescheduleRoute(changing),
     cancelRoute(changing),
   ]
@@ -167,6 +202,19 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
       onMemberChanged,
     }),
     ...invitationRoutes({ read, commit, acceptDeps }),
+  ]
+}
+
+function webhookEndpoints(deps: RouteDeps): readonly Route[] {
+  const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
+  const { read, commit } = database
+  const urlRules = {
+    mayConnect: createAddressGuard(config.webhooks.allowed_private_networks),
+    resolveAddresses: rotationDeps.resolver.resolveAddresses,
+  }
+  return [
+    ...webhookRoutes({ read, commit, urlRules, onWebhookChanged, onWebhookDeleted }),
+    ...deliveryRoutes({ read, commit, onWebhookChanged }),
   ]
 }
 

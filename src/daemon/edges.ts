@@ -14,8 +14,16 @@ export interface Edges {
   readonly dialer: Dialer
   /** Timeouts of the SMTP client. */
   readonly timeouts: Timeouts
+  /** PEM certificates that webhooks trust instead of the system's; undefined: the system's. */
+  readonly authorities: string | undefined
 }
 
 export function systemEdges(): Edges {
-  return { random: systemRandom, resolver: null, dialer: createDialer(), timeouts: defaultTimeouts }
+  return {
+    random: systemRandom,
+    resolver: null,
+    dialer: createDialer(),
+    timeouts: defaultTimeouts,
+    authorities: undefined,
+  }
 }

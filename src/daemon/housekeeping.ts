@@ -14,12 +14,15 @@ import { removeExpiredFiles } from '../content/file-retention.js'
 import { removeExpiredImports } from '../imports/import-records.js'
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
 import { createMessagePurge } from '../messages/retention.js'
+import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
 import type { Database } from '../storage/database.js'
 import { reclaimFreePages } from '../storage/maintenance/free-pages.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
+import { removeOldLinks } from '../tracking/links.js'
+import { removeOldDeliveries } from '../webhooks/delivery-records.js'
 
 const LAST_RUN = 'housekeeping_last_run'
 const HOUR = 3_600_000
@@ -57,16 +60,20 @@ export function startHousekeeping(deps: Deps): { readonly stop: () => Promise<vo
 async function runHousekeeping({ config, clock, log, database }: Deps, signal: AbortSignal): Promise<void> {
   try {
     const now = clock()
-    const limits = { messagesBefore: now - config.retention.messages, eventsBefore: now - config.retention.events }
+    const { retention } = config
+    const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
     const kinds = [
       () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),
       createUsageCleanup(database, now),
       createMessagePurge(database, limits),
+      () => removeOldLinks(database, now - retention.messages - retention.links),
       createInboundPurge(database, limits),
-      () => removeExpiredFiles(database, { usedBefore: now - config.retention.files - USE_INTERVAL, now }),
-      () => removeOldAuditEntries(database, now - config.retention.audit),
+      () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
+      () => removeOldUnsubscribeLinks(database, now - retention.messages - retention.links),
+      () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),
+      () => removeOldDeliveries(database, limits.eventsBefore),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     await reclaimFreePages(database, signal)

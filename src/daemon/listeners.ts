@@ -14,6 +14,8 @@ import { createEmailPreparer, type PrepareEmail } from '../sending/prepare-email
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
+import { type BeginTracking, createEmailTracker } from '../tracking/track-email.js'
+import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
@@ -44,15 +46,15 @@ export async function openListeners(
   stopSteps: StopSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
+  const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = services
-  const { hasRoom: hasDiskSpace, stop: stopDiskWatch } = await watchDisk({ config, log })
-  stopSteps.push(stopDiskWatch)
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks } = services
+  const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits })
   open.push(api.listener)
   await startServices(services)
-  const sending = wireSending(config.service.hostname, database, services)
+  const sending = wireSending({ config, clock, served }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
   const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
@@ -68,25 +70,48 @@ export async function openListeners(
     limits,
     mime,
     templates,
-    onDueChanged: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
     identity,
+    recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })
   const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serveCertificate(listeners, renewed) }
+  return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
 }
 
-function serveCertificate({ submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>, tls: TlsFiles): void {
+async function startDiskWatch(
+  deps: Pick<DaemonOptions, 'config' | 'log'>,
+  stopSteps: StopSteps,
+): Promise<() => boolean> {
+  const { hasRoom, stop } = await watchDisk(deps)
+  stopSteps.push(stop)
+  return hasRoom
+}
+
+/** `served`: becomes this certificate too. */
+function serve(
+  { submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>,
+  tls: TlsFiles,
+  served: { cert: string },
+): void {
   for (const listener of [submission, mx, api]) listener.updateSecureContext(tls)
+  served.cert = tls.cert
 }
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
-async function startServices({ delivery, receiving, domainChecks, people, imports }: Services): Promise<void> {
+async function startServices({
+  delivery,
+  receiving,
+  domainChecks,
+  people,
+  imports,
+  webhooks,
+}: Services): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
+  webhooks.start()
   await imports.start()
 }
 
@@ -98,15 +123,33 @@ async function stopListeners(listeners: readonly Listener[], limit: number): Pro
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
+interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
+  /** The certificate that is served now. */
+  readonly served: Pick<TlsFiles, 'cert'>
+}
+
+interface Sending {
+  readonly prepare: PrepareEmail
+  readonly commitEmails: CommitEmails
+  readonly beginTracking: BeginTracking
+  readonly trackingBaseFor: TrackingBaseFor
+}
+
 function wireSending(
-  hostname: string,
+  { config: { service, api }, clock, served }: SendingDeps,
   { read, commit }: Database,
   { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
-): { readonly prepare: PrepareEmail; readonly commitEmails: CommitEmails } {
+): Sending {
+  const { hostname, public_url: publicUrl } = service
   const claim = runner.claim.bind(runner)
+  const servesTls = api.listen.some(({ kind }) => kind === 'tls')
+  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf: () => served.cert, clock })
+  const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
   return {
-    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified }),
+    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified, beginTracking }),
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
+    beginTracking,
+    trackingBaseFor,
   }
 }
 
@@ -117,15 +160,19 @@ function changeCallbacks(
   log: Log,
 ): Pick<
   RouteDeps,
+  | 'onDueChanged'
   | 'onKeyRevoked'
   | 'onDomainChanged'
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onImportStarted'
+  | 'onWebhookChanged'
+  | 'onWebhookDeleted'
   | keyof PeopleCallbacks
 > {
   return {
     ...peopleCallbacks(services, submission, log),
+    onDueChanged: (workspaceId, at) => services.delivery.runner.markDue(workspaceId, at),
     onKeyRevoked: (keyId) => {
       services.apiKeyCache.forget(keyId)
       submission.endSessions((principal) => principal.keyId === keyId)
@@ -137,6 +184,11 @@ function changeCallbacks(
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
+    onWebhookDeleted: (webhook) => {
+      services.webhooks.refresh(webhook)
+      return services.deletedWebhooks.start(webhook)
+    },
   }
 }
 
@@ -156,6 +208,7 @@ function peopleCallbacks(services: Services, submission: SubmissionListener, log
     onWorkspaceClosed: (workspaceId) => {
       refreshCachesAndSessions(services, submission, log)
       submission.endSessions((principal) => principal.workspaceId === workspaceId)
+      services.webhooks.closeWorkspace(workspaceId)
       people.erasures.begin(workspaceId)
     },
   }

@@ -16,6 +16,8 @@ import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
+import { HitRecorder } from '../tracking/recorder.js'
+import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -23,7 +25,11 @@ import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
+import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
+
+/** Milliseconds that requests of webhooks have to end: those cut off are made again after the next start. */
+const MAX_WEBHOOK_STOP = 3_000
 
 export interface Services {
   readonly suppressions: SuppressionCache
@@ -40,9 +46,13 @@ export interface Services {
   readonly templates: TemplateCache
   readonly deletedDomains: DeletedDomainRunner
   readonly deletedAudiences: AudienceRemovalRunner
+  readonly deletedWebhooks: WebhookRemovalRunner
+  readonly webhooks: Webhooks
   readonly domainChecks: DomainChecks
   readonly people: People
   readonly imports: ImportRunner
+  /** Records opens and clicks. */
+  readonly hits: HitRecorder
 }
 
 export async function openServices(
@@ -57,21 +67,21 @@ export async function openServices(
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const { inboundBytes } = limits
-  const engines = openEngines(
-    { ...common, ...caches, inboundBytes },
-    stopSteps,
-    options.stopTimeouts ?? defaultStopTimeouts,
-  )
+  const stopTimeouts = options.stopTimeouts ?? defaultStopTimeouts
+  const engines = openEngines({ ...common, ...caches, inboundBytes }, stopSteps, stopTimeouts)
   const { delivery } = engines
   registerStop(stopSteps, startHousekeeping(common))
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
+  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log }))
   const people = registerStop(stopSteps, wirePeople({ ...common, delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
-  const work = { deletedDomains, deletedAudiences, people, domainChecks, imports }
+  const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
+  const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
+  const work = { deletedDomains, deletedAudiences, deletedWebhooks, webhooks, people, domainChecks, imports, hits }
   return { ...caches, ...engines, ...work, limits, suppressions, identity }
 }
 
@@ -137,4 +147,5 @@ export function forgetAll(services: Services): void {
   services.limits.plans.drop()
   services.delivery.wake()
   services.domainChecks.wake()
+  services.webhooks.reload()
 }

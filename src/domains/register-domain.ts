@@ -1,5 +1,5 @@
 /**
- * Registers a sending domain: claim, keys and audit entry in one commit.
+ * Registers a sending domain: claim, keys, audit entry and event in one commit.
  *
  * The claim is checked before the keys are made, which takes long, and decided by the unique indexes at the commit: of
  * several concurrent registrations the first one succeeds.
@@ -11,6 +11,7 @@ import type { Store } from '../storage/database.js'
 import { ConstraintViolated } from '../storage/writer/write.js'
 import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
+import { recordForcedVerification } from './verification/domain-event.js'
 
 interface Registration extends DomainRequest {
   readonly actor: Actor
@@ -32,7 +33,7 @@ export async function registerDomain(
   const details = { domain, inbound, forced }
   const act = recordAuditEntry({ workspaceId, actor, action: 'domain.created', target: row.id, at: now, details })
   try {
-    await commit([...writes, act])
+    await commit([...writes, act, ...(forced ? [recordForcedVerification(row, now)] : [])])
   } catch (error) {
     if (!(error instanceof ConstraintViolated)) throw error
     // Another registration was first: the same check as before throws its refusal.

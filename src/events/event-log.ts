@@ -1,23 +1,28 @@
 /**
  * The log of events, in their order.
  *
- * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `data` is the
- * payload as an endpoint receives it; it contains no message body.
+ * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `created_at` never decreases
+ * along `seq`, so a time is found by binary search (`event-times.ts`): an event that is stored late, after an outage,
+ * has the time of the event before it. `data` (`payloads.ts`) says when what it tells of happened.
  */
+import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import { type Json, type JsonObject, type Timestamp, toJson } from '../storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
+import type { AllPayloads } from './payloads.js'
 
-export interface Event {
+interface EventOf<Type extends keyof AllPayloads> {
   readonly workspaceId: string
-  readonly type: EventType | InternalEventType
+  readonly type: Type
   readonly emailId: string | null
   readonly recipient: string | null
   readonly at: number
-  readonly data: JsonObject
+  readonly data: AllPayloads[Type]
 }
+
+type Event = { [Type in keyof AllPayloads]: EventOf<Type> }[keyof AllPayloads]
 
 interface EventRow {
   id: string
@@ -29,20 +34,34 @@ interface EventRow {
   data: Json<JsonObject>
 }
 
-const insert = prepareWrite<EventRow>(({ db, slot }) =>
-  db.insertInto('events').values({
+/** An event that is older by more is not late: the clock was ahead when the one before it was stored. */
+const MAX_LATENESS = 86_400_000
+
+/** The time of the new event, or of the last one in the log if that is later. */
+function timeInLog<Values extends Pick<EventRow, 'at'>>({ slot }: StatementBuilder<Values>): RawBuilder<number> {
+  return sql<number>`coalesce((select max(created_at, ${slot('at')}) from events
+    where seq = (select max(seq) from events) and created_at <= ${slot('at')} + ${sql.lit(MAX_LATENESS)}), ${slot('at')})`
+}
+
+const insert = prepareWrite<EventRow>((builder) => {
+  const { db, slot } = builder
+  return db.insertInto('events').values({
     id: slot('id'),
     workspace_id: slot('workspaceId'),
     type: slot('type'),
     email_id: slot('emailId'),
     recipient: slot('recipient'),
-    created_at: slot('at'),
+    created_at: timeInLog(builder),
     data: slot('data'),
-  }),
-)
+  })
+})
+
+export function createEventId(at: number): string {
+  return `evt_${uuidv7(at)}`
+}
 
 export function recordEvent({ workspaceId, type, emailId, recipient, at, data }: Event): Write {
-  return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: toJson(data) })
+  return insert({ id: createEventId(at), workspaceId, type, emailId, recipient, at, data: toJson(data) })
 }
 
 interface FirstEventKey {
@@ -73,7 +92,7 @@ const insertFirst = prepareWrite<Omit<EventRow, 'emailId' | 'recipient'> & First
       eb.val(slot('type')).as('type'),
       eb.val(slot('emailId')).as('email_id'),
       eb.val(slot('recipient')).as('recipient'),
-      eb.val(slot('at')).as('created_at'),
+      timeInLog(builder).as('created_at'),
       eb.val(slot('data')).as('data'),
     ])
     .where((eb) => eb.not(eb.exists(selectSimilar(builder))))
@@ -86,7 +105,7 @@ export type RecipientEvent = Event & { readonly emailId: string; readonly recipi
 /** Misses if there is an event of this type for this recipient of the email later than `since`. */
 export function recordFirstEvent(event: RecipientEvent, since: number): Write {
   const { workspaceId, type, emailId, recipient, at, data } = event
-  const id = `evt_${uuidv7(at)}`
+  const id = createEventId(at)
   return insertFirst({ id, workspaceId, type, emailId, recipient, at, since, data: toJson(data) })
 }
 
@@ -96,6 +115,41 @@ const firstSimilar = prepareRead<FirstEventKey>()((builder) => selectSimilar(bui
 export function isRecorded(read: Read, event: RecipientEvent, since: number): boolean {
   const { workspaceId, type, emailId, recipient } = event
   return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
+}
+
+const insertOfEmail = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string }>((builder) => {
+  const { db, slot } = builder
+  const row = db
+    .selectFrom('emails')
+    .select((eb) => [
+      eb.val(slot('id')).as('id'),
+      'emails.workspace_id',
+      eb.val(slot('type')).as('type'),
+      'emails.id as email_id',
+      eb.val(slot('recipient')).as('recipient'),
+      timeInLog(builder).as('created_at'),
+      eb.val(slot('data')).as('data'),
+    ])
+    .where('emails.id', '=', slot('emailId'))
+    .where('emails.workspace_id', '=', slot('workspaceId'))
+  const columns = ['id', 'workspace_id', 'type', 'email_id', 'recipient', 'created_at', 'data'] as const
+  return db.insertInto('events').columns(columns).expression(row)
+})
+
+/** Records nothing if the email is gone, as after its workspace was erased. `id`: from `createEventId`. */
+export function recordEventOfEmail(
+  { workspaceId, type, emailId, recipient, at, data }: RecipientEvent,
+  id: string,
+): Write {
+  return insertOfEmail({ id, workspaceId, type, emailId, recipient, at, data: toJson(data) })
+}
+
+const eventOfEmail = prepareRead<{ emailId: string; id: string }>()(({ db, slot }) =>
+  db.selectFrom('events').select('seq').where('email_id', '=', slot('emailId')).where('id', '=', slot('id')).limit(1),
+)
+
+export function isEventRecorded(read: Read, event: { readonly emailId: string; readonly id: string }): boolean {
+  return eventOfEmail(read, event).length > 0
 }
 
 /** The oldest event in the log. */

@@ -44,18 +44,25 @@ export function recipientOfReturnPath(secret: KeyObject, localPart: string): str
 }
 
 /**
- * An address that unsubscribes the recipient: `unsubscribe+<token>@<mail host>`, for List-Unsubscribe
- * (RFC 2369 section 3.2). 54 octets of the 64 that a local part may have.
+ * The token that unsubscribes the recipient: 42 characters, the same number for every recipient.
  *
- * Limit: anyone to whom the message is passed on can unsubscribe its first recipient.
+ * Limit: anyone to whom the message is passed on can unsubscribe its recipient.
  */
-export function createUnsubscribeAddress(secret: KeyObject, recipientId: string, host: DomainName): Address {
-  return `unsubscribe+${createRecipientToken(secret, 'unsubscribe', recipientId)}@${host}` as Address
+export function createUnsubscribeToken(secret: KeyObject, recipientId: string): string {
+  return createRecipientToken(secret, 'unsubscribe', recipientId)
 }
 
-/** `detail`: the part of such an address behind the `+`. Null: no token of ours. */
-export function recipientOfUnsubscribe(secret: KeyObject, detail: string): string | null {
-  return recipientOfToken(secret, 'unsubscribe', detail)
+/**
+ * An address that unsubscribes the recipient: `unsubscribe+<token>@<mail host>`, for List-Unsubscribe
+ * (RFC 2369 section 3.2). 54 octets of the 64 that a local part may have.
+ */
+export function createUnsubscribeAddress(secret: KeyObject, recipientId: string, host: DomainName): Address {
+  return `unsubscribe+${createUnsubscribeToken(secret, recipientId)}@${host}` as Address
+}
+
+/** The recipient id in such a token; null: none of ours. */
+export function recipientOfUnsubscribe(secret: KeyObject, token: string): string | null {
+  return recipientOfToken(secret, 'unsubscribe', token)
 }
 
 const REFERENCE_FIELD_NAME = 'X-Posthorn-Reference'

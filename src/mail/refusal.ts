@@ -70,6 +70,7 @@ export type RefusalKind =
   | 'template-not-found'
   | 'audience-not-found'
   | 'contact-not-found'
+  | 'webhook-not-found'
   /** The data lacks variables that a template uses, or the template cannot be parsed. */
   | 'invalid-template-variables'
   /** DNS does not have the expected records of a sending domain: several kinds of them, */

@@ -55,7 +55,8 @@ export interface EmailDetails {
   readonly reply_to: readonly string[]
   readonly subject: string
   readonly tags: readonly Tag[]
-  readonly tracking: { readonly open: boolean; readonly click: boolean }
+  /** `skipped`: why the message went out without it. */
+  readonly tracking: { readonly open: boolean; readonly click: boolean; readonly skipped?: string }
   readonly priority: Email['priority']
   readonly template_id: string | null
   readonly status: Email['status']
@@ -127,13 +128,18 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
     reply_to: parseAddresses(email.reply_to),
     subject: email.subject,
     tags: parseJson(email.tags),
-    tracking: { open: email.track_opens === 1, click: email.track_clicks === 1 },
+    tracking: trackingOf(email),
     priority: email.priority,
     template_id: email.template_id,
     status: statusOf(email, rows),
     ...timestampsOf(email),
     recipients,
   }
+}
+
+function trackingOf({ track_opens, track_clicks, tracking_skipped }: Email): EmailDetails['tracking'] {
+  const asked = { open: track_opens === 1, click: track_clicks === 1 }
+  return tracking_skipped === null ? asked : { ...asked, skipped: tracking_skipped }
 }
 
 /**

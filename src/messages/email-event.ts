@@ -1,8 +1,9 @@
 /** An event about one recipient of an email, with the data that all such events share. */
 import type { RecipientEvent } from '../events/event-log.js'
+import type { EmailData, EventPayloads } from '../events/payloads.js'
+import { parseJson } from '../storage/tables/columns.js'
 import type { EventType } from '../storage/tables/email-tables.js'
 import type { Email } from './email.js'
-import { toTagObject } from './queue/enqueue.js'
 
 /** The fields of an email that its events contain. */
 export interface EmailSummary {
@@ -13,17 +14,32 @@ export interface EmailSummary {
   readonly tags: Email['tags']
 }
 
+type RecipientEventType = { [Type in EventType]: EventPayloads[Type] extends EmailData ? Type : never }[EventType]
+
+/** A type with the data that only this type has. */
+export type RecipientNews = {
+  [Type in RecipientEventType]: {
+    readonly type: Type
+    readonly more: Omit<EventPayloads[Type], keyof EmailData>
+  }
+}[RecipientEventType]
+
 interface EmailEvent {
   readonly email: EmailSummary
   readonly recipient: string
-  readonly type: EventType
   readonly at: number
-  /** Additional data of this type. */
-  readonly more: Readonly<Record<string, unknown>>
+  readonly news: RecipientNews
 }
 
-export function buildEmailEvent({ email, recipient, type, at, more }: EmailEvent): RecipientEvent {
+export function buildEmailEvent({ email, recipient, at, news: { type, more } }: EmailEvent): RecipientEvent {
   const { id, workspace_id: workspaceId, from_email: from, subject } = email
   const data = { email_id: id, from, to: recipient, subject, tags: toTagObject(email.tags), ...more }
-  return { workspaceId, type, emailId: id, recipient, at, data }
+  // TypeScript does not see that `more` belongs to `type`.
+  return { workspaceId, type, emailId: id, recipient, at, data } as RecipientEvent
+}
+
+/** Tags as events show them: an object by name. */
+export function toTagObject(tags: Email['tags']): Record<string, string> {
+  if (tags === '[]') return {}
+  return Object.fromEntries(parseJson(tags).map(({ name, value }) => [name, value]))
 }

@@ -2,15 +2,16 @@
  * The record of one email as clients see it: GET /v1/emails/:id, and with every attempt the output of `posthorn
  * explain --json`.
  *
- * The content is read from the message's bytes each time; no part of it is stored twice. If the bytes are gone, or
- * cannot be parsed, `html` and `text` are null and the rest is empty.
+ * The content is read from the message's bytes each time; no part of it is stored twice. `html` is what was submitted:
+ * what tracking has changed in it is changed back. If the bytes are gone, or cannot be parsed, `html` and `text` are
+ * null and the rest is empty.
  *
  * `headers` are the fields that an app chose to set, by their names as written: not the fields with a place of
  * their own (From, Subject, Message-ID and the like), nor those about structure and transport (Content-*,
  * MIME-Version, Received, signatures). If a name occurs several times, its values are joined by a comma and a
  * blank.
  */
-import { formatForDisplay } from '../mail/address.js'
+import { type Address, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
@@ -18,6 +19,8 @@ import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmai
 import type { MimeReader } from './mime/mime-parts.js'
 import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
 import { rawOfEmail, signatureOfEmail } from './raw-message.js'
+import { copyOfRecipient, copyToPieces } from './recipient-copies.js'
+import { recipientsOfEmail } from './recipients.js'
 
 interface EmailContent {
   readonly html: string | null
@@ -60,6 +63,8 @@ export interface Viewer {
 export interface ResourceDeps {
   readonly read: Read
   readonly mime: Pick<MimeReader, 'read'>
+  /** HTML as it was submitted, from that of the message. */
+  readonly restoreHtml: (email: { readonly workspaceId: string; readonly emailId: string }, html: string) => string
 }
 
 /** The email, if the viewer may see it; throws a Refusal `email-not-found`. */
@@ -104,10 +109,14 @@ export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<W
   return story === null ? null : withContent(story, content)
 }
 
-/** The message as it is sent; throws a Refusal `email-not-found` if its bytes are no longer stored. */
-export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buffer {
-  requireVisibleEmail(read, viewer, id)
+/**
+ * The message as it is sent to `recipient`; null: to the first one. Throws a Refusal: `email-not-found` if its bytes are
+ * no longer stored, `not-found` if it is not sent to that address.
+ */
+export function readOutgoingMessage(read: Read, viewer: Viewer, id: string, recipient: Address | null): Buffer {
+  const { has_copies } = requireVisibleEmail(read, viewer, id)
   const key = { workspaceId: viewer.workspaceId, emailId: id }
+  const recipientId = recipient === null ? null : requireRecipient(read, key, recipient)
   const raw = rawOfEmail(read, key)[0]?.raw
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
@@ -115,17 +124,39 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buf
       id,
     })
   }
-  const field = signatureOfEmail(read, key)[0]?.field
-  return field === undefined ? raw : Buffer.concat([Buffer.from(field, 'latin1'), raw])
+  const [copy] =
+    has_copies === 0 || recipientId === null
+      ? []
+      : copyOfRecipient(read, { workspaceId: viewer.workspaceId, recipientId })
+  const field = copy === undefined ? signatureOfEmail(read, key)[0]?.field : copy.signature
+  const pieces = copy === undefined ? [raw] : copyToPieces(raw, copy)
+  return field == null && pieces.length === 1 ? raw : Buffer.concat([Buffer.from(field ?? '', 'latin1'), ...pieces])
+}
+
+/** The id of the recipient; a suppressed one gets no message. */
+function requireRecipient(read: Read, key: { workspaceId: string; emailId: string }, address: Address): string {
+  const lower = address.toLowerCase()
+  const found = recipientsOfEmail(read, key).find((one) => one.address.toLowerCase() === lower)
+  if (found !== undefined && found.status !== 'suppressed') return found.id
+  const shown = formatForDisplay(address)
+  const message = found === undefined ? `the email has no recipient ${shown}` : `${shown} is suppressed: no message`
+  throw new Refusal('not-found', message, { id: shown })
 }
 
 function buildNotFound(id: string): Refusal {
   return new Refusal('email-not-found', `no such email: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }
 
-async function readContent({ read, mime }: ResourceDeps, workspaceId: string, emailId: string): Promise<EmailContent> {
+async function readContent(
+  { read, mime, restoreHtml }: ResourceDeps,
+  workspaceId: string,
+  emailId: string,
+): Promise<EmailContent> {
   const result = await mime.read(workspaceId, () => rawOfEmail(read, { workspaceId, emailId })[0]?.raw)
-  return result.kind === 'parts' ? toEmailContent(result.parts) : unreadableContent
+  if (result.kind !== 'parts') return unreadableContent
+  const { html } = result.parts
+  const restored = html === null ? null : restoreHtml({ workspaceId, emailId }, html)
+  return toEmailContent({ ...result.parts, html: restored })
 }
 
 const unreadableContent: EmailContent = { html: null, text: null, headers: {}, attachments: [] }
@@ -151,10 +182,19 @@ const structuralFields = ['date', 'sender', 'mime-version']
 const transportFields = ['received', 'return-path', 'delivered-to', 'authentication-results', 'dkim-signature']
 const standardFields: ReadonlySet<string> = new Set([...resourceFields, ...structuralFields, ...transportFields])
 
+/** A value that we have written: see `sending/unsubscribe-links.ts`. */
+const ownListValue = /\/v1\/unsubscribe\/[a-z2-7]{42}>, <mailto:unsubscribe\+[a-z2-7]{42}@/
+
+function isOwnListField(name: string, fields: readonly MimeField[]): boolean {
+  if (name !== 'list-unsubscribe' && name !== 'list-unsubscribe-post') return false
+  return fields.some((field) => field.name.toLowerCase() === 'list-unsubscribe' && ownListValue.test(field.value))
+}
+
 function selectCustomFields(fields: readonly MimeField[]): Readonly<Record<string, string>> {
   const fieldsByName = new Map<string, { readonly name: string; readonly values: string[] }>()
   for (const { name, value } of fields) {
     const lower = name.toLowerCase()
+    if (isOwnListField(lower, fields)) continue
     if (standardFields.has(lower) || lower.startsWith('content-') || lower.startsWith('arc-')) continue
     const known = fieldsByName.get(lower)
     if (known === undefined) fieldsByName.set(lower, { name, values: [value] })

@@ -27,6 +27,8 @@ const columns = [
   'tags',
   'track_opens',
   'track_clicks',
+  'tracking_skipped',
+  'has_copies',
   'priority',
   'size',
   'smtputf8',

@@ -17,14 +17,15 @@
  * status that it made. Both are conditions of the writes, so one of two concurrent reports misses.
  */
 import { isRecorded, recordEvent, recordFirstEvent } from '../events/event-log.js'
+import type { EventPayloads } from '../events/payloads.js'
 import { assertNever } from '../mail/assert-never.js'
 import type { Reason } from '../mail/reasons.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import type { EventType, RecipientStatus } from '../storage/tables/email-tables.js'
+import type { RecipientStatus } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { type Email, markComplained } from './email.js'
-import { buildEmailEvent } from './email-event.js'
+import { buildEmailEvent, type RecipientNews } from './email-event.js'
 import { markReported, type Recipient } from './recipients.js'
 import { rollUpEmail } from './roll-up.js'
 
@@ -84,8 +85,7 @@ export function resolveLateOutcome(
   const { recipient, email } = about
   const to = nextStatus(recipient.status, news.kind)
   if (to === null) return { kind: 'ignored', why: 'state' }
-  const { type, more } = eventOf(news, at)
-  const event = buildEmailEvent({ email, recipient: recipient.address, type, at, more })
+  const event = buildEmailEvent({ email, recipient: recipient.address, at, news: toRecipientNews(news, recipient, at) })
   const writes = buildStatusWrites(about, news, to, at)
   if (to !== recipient.status) return { kind: 'acts', writes: [...writes, recordEvent(event)] }
   const since = isSoftFailure(news) ? (recipient.settled_at ?? 0) : 0
@@ -98,21 +98,22 @@ function isSoftFailure({ kind }: LateOutcome): boolean {
   return kind === 'given-up' || kind === 'delayed'
 }
 
-function eventOf(news: LateOutcome, at: number): { readonly type: EventType; readonly more: Record<string, unknown> } {
+function toRecipientNews(news: LateOutcome, { attempts }: Recipient, at: number): RecipientNews {
   switch (news.kind) {
     case 'refused':
       return { type: 'email.bounced', more: toBounceDetails('hard', news) }
     case 'given-up':
       return { type: 'email.bounced', more: toBounceDetails('soft', news) }
-    case 'delayed':
-      return { type: 'email.deferred', more: { reason: news.reason, response: news.diagnostic } }
+    case 'delayed': {
+      const { reason, diagnostic: response } = news
+      return { type: 'email.deferred', more: { reason, response, attempts, next_attempt_at: null } }
+    }
     case 'delivered':
       return { type: 'email.delivered', more: { delivered_at: formatTimestamp(at) } }
-    case 'complained':
-      return {
-        type: 'email.complained',
-        more: { feedback_type: news.feedbackType, complained_at: formatTimestamp(at) },
-      }
+    case 'complained': {
+      const { feedbackType: feedback_type } = news
+      return { type: 'email.complained', more: { feedback_type, complained_at: formatTimestamp(at) } }
+    }
     case 'unsubscribed':
       return { type: 'email.unsubscribed', more: { unsubscribed_at: formatTimestamp(at) } }
     default:
@@ -120,7 +121,9 @@ function eventOf(news: LateOutcome, at: number): { readonly type: EventType; rea
   }
 }
 
-function toBounceDetails(type: 'hard' | 'soft', { reason, diagnostic }: FailureDetails): Record<string, unknown> {
+type BounceDetails = Pick<EventPayloads['email.bounced'], 'bounce_type' | 'bounce_subtype' | 'bounce_reason'>
+
+function toBounceDetails(type: 'hard' | 'soft', { reason, diagnostic }: FailureDetails): BounceDetails {
   return { bounce_type: type, bounce_subtype: reason, bounce_reason: diagnostic }
 }
 

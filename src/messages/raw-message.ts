@@ -1,5 +1,5 @@
 /**
- * The bytes of a message, and their DKIM signature.
+ * The bytes of a message, their DKIM signature, and what belongs to the bytes alone.
  *
  * The signature is made once, at the first attempt, and stored: every attempt and every recipient gets the same
  * bytes, and what was sent can be shown later.
@@ -63,4 +63,14 @@ export const removeRaw = prepareWrite<{ emailId: string }>(({ db, slot }) =>
 
 export const removeSignature = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db.deleteFrom('dkim_signatures').where('email_id', '=', slot('emailId')),
+)
+
+/** What restores the HTML of the bytes as it was submitted. */
+export const removeHtmlEdits = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db.deleteFrom('html_edits').where('email_id', '=', slot('emailId')),
+)
+
+/** The bytes of recipients other than the first, where they differ. */
+export const removeRecipientCopies = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db.deleteFrom('recipient_copies').where('email_id', '=', slot('emailId')),
 )

@@ -9,8 +9,9 @@ import { sql } from 'kysely'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
 import type { Database } from '../storage/database.js'
 import { prepareRead, prepareWrite, rowidOf } from '../storage/prepared.js'
+import type { Write } from '../storage/writer/write.js'
 import { removeAttempts } from './queue/attempts.js'
-import { removeRaw, removeSignature } from './raw-message.js'
+import { removeHtmlEdits, removeRaw, removeRecipientCopies, removeSignature } from './raw-message.js'
 
 const BATCH_SIZE = 200
 
@@ -37,13 +38,18 @@ export function createMessagePurge(
     const event = oldestEvent(read, {})[0]
     const eventIsOld = event !== undefined && event.created_at < eventsBefore
     const writes = [
-      ...[...goneRaws, ...goneEmails].flatMap((emailId) => [removeRaw({ emailId }), removeSignature({ emailId })]),
+      ...[...goneRaws, ...goneEmails].flatMap(removeBytes),
       ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + BATCH_SIZE })] : []),
       ...goneEmails.flatMap((id) => [removeAttempts({ emailId: id }), removeRecipients({ id }), removeEmail({ id })]),
     ]
     if (writes.length > 0) await commit(writes)
     return raws.length === BATCH_SIZE || emails.length === BATCH_SIZE || eventIsOld
   }
+}
+
+function removeBytes(emailId: string): Write[] {
+  const removals = [removeRaw, removeSignature, removeHtmlEdits, removeRecipientCopies]
+  return removals.map((remove) => remove({ emailId }))
 }
 
 interface RawCursor {

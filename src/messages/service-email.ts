@@ -52,6 +52,8 @@ function toNewEmail({ id, messageId, from, to, subject, now }: ServiceEmail): Ne
     tags: toJson([]),
     track_opens: 0,
     track_clicks: 0,
+    tracking_skipped: null,
+    has_copies: 0,
     priority: 'normal',
     smtputf8: 0,
     created_at: now,

@@ -7,20 +7,22 @@ import { prepareRead, type Read } from '../storage/prepared.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
 import type { Json, Timestamp } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
+import type { WebhookDisabledData } from '../webhooks/disable-webhook.js'
 import type { DomainEventData } from './domain-notice.js'
 import type { InvitationEventData } from './invitation-notice.js'
 
 const CURSOR = 'notices_cursor'
 
-const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
+const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed', 'webhook.disabled'] as const
 
 /** A row of the log; its type says what its data is. */
 export type NoticeEvent = { readonly seq: number; readonly workspace_id: string; readonly created_at: Timestamp } & (
   | { readonly type: 'invitation.created'; readonly data: Json<InvitationEventData> }
   | { readonly type: 'domain.broken' | 'domain.failed'; readonly data: Json<DomainEventData> }
+  | { readonly type: 'webhook.disabled'; readonly data: Json<WebhookDisabledData> }
 )
 
-/** Literals, as in the partial index `events_told`, so that SQLite uses it: there are millions of other events. */
+/** Literals, as in the partial index `events_of_notices`, so that SQLite uses it: there are millions of other events. */
 const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`
 
 export const noticeEventsAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>

@@ -27,7 +27,7 @@ export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: Notic
   const id = uuidv7(now)
   const { to, pieces } = mail
   const subject = toOneLine(mail.subject)
-  const raw = composeMessage(
+  const { raw } = composeMessage(
     {
       from: { address: mailFrom, name: 'Posthorn' },
       to: [{ address: to, name: '' }],

@@ -16,6 +16,7 @@ import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
 import { composeNotice, type NoticeMail } from './notice-mail.js'
+import { buildWebhookNotices } from './webhook-notice.js'
 
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20
@@ -121,8 +122,15 @@ export class NoticeWriter {
   }
 
   private buildNotices(event: NoticeEvent, now: number): readonly NoticeMail[] {
-    return event.type === 'invitation.created'
-      ? buildInvitationNotices(this.deps, parseJson(event.data), now)
-      : buildDomainNotices(this.deps.read, event.workspace_id, event.type, parseJson(event.data))
+    const { read, publicUrl } = this.deps
+    const { workspace_id: workspaceId } = event
+    switch (event.type) {
+      case 'invitation.created':
+        return buildInvitationNotices(this.deps, parseJson(event.data), now)
+      case 'webhook.disabled':
+        return buildWebhookNotices({ read, publicUrl }, event, parseJson(event.data))
+      default:
+        return buildDomainNotices(read, workspaceId, event.type, parseJson(event.data))
+    }
   }
 }

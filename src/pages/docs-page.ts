@@ -12,6 +12,7 @@ import {
   formatType,
   listEndpoints,
   listFields,
+  listWebhooks,
   type OpenApi,
   type Operation,
   type Parameter,
@@ -22,12 +23,11 @@ import {
 
 export function renderDocsPage(document: object): Page {
   const api = document as OpenApi
-  const endpoints = listEndpoints(api)
-  const groups = api.tags.map(({ name }) => ({
-    name,
-    id: anchorOf(name),
-    endpoints: endpoints.filter(({ operation }) => operation.tags.includes(name)),
-  }))
+  const groups = api.tags.map(({ name }) => {
+    const ofGroup = ({ operation }: Endpoint): boolean => operation.tags.includes(name)
+    const [endpoints, webhooks] = [listEndpoints(api).filter(ofGroup), listWebhooks(api).filter(ofGroup)]
+    return { name, id: anchorOf(name), endpoints, webhooks }
+  })
   const { title, version, description } = api.info
   return renderPage(
     200,
@@ -37,7 +37,7 @@ export function renderDocsPage(document: object): Page {
 <input type="checkbox" id="index"><label for="index">Index</label>
 <nav aria-label="Endpoints">${groups.map(
       (group) => html`<a href="#${group.id}"><b>${group.name}</b></a>
-<ul>${group.endpoints.map(renderIndexEntry)}</ul>
+<ul>${group.endpoints.map(renderIndexEntry)}${group.webhooks.map(renderWebhookEntry)}</ul>
 `,
     )}</nav>
 </div>
@@ -52,6 +52,7 @@ ${groups.map(
   (group) => html`<section>
 <h2 id="${group.id}">${group.name}</h2>
 ${group.endpoints.map((endpoint) => renderEndpoint(api, endpoint))}
+${group.webhooks.map((webhook) => renderWebhook(api, webhook))}
 </section>
 `,
 )}</main>
@@ -87,6 +88,24 @@ ${renderParameters(api, operation)}
 ${renderBody(api, operation)}
 ${renderRequestExample(api, { method, path, operation })}
 ${renderAnswers(api, operation)}
+</div>
+</details>
+`
+}
+
+function renderWebhookEntry({ path, operation }: Endpoint): Markup {
+  return html`<li><a href="#${operation.operationId}"><span class="post">EVENT</span> ${path}</a></li>`
+}
+
+/** The request that a webhook sends, with its body. */
+function renderWebhook(api: OpenApi, { path, operation }: Endpoint): Markup {
+  return html`<details id="${operation.operationId}" open>
+<summary><h3><span class="method post">EVENT</span><span class="path">${path}</span>
+<span class="lead">${renderProse(operation.summary)}</span></h3></summary>
+<div>
+${renderParameters(api, operation)}
+${renderBody(api, operation)}
+${renderAnswerExample(operation.requestBody?.content ?? {})}
 </div>
 </details>
 `

@@ -60,6 +60,8 @@ export interface OpenApi {
   readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  /** By the type of event. */
+  readonly webhooks?: OpenApi['paths']
   readonly components?: {
     readonly schemas?: Readonly<Record<string, Schema>>
     readonly responses?: Readonly<Record<string, Response>>
@@ -79,10 +81,15 @@ export interface Endpoint {
   readonly operation: Operation
 }
 
-export function listEndpoints({ paths }: OpenApi): readonly Endpoint[] {
+export function listEndpoints({ paths }: Pick<OpenApi, 'paths'>): readonly Endpoint[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
   )
+}
+
+/** What webhooks send: the type of event in place of a path. */
+export function listWebhooks({ webhooks = {} }: OpenApi): readonly Endpoint[] {
+  return listEndpoints({ paths: webhooks })
 }
 
 /** One row of a table of fields; the fields of objects and lists follow with their full path. */

@@ -4,7 +4,7 @@
  * UUIDv7 (RFC 9562 section 5.7): 48 bits of milliseconds, then 74 random bits, so that
  * ids sort by time and index inserts append. Ids of one millisecond are not ordered.
  */
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomFillSync } from 'node:crypto'
 
 const randomPool = Buffer.alloc(16 * 256)
 let usedBytes = randomPool.length
@@ -20,7 +20,21 @@ function takeRandomBytes(): Buffer {
 
 /** A UUIDv7 of the moment `now` (epoch milliseconds). */
 export function uuidv7(now: number): string {
-  const bytes = takeRandomBytes()
+  return formatUuid(takeRandomBytes(), now)
+}
+
+/** The same UUIDv7 for the same moment and `name`: what is written twice under it is found to be there. */
+export function namedUuidv7(now: number, name: string): string {
+  return formatUuid(createHash('sha256').update(name).digest().subarray(0, 16), now)
+}
+
+/** No UUIDv7 of the moment `now` or later sorts before this text. */
+export function firstUuidv7(now: number): string {
+  const hex = now.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`
+}
+
+function formatUuid(bytes: Buffer, now: number): string {
   bytes.writeUIntBE(now, 0, 6)
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f)
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)

@@ -6,6 +6,7 @@
  * 5322 section 3.6.4 puts the parent last). Lists are read from the first 8 KB of their fields, references from
  * the last 64 KB.
  */
+import type { EventPayloads } from '../events/payloads.js'
 import { findFields, type Header, readFieldValue } from '../mail/header-fields.js'
 import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
@@ -46,7 +47,7 @@ export function summarizeInbound({ raw, header, parts }: ParsedMessage): Inbound
 export function buildReceivedData(
   email: Pick<InboundEmail, 'id' | 'envelope_to'>,
   summary: InboundSummary,
-): Readonly<Record<string, unknown>> {
+): EventPayloads['email.received'] {
   const to = parseJson(summary.to_emails)
   const cc = parseJson(summary.cc_emails)
   return {

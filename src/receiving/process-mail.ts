@@ -1,5 +1,6 @@
 /** Builds the writes for a parsed email: record fields, spam score, and the event that announces it. */
-import { type Event, recordEvent } from '../events/event-log.js'
+import { recordEvent } from '../events/event-log.js'
+import type { EventPayloads } from '../events/payloads.js'
 import { type InboundEmail, markProcessed } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
 import type { JudgeSpam } from '../spam/spam-verdict.js'
@@ -22,6 +23,10 @@ export function createMailProcessor({ clock, judgeSpam }: ProcessMailDeps): Mail
   }
 }
 
-function recordReceived({ workspace_id: workspaceId }: InboundEmail, data: Event['data'], at: number): Write {
+function recordReceived(
+  { workspace_id: workspaceId }: InboundEmail,
+  data: EventPayloads['email.received'],
+  at: number,
+): Write {
   return recordEvent({ workspaceId, type: 'email.received', emailId: null, recipient: null, at, data })
 }

@@ -47,6 +47,7 @@ export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptS
       summary,
       options,
       templateId: null,
+      tracking: null,
       now,
     })
     const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }

@@ -10,6 +10,7 @@
 import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
+import type { RecipientCopy } from '../messages/recipient-copies.js'
 import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
@@ -21,6 +22,7 @@ import {
   insertIdempotency,
   type KeyUse,
 } from './idempotency.js'
+import { type WrittenCopies, writeCopies } from './personal-copies.js'
 import type { PreparedEmail } from './prepare-email.js'
 
 interface CommitEmailsDeps extends Store {
@@ -28,8 +30,16 @@ interface CommitEmailsDeps extends Store {
   /** The writes that lease the first attempt in the same commit, if it can begin at once. Absent: it never can. */
   readonly claim?: (enqueued: EnqueuedEmail) => Claim | null
   /** Hands entries that are due now to delivery, in memory, with their claim. */
-  readonly handOver: (enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null) => void
+  readonly handOver: HandOver
 }
+
+/** `copies`: messages of single recipients, by their ids, as far as they are in memory. */
+type HandOver = (
+  enqueued: EnqueuedEmail,
+  raw: Buffer,
+  claim: Claim | null,
+  copies?: ReadonlyMap<string, RecipientCopy>,
+) => void
 
 /** An idempotency key, and the result that its next use gets. */
 export interface IdempotentRequest extends KeyUse {
@@ -62,12 +72,20 @@ export function createEmailCommitter({
   handOver,
 }: CommitEmailsDeps): CommitEmails {
   return async (emails, once, now, { batch = false, also = [] } = {}) => {
+    const written = new Map<PreparedEmail, WrittenCopies>()
+    for (const email of emails) {
+      if (email.copies !== null) written.set(email, await writeCopies(email.copies, email.enqueued.email))
+    }
     const charged = charge(emails.map(toChargeable), now)
     const claims = emails.map(({ enqueued }) => claim(enqueued))
     const writes = [
       ...charged.writes,
       ...(once === null ? [] : buildKeyWrites(once, now)),
-      ...emails.flatMap(({ enqueued }, index) => [...enqueued.writes, ...(claims[index]?.writes ?? [])]),
+      ...emails.flatMap((email, index) => [
+        ...email.enqueued.writes,
+        ...(written.get(email)?.writes ?? []),
+        ...(claims[index]?.writes ?? []),
+      ]),
       ...also,
     ]
     try {
@@ -75,8 +93,8 @@ export function createEmailCommitter({
     } catch (error) {
       return resolveFailedCommit(read, error, charged, once, now, batch)
     }
-    emails.forEach(({ enqueued, raw }, index) => {
-      handOver(enqueued, raw, claims[index] ?? null)
+    emails.forEach((email, index) => {
+      handOver(email.enqueued, email.raw, claims[index] ?? null, written.get(email)?.copies)
     })
     return null
   }

@@ -2,39 +2,57 @@
  * From an API request to a prepared email: composes the message, then prepares it as a message submitted by SMTP is.
  */
 import type { Principal } from '../accounts/principal.js'
+import { domainOf } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { Refusal } from '../mail/refusal.js'
+import { textOfHtml } from '../messages/mime/text-of-html.js'
 import { uuidv7 } from '../platform/ids.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
+import type { BeginTracking } from '../tracking/track-email.js'
 import { composeMessage } from './compose-message.js'
 import type { MessageContent } from './message-content.js'
 import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
-import type { SendingOptions } from './submitted-message.js'
+import type { SendingOptions, SubmittedTracking } from './submitted-message.js'
+import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 /** 15 MB: header, bodies, images and attachments, encoded. */
 const MAX_COMPOSED = 15 * 1_048_576
 
+/** No default of the domain applies to requests. */
+interface ComposeOptions extends SendingOptions {
+  readonly trackOpens: boolean
+  readonly trackClicks: boolean
+}
+
 export interface RequestedEmail {
   readonly content: MessageContent
-  readonly options: SendingOptions
+  readonly options: ComposeOptions
   /** The template that subject and bodies are made from. */
   readonly templateId: string | null
-  /** One id for each recipient of To, Cc and Bcc, in this order; empty: the content mentions none of them. */
+  /** One id for each recipient of To, Cc and Bcc, in this order. */
   readonly recipientIds: readonly string[]
+  /** The bodies have the unsubscribe link of the first recipient. */
+  readonly hasUnsubscribeLink: boolean
 }
 
 interface ComposeDeps {
   readonly hostname: string
   readonly prepare: PrepareEmail
+  readonly beginTracking: BeginTracking
+  readonly links: UnsubscribeLinks
 }
 
 /** Throws a Refusal if the email may not be sent. */
 export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => PreparedEmail
 
-export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
-  return (principal, { content, options, templateId, recipientIds }, now) => {
+export function composeEmail({ hostname, prepare, beginTracking, links }: ComposeDeps): ComposeEmail {
+  return (principal, requested, now) => {
+    const { content, options, templateId, recipientIds, hasUnsubscribeLink } = requested
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
-    const raw = composeMessage(content, { emailId, hostname, now })
+    const email = { workspaceId: principal.workspaceId, emailId, now }
+    const { content: sent, tracking } = trackContent(beginTracking, withListFields(links, requested), options, email)
+    const { raw, bodies } = composeMessage(sent, { emailId, hostname, now })
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
@@ -55,8 +73,40 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
-    return prepare(principal, { ...submission, templateId })
+    const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
+    const prepared = prepare(principal, { ...submission, templateId, tracking, personal })
+    // Else its memory goes to the writer.
+    if (prepared.raw.length > 0) freeMemory(raw)
+    return prepared
   }
+}
+
+function withListFields(links: UnsubscribeLinks, { content, recipientIds, hasUnsubscribeLink }: RequestedEmail) {
+  if (!hasUnsubscribeLink) return content
+  const first = { recipientId: recipientIds[0] ?? '', from: content.from.address }
+  return { ...content, fields: [...content.fields, ...links.fieldsOf(first, content.fields)] }
+}
+
+interface TrackedContent {
+  readonly content: MessageContent
+  readonly tracking: SubmittedTracking
+}
+
+/** Text that is made from the HTML shows the URLs as they were submitted. */
+function trackContent(
+  beginTracking: BeginTracking,
+  content: MessageContent,
+  { trackOpens: opens, trackClicks: clicks }: ComposeOptions,
+  email: { readonly workspaceId: string; readonly emailId: string; readonly now: number },
+): TrackedContent {
+  const { html, text, from } = content
+  const begun = beginTracking({ ...email, domain: domainOf(from.address), opens, clicks })
+  if (begun === null || html === null || html === '')
+    return { content, tracking: { opens, clicks, skipped: null, writes: [] } }
+  const tracked = { ...content, html: begun.trackHtml(html), text: text ?? textOfHtml(html) }
+  const skipped = begun.skipped()
+  const writes = skipped === null ? begun.collectWrites() : []
+  return { content: tracked, tracking: { opens, clicks, skipped, writes } }
 }
 
 /** Throws a Refusal `too-large`. `size`: bytes of the message, or the part that is known so far. */

@@ -11,15 +11,17 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
+import { encodeBase64Lines } from '../mail/base64-lines.js'
 import { withCrlf } from '../mail/line-ends.js'
 import { createMessageId } from '../mail/message-id.js'
 import { textOfHtml } from '../messages/mime/text-of-html.js'
 import { concatWithHeadroom } from '../platform/memory/byte-pieces.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
-import { encodeBase64Lines } from './base64-lines.js'
+
 import { composeHeader } from './compose-header.js'
-import { composePlain } from './compose-plain.js'
+import { type ComposedMessage, composePlain } from './compose-plain.js'
 import type { Attachment, InlineImage, MessageContent } from './message-content.js'
+import type { BodyEncoding, EncodedBody } from './token-places.js'
 
 interface ComposeContext {
   readonly emailId: string
@@ -27,7 +29,7 @@ interface ComposeContext {
   readonly now: number
 }
 
-export function composeMessage(content: MessageContent, { emailId, hostname, now }: ComposeContext): Buffer {
+export function composeMessage(content: MessageContent, { emailId, hostname, now }: ComposeContext): ComposedMessage {
   const isMessageId = ({ name }: { readonly name: string }): boolean => name.toLowerCase() === 'message-id'
   const messageId = content.fields.find(isMessageId)?.value ?? createMessageId(emailId, hostname)
   const fields = content.fields.filter((field) => !isMessageId(field))
@@ -46,19 +48,46 @@ interface Bodies {
 }
 
 /** For any message. The boundaries contain the email's id, which a client cannot predict. */
-export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): Buffer {
+export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): ComposedMessage {
   const tree = new MailComposer({
     ...rest,
     attachments: [...content.inlineImages.map(toInlinePart), ...content.attachments.map(toAttachmentPart)],
     disableFileAccess: true,
     disableUrlAccess: true,
   }).compile()
-  const pieces = [Buffer.from(composeHeader(content))]
+  const pieces: Piece[] = [{ bytes: Buffer.from(composeHeader(content)), encoding: null }]
   writeNode(tree, pieces)
-  pieces.push(Buffer.from('\r\n'))
-  const raw = concatWithHeadroom(pieces)
-  freeMemory(...pieces)
-  return raw
+  pieces.push(toPiece('\r\n'))
+  const parts = pieces.map(({ bytes }) => bytes)
+  const composed = { raw: concatWithHeadroom(parts), bodies: findBodies(pieces, countBodies(rest)) }
+  freeMemory(...parts)
+  return composed
+}
+
+interface Piece {
+  readonly bytes: Buffer
+  /** Of a part's content; null: it is none. */
+  readonly encoding: BodyEncoding | null
+}
+
+function toPiece(text: string): Piece {
+  return { bytes: Buffer.from(text), encoding: null }
+}
+
+/** Text and HTML are the first parts of the tree, in front of all files. */
+function findBodies(pieces: readonly Piece[], count: number): readonly EncodedBody[] {
+  let startFromEnd = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  const bodies: EncodedBody[] = []
+  for (const { bytes, encoding } of pieces) {
+    const endFromEnd = startFromEnd - bytes.length
+    if (encoding !== null && bodies.length < count) bodies.push({ encoding, startFromEnd, endFromEnd })
+    startFromEnd = endFromEnd
+  }
+  return bodies
+}
+
+function countBodies({ text, html }: Bodies): number {
+  return [text, html].filter((body) => body !== '').length
 }
 
 /** Line ends become CRLF, which quoted-printable keeps. */
@@ -98,31 +127,34 @@ function collapseBlanks(filename: string): string {
 }
 
 /** Writes a part with its children. Each piece has memory of its own. */
-function writeNode(node: MimeNode, pieces: Buffer[]): void {
-  pieces.push(Buffer.from(`${node.buildHeaders()}\r\n\r\n`))
+function writeNode(node: MimeNode, pieces: Piece[]): void {
+  pieces.push(toPiece(`${node.buildHeaders()}\r\n\r\n`))
   if (node.childNodes.length === 0) {
     pieces.push(encodeContent(node))
     return
   }
   for (const child of node.childNodes) {
-    pieces.push(Buffer.from(`--${String(node.boundary)}\r\n`))
+    pieces.push(toPiece(`--${String(node.boundary)}\r\n`))
     writeNode(child, pieces)
-    pieces.push(Buffer.from('\r\n'))
+    pieces.push(toPiece('\r\n'))
   }
-  pieces.push(Buffer.from(`--${String(node.boundary)}--`))
+  pieces.push(toPiece(`--${String(node.boundary)}--`))
 }
 
 /** 7bit occurs for text only, and that is ASCII in short lines. */
-function encodeContent(node: MimeNode): Buffer {
+function encodeContent(node: MimeNode): Piece {
   const { content = '' } = node
   if (typeof content !== 'string' && !Buffer.isBuffer(content))
     throw new Error('the content of a part is neither text nor bytes')
   switch (node.getTransferEncoding()) {
     case 'base64':
-      return encodeBase64Lines(typeof content === 'string' ? Buffer.from(content) : content)
+      return {
+        bytes: encodeBase64Lines(typeof content === 'string' ? Buffer.from(content) : content),
+        encoding: 'base64',
+      }
     case 'quoted-printable':
-      return Buffer.from(wrapQuoted(encodeQuoted(content)), 'latin1')
+      return { bytes: Buffer.from(wrapQuoted(encodeQuoted(content)), 'latin1'), encoding: 'quoted-printable' }
     default:
-      return Buffer.from(content)
+      return { bytes: Buffer.from(content), encoding: '7bit' }
   }
 }

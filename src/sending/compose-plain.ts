@@ -5,10 +5,18 @@
  */
 import { hasLongerLines } from 'nodemailer/lib/mime-funcs'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
+import { encodeBase64Lines } from '../mail/base64-lines.js'
 import { formatMessageDate } from '../mail/message-date.js'
-import { encodeBase64Lines } from './base64-lines.js'
+
 import { composeHeader } from './compose-header.js'
 import type { MessageContent } from './message-content.js'
+import type { BodyEncoding, EncodedBody } from './token-places.js'
+
+/** The bytes of a message, and where its text and HTML are. */
+export interface ComposedMessage {
+  readonly raw: Buffer
+  readonly bodies: readonly EncodedBody[]
+}
 
 interface PlainMessage {
   /** Without a Message-ID in `fields`. */
@@ -24,28 +32,57 @@ interface PlainMessage {
 
 const ascii = /^[\t\r\n\x20-\x7e]*$/
 
-export function composePlain({ content, messageId, text, html, boundary, now }: PlainMessage): Buffer {
+export function composePlain({ content, messageId, text, html, boundary, now }: PlainMessage): ComposedMessage {
   const top = `${composeHeader(content)}Message-ID: ${messageId}\r\nDate: ${formatMessageDate(now)}\r\nMIME-Version: 1.0\r\n`
-  if (html === '') return Buffer.from(`${top}${composePart('plain', text)}\r\n`)
-  if (text === '') return Buffer.from(`${top}${composePart('html', html)}\r\n`)
+  if (html === '') return joinSingle(top, composePart('plain', text))
+  if (text === '') return joinSingle(top, composePart('html', html))
+  const plain = composePart('plain', text)
+  const rich = composePart('html', html)
   // No line of quoted-printable begins like this (RFC 2045 section 6.7).
   const line = `--=_${boundary}`
-  return Buffer.from(
-    `${top}Content-Type: multipart/alternative;\r\n boundary="=_${boundary}"\r\n\r\n` +
-      `${line}\r\n${composePart('plain', text)}\r\n${line}\r\n${composePart('html', html)}\r\n${line}--\r\n`,
-  )
+  const start = `${top}Content-Type: multipart/alternative;\r\n boundary="=_${boundary}"\r\n\r\n${line}\r\n`
+  return joinParts(start + plain.header, [
+    { ...plain, after: `\r\n${line}\r\n${rich.header}` },
+    { ...rich, after: `\r\n${line}--\r\n` },
+  ])
 }
 
-function composePart(subtype: 'plain' | 'html', text: string): string {
+interface Part {
+  readonly header: string
+  readonly encoding: BodyEncoding
+  /** ASCII, as it is sent. */
+  readonly body: string
+}
+
+function joinSingle(top: string, part: Part): ComposedMessage {
+  return joinParts(top + part.header, [{ ...part, after: '\r\n' }])
+}
+
+/** `after`: what follows a body. It is ASCII, as the bodies are; the header may have UTF-8. */
+function joinParts(start: string, parts: readonly (Part & { readonly after: string })[]): ComposedMessage {
+  let rest = 0
+  const bodies = parts.toReversed().map(({ encoding, body, after }) => {
+    const endFromEnd = rest + after.length
+    rest = endFromEnd + body.length
+    return { encoding, startFromEnd: rest, endFromEnd }
+  })
+  return { raw: Buffer.from(start + parts.map(({ body, after }) => body + after).join('')), bodies: bodies.reverse() }
+}
+
+function composePart(subtype: 'plain' | 'html', text: string): Part {
   const encoding = chooseEncoding(text)
   const header = `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`
+  return { header, encoding, body: encodeBody(encoding, text) }
+}
+
+function encodeBody(encoding: BodyEncoding, text: string): string {
   switch (encoding) {
     case '7bit':
-      return header + text
+      return text
     case 'quoted-printable':
-      return header + wrapQuoted(toQuotedPrintable(text))
+      return wrapQuoted(toQuotedPrintable(text))
     case 'base64':
-      return header + encodeBase64Lines(Buffer.from(text)).toString('latin1')
+      return encodeBase64Lines(Buffer.from(text)).toString('latin1')
   }
 }
 
@@ -56,7 +93,7 @@ export function toQuotedPrintable(text: string): string {
 }
 
 /** Quoted-printable keeps text readable while most of it is ASCII. */
-function chooseEncoding(text: string): '7bit' | 'quoted-printable' | 'base64' {
+function chooseEncoding(text: string): BodyEncoding {
   if (ascii.test(text)) return hasLongerLines(text, 76) ? 'quoted-printable' : '7bit'
   const escaped = text.replace(/[\t\r\n\x20-\x7e]+/g, '').length
   return escaped * 3 > text.length ? 'base64' : 'quoted-printable'

@@ -9,70 +9,114 @@ import type { Principal } from '../accounts/principal.js'
 import type { SendingDomain } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
-import type { Header } from '../mail/header-fields.js'
+import { type Header, scanHeader } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
-import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
+import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write.js'
+import { rewriteMessage } from '../tracking/rewrite-message.js'
+import type { BeginTracking } from '../tracking/track-email.js'
+import { type CopyPlan, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
-import type { MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
 
 export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
   readonly findVerifiedDomain: FindVerifiedDomain
+  readonly beginTracking: BeginTracking
 }
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Empty if the message is large: the memory of the submitted message is transferred to the writer. */
+  /** Empty if the message is large, at the latest after the commit: its memory is transferred to the writer. */
   readonly raw: Buffer
   /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
   /** Suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
+  /** The messages of all recipients but the first; null: all recipients get `raw`. */
+  readonly copies: CopyPlan | null
 }
 
 export type PrepareEmail = (principal: Principal, submission: Submission) => PreparedEmail
 
 export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
   return (principal, submission) => {
-    const { message, header, summary, emailId, now } = submission
+    const { message, summary, emailId, now } = submission
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
     const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
-    const { pieces, messageId } = prepareMessage(message.raw, header, origin)
-    const utf8 = message.smtputf8 && hasUtf8(message.raw, header)
-    const stored = toStoredBytes(pieces)
-    const email = buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8 })
+    const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
+    const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin)
+    const { raw, stored } = toStoredBytes(pieces, submission)
+    if (tracked.raw !== message.raw && raw.length > 0) freeMemory(tracked.raw)
+    const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
+    const { tracking } = tracked
+    const copies = planRecipientCopies(raw, submission, recipients)
+    const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
+    const enqueued = enqueue(email, recipients, stored)
+    const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
-      enqueued: enqueue(email, recipients, stored),
-      raw: stored instanceof MovedBytes ? Buffer.alloc(0) : stored,
+      enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
+      raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
+      copies,
     }
   }
 }
 
-/** A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end. */
-function toStoredBytes(pieces: readonly Buffer[]): Buffer | MovedBytes {
+interface StoredBytes {
+  readonly raw: Buffer
+  readonly stored: Buffer | MovedBytes
+}
+
+/**
+ * A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end.
+ * Not if it has copies, which are made of its bytes.
+ */
+function toStoredBytes(pieces: readonly Buffer[], { personal }: Submission): StoredBytes {
   const moved = new MovedBytes(pieces)
-  return moved.length < MOVE_FROM_BYTES ? Buffer.concat(pieces) : moved
+  if (moved.length >= MOVE_FROM_BYTES && personal == null) return { raw: Buffer.alloc(0), stored: moved }
+  const raw = Buffer.concat(pieces)
+  return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
+}
+
+/** The message itself is that of the first recipient, even if that one is suppressed. */
+function planRecipientCopies(
+  raw: Buffer,
+  { personal }: Submission,
+  [first, ...others]: readonly NewRecipient[],
+): CopyPlan | null {
+  if (personal == null || first === undefined) return null
+  const ids = others.filter(({ suppressed }) => !suppressed).map(({ id = '' }) => id)
+  return planCopies(raw, personal, first.id ?? '', ids)
+}
+
+function insertLink(email: NewEmail, { id = '', address, suppressed }: NewRecipient): Write[] {
+  if (suppressed) return []
+  const { workspace_id, created_at, from_email: sender } = email
+  return [insertUnsubscribeLink({ recipient_id: id, workspace_id, email_id: email.id, address, sender, created_at })]
 }
 
 interface EmailInput {
   readonly principal: Principal
   readonly submission: Submission
   readonly summary: MessageSummary
-  readonly domain: SendingDomain
   readonly recipients: readonly NewRecipient[]
   readonly messageId: string
   readonly utf8: boolean
+  readonly tracking: SubmittedTracking
+  readonly copies: CopyPlan | null
 }
 
-function buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8 }: EmailInput): NewEmail {
+function buildEmail(input: EmailInput): NewEmail {
+  const { principal, submission, summary, recipients, messageId, utf8, tracking, copies } = input
   const { message, options } = submission
   return {
     id: submission.emailId,
@@ -90,7 +134,10 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
     reply_to: toAddressJson(summary.replyTo),
     subject: summary.subject,
     tags: toJson(options.tags),
-    ...resolveTracking(options, domain),
+    track_opens: tracking.opens ? 1 : 0,
+    track_clicks: tracking.clicks ? 1 : 0,
+    tracking_skipped: tracking.skipped,
+    has_copies: copies === null ? 0 : 1,
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
     created_at: submission.now,
@@ -154,8 +201,28 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }
 
-function resolveTracking(options: SendingOptions, domain: SendingDomain): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
-  const opens = options.trackOpens ?? domain.track_opens === 1
-  const clicks = options.trackClicks ?? domain.track_clicks === 1
-  return { track_opens: opens ? 1 : 0, track_clicks: clicks ? 1 : 0 }
+interface TrackedSubmission {
+  readonly raw: Buffer
+  readonly header: Header
+  readonly tracking: SubmittedTracking
+}
+
+/** A message submitted by SMTP is tracked here, as its header fields or else its domain say. */
+function trackSubmission(
+  { beginTracking }: PrepareDeps,
+  workspaceId: string,
+  { message: { raw }, header, options, emailId, now, tracking }: Submission,
+  { domain, track_opens, track_clicks }: SendingDomain,
+): TrackedSubmission {
+  if (tracking !== null) return { raw, header, tracking }
+  const opens = options.trackOpens ?? track_opens === 1
+  const clicks = options.trackClicks ?? track_clicks === 1
+  const begun = beginTracking({ workspaceId, emailId, domain, opens, clicks, now })
+  const rewritten = begun === null ? raw : rewriteMessage(raw, header, begun.trackHtml)
+  const skipped = typeof rewritten === 'string' ? rewritten : (begun?.skipped() ?? null)
+  if (begun === null || typeof rewritten === 'string' || skipped !== null || rewritten === raw) {
+    return { raw, header, tracking: { opens, clicks, skipped, writes: [] } }
+  }
+  const writes = begun.collectWrites()
+  return { raw: rewritten, header: scanHeader(rewritten), tracking: { opens, clicks, skipped, writes } }
 }

@@ -5,6 +5,9 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import type { NamedAddress } from '../mail/named-address.js'
 import type { Priority, Tag } from '../storage/tables/email-tables.js'
+import type { Write } from '../storage/writer/write.js'
+import type { TrackingSkip } from '../tracking/track-email.js'
+import type { PersonalContent } from './personal-copies.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -62,5 +65,19 @@ export interface Submission {
   readonly summary: MessageSummary
   readonly options: SendingOptions
   readonly templateId: string | null
+  /** Set if the message has the unsubscribe link of its first recipient; all recipients then have ids. */
+  readonly personal?: PersonalContent | null
+  /** Set if the message is tracked or goes without tracking as it is; null: preparing it decides. */
+  readonly tracking: SubmittedTracking | null
   readonly now: number
+}
+
+/** How a composed message is tracked. */
+export interface SubmittedTracking {
+  readonly opens: boolean
+  readonly clicks: boolean
+  /** Why it goes out without the tracking that it should have; null: it has it, or should have none. */
+  readonly skipped: TrackingSkip | null
+  /** Of the commit that stores the email. */
+  readonly writes: readonly Write[]
 }

@@ -1,46 +1,60 @@
 /**
- * Subject and bodies of an email from a template, with the link that unsubscribes its recipient.
- *
- * The link is a `mailto:` to an address made for that recipient; mail to it suppresses the recipient.
- *
- * Limit: all recipients of a message get the same bytes, so the link unsubscribes the first one, whichever recipient
- * follows it.
+ * Subject and bodies of an email, from a template or as the client wrote them, with the link that unsubscribes the
+ * first recipient. The other recipients get copies with their own links (`token-places.ts`).
  */
-import type { KeyObject } from 'node:crypto'
 import { type ParsedTemplate, renderTemplate, type TemplateData } from '../content/render-template.js'
-import { mailHostOf } from '../domains/sending-domains.js'
-import { type Address, domainOf } from '../mail/address.js'
-import { createUnsubscribeAddress } from '../mail/recipient-token.js'
+import { insertUnsubscribeUrl, UNSUBSCRIBE_URL } from '../content/template-text.js'
+import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import { checkSize } from './compose-email.js'
 import type { MessageContent } from './message-content.js'
+import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
-interface TemplateUse {
-  readonly template: ParsedTemplate
-  readonly data: TemplateData
+type Bodies = Pick<MessageContent, 'html' | 'text'>
+
+/** Whose link the content may have. */
+interface FirstRecipient {
   readonly from: Address
-  /** The id of the first recipient. */
   readonly recipientId: string
 }
 
-/** Throws a Refusal for missing or unsuitable values, and for a template without a body. */
-export type RenderContent = (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'>
+interface TemplateUse extends FirstRecipient {
+  readonly template: ParsedTemplate
+  readonly data: TemplateData
+}
 
-/** `secret`: signs the unsubscribe addresses. */
-export function renderContent(secret: KeyObject): RenderContent {
-  return ({ template, data, from, recipientId }) => {
-    if (template.html === null && template.text === null) {
-      const details = { field: 'template_id', value: template.id }
-      throw new Refusal('invalid-parameter', 'template_id: the template has neither html nor text', details)
-    }
-    return renderTemplate(
-      template,
-      data,
-      buildUnsubscribeUrl(createUnsubscribeAddress(secret, recipientId, mailHostOf(domainOf(from)))),
-    )
+interface Linked {
+  /** The bodies have the link of the first recipient. */
+  readonly hasUnsubscribeLink: boolean
+}
+
+export interface ContentFiller {
+  /** Throws a Refusal for missing or unsuitable values, and for a template without a body. */
+  readonly fillTemplate: (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'> & Linked
+  /** Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal `too-large`. */
+  readonly fillBodies: (bodies: Bodies, first: FirstRecipient) => Bodies & Linked
+}
+
+export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>): ContentFiller {
+  return {
+    fillTemplate: ({ template, data, from, recipientId }) => {
+      const { id, html, text } = template
+      if (html === null && text === null) {
+        const details = { field: 'template_id', value: id }
+        throw new Refusal('invalid-parameter', 'template_id: the template has neither html nor text', details)
+      }
+      const variables = [html, text].flatMap((part) => (part === null ? [] : [...part.uses.keys()]))
+      const hasUnsubscribeLink = variables.some(({ name }) => name === UNSUBSCRIBE_URL)
+      return { ...renderTemplate(template, data, urlOf({ recipientId, from })), hasUnsubscribeLink }
+    },
+    fillBodies: ({ html, text }, first) => {
+      const url = urlOf(first)
+      const filled = { html: fillBody(html, url, 'html'), text: fillBody(text, url, 'text') }
+      return { ...filled, hasUnsubscribeLink: filled.html !== html || filled.text !== text }
+    },
   }
 }
 
-/** RFC 6068. The address only, without a subject: text that is made from the HTML shows the complete URL. */
-export function buildUnsubscribeUrl(address: string): string {
-  return `mailto:${address}`
+function fillBody(body: string | null, url: string, form: 'html' | 'text'): string | null {
+  return body === null ? null : insertUnsubscribeUrl(body, url, form, checkSize)
 }

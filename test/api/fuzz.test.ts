@@ -133,6 +133,11 @@ async function waitForAnswer(request: Promise<RestAnswer>): Promise<RestAnswer> 
   }
 }
 
+/** The answer to a click on an unknown link, which people see. */
+function isPage({ status, headers }: RestAnswer): boolean {
+  return status === 404 && String(headers['content-type']).startsWith('text/html')
+}
+
 /** Checks the form of an error. */
 function checkError({ status, text, json }: RestAnswer): void {
   const { error } = json<ErrorBody>()
@@ -162,7 +167,8 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
   const known = new Set<string>()
   for (const route of app.daemon.routes) {
     const requests = fc.record({
-      path: paths(route, ids),
+      // The id of a pixel is all that its request needs, so a foreign one would rightly change something.
+      path: paths(route, route.area === 'tracking' ? own.ids : ids),
       query: queries(route, [...ids, ...workspaces]),
       given: requestsOf(route, [...words, ...ids, ...workspaces]),
     })
@@ -172,7 +178,7 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
       const target = query === '' ? path : `${path}?${query}`
       const answer = await waitForAnswer(app.rest(route.method, target, { key, ...given }))
       if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`)
-      if (answer.status >= 400) checkError(answer)
+      if (answer.status >= 400 && !isPage(answer)) checkError(answer)
       const body = Buffer.isBuffer(given.body) ? given.body.toString() : JSON.stringify(given.body ?? null)
       const said = decodeURIComponent(target.replace(/%(?![0-9a-f]{2})/gi, '')) + body
       for (const secret of secrets) if (said.includes(secret)) known.add(secret)

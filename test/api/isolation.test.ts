@@ -10,7 +10,13 @@ import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
-import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '../../src/api/http/route.js'
+import {
+  isKeyless,
+  type PublicRoute,
+  type Route,
+  type SignedLinkRoute,
+  type TrackingRoute,
+} from '../../src/api/http/route.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
@@ -51,6 +57,7 @@ type Resource =
   | 'workspaces'
   | 'members'
   | 'invitations'
+  | 'webhooks'
 
 interface Expected {
   readonly who: Who
@@ -72,6 +79,7 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /emails': { who: reads, lists: 'emails' },
   'GET /emails/:id': { who: readsOwnSends, of: 'emails' },
   'GET /emails/:id/raw': { who: readsOwnSends, of: 'emails' },
+  'GET /emails/:id/clicks': { who: readsOwnSends, of: 'emails' },
   'PATCH /emails/:id': { who: sends, of: 'emails', body: (now) => ({ scheduled_for: soon(now) }) },
   'POST /emails/:id/cancel': { who: sends, of: 'emails' },
   'POST /api-keys': { who: administrates },
@@ -84,6 +92,8 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /domains/:id/verify': { who: administrates, of: 'domains', refused: 'domain_verification_failed' },
   'POST /domains/:id/rotate': { who: administrates, of: 'domains', refused: 'domain_not_verified' },
   'DELETE /domains/:id': { who: administrates, of: 'domains' },
+  'GET /events': { who: reads, lists: 'emails' },
+  'GET /emails/:id/events': { who: readsOwnSends, of: 'emails' },
   'GET /suppressions': { who: reads, lists: 'suppressions' },
   'POST /suppressions': { who: writes },
   'GET /suppressions/:id': { who: reads, of: 'suppressions' },
@@ -131,6 +141,20 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /invitations': { who: readsSettings, lists: 'invitations', named: 'query' },
   'DELETE /invitations/:id': { who: writes, of: 'invitations', named: 'query' },
   'DELETE /invitations': { who: writes },
+  'POST /webhooks': { who: administrates },
+  'GET /webhooks': { who: readsSettings, lists: 'webhooks' },
+  'GET /webhooks/:id': { who: readsSettings, of: 'webhooks' },
+  'PATCH /webhooks/:id': { who: administrates, of: 'webhooks', body: () => ({ events: ['email.sent'] }) },
+  'DELETE /webhooks/:id': { who: administrates, of: 'webhooks' },
+  'GET /webhooks/:id/deliveries': { who: readsSettings, of: 'webhooks' },
+  'POST /webhooks/:id/test': { who: administrates, of: 'webhooks' },
+  'POST /webhooks/:id/rotate-secret': { who: administrates, of: 'webhooks' },
+  'POST /webhooks/:id/deliveries/:deliveryId/replay': { who: administrates, of: 'webhooks', refused: 'not_found' },
+  'POST /webhooks/:id/replay': {
+    who: administrates,
+    of: 'webhooks',
+    body: (now) => ({ from: soon(now - 7_200_000), to: soon(now) }),
+  },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -148,14 +172,17 @@ const codes: Readonly<Record<Resource, string>> = {
   workspaces: 'not_found',
   members: 'not_found',
   invitations: 'not_found',
+  webhooks: 'webhook_not_found',
 }
 
 /** Routes that need no key, but a signed link or one of our tokens in the body. */
 const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
 const open: readonly string[] = ['POST /invitations/accept']
+/** Needs no key, since mail clients request it; what it answers is in the message: test/journeys/opens-and-clicks. */
+const tracking: readonly string[] = ['GET /track/open/:emailId', 'GET /track/click/:trackingId']
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
-type ClosedRoute = Exclude<Route, SignedLinkRoute | PublicRoute>
+type ClosedRoute = Exclude<Route, SignedLinkRoute | PublicRoute | TrackingRoute>
 
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
@@ -192,6 +219,7 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     workspaces: workspaceOf(app, key),
     members: await memberIn(app, key, domain),
     invitations: await inviteGuest(app, key, domain),
+    webhooks: await made('/v1/webhooks', { url: `https://hooks.${domain}/`, events: ['email.complained'] }),
   }
 }
 
@@ -280,6 +308,9 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'invitations',
     'imports',
     'import_chunks',
+    'webhooks',
+    'webhook_deliveries',
+    'webhook_replays',
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [
@@ -436,6 +467,7 @@ t.test('a link with a wrong signature is refused, with any key', async (t) => {
   const routes = app.daemon.routes.filter(({ area }) => area === 'link')
   t.same(routes.map(lineOf), links, 'every route without a key is known to this file')
   t.same(app.daemon.routes.filter(({ area }) => area === 'public').map(lineOf), open)
+  t.same(app.daemon.routes.filter(({ area }) => area === 'tracking').map(lineOf), tracking)
   const expires = String(app.now() + 1000)
   const query = new URLSearchParams({ workspace: app.workspaceId, expires, signature: 'A'.repeat(43) })
   for (const route of routes) {

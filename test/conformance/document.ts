@@ -56,11 +56,10 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-const sectionsToCome = ['Tracking', 'Exports', 'SMS verification', 'Webhooks']
+const sectionsToCome = ['Exports', 'SMS verification']
 
 /** Routes that answer 404 `not_found`. */
 export const toCome: readonly string[] = [
-  'GET /v1/emails/:id/clicks',
   'GET /v1/metrics',
   'GET /v1/metrics/links',
   ...sectionsToCome.flatMap((section) => rows[section] ?? []),
@@ -78,4 +77,6 @@ export const beyond: readonly string[] = [
   'POST /v1/inbound/:id/feedback',
   'POST /v1/domains/:id/rotate',
   'POST /v1/invitations/accept',
+  'GET /v1/unsubscribe/:token',
+  'POST /v1/unsubscribe/:token',
 ]

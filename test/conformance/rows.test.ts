@@ -9,10 +9,13 @@ import { contacts } from './rows/contacts.js'
 import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
+import { events } from './rows/events.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
 import { suppressions } from './rows/suppressions.js'
+import { tracking } from './rows/tracking.js'
+import { webhooks } from './rows/webhooks.js'
 import { workspaces } from './rows/workspaces.js'
 import { statusOfCode } from './support/errors.js'
 import { prove, proveCase } from './support/prove.js'
@@ -27,7 +30,8 @@ for (const [name, some] of Object.entries(published)) {
   }
 }
 
-const one = await createWorld(t, { zone: { 'gone.test': { mx: [[0, '']] }, ...Object.fromEntries(zone) } })
+const hosts = { 'gone.test': { mx: [[0, '']] }, 'inside.test': { addresses: ['10.1.2.3'] } } as const
+const one = await createWorld(t, { zone: { ...hosts, ...Object.fromEntries(zone) } })
 const { app } = one
 
 const letter = [
@@ -62,6 +66,7 @@ t.before(async () => {
   const mail = idOfReply(await deliverInbound(t, app, { to: ['info@home.test'], raw: letter }))
   await waitUntilProcessed(app, mail)
   one.kept.set('mail', mail)
+  await sendTracked()
   for (const [name, some] of Object.entries(published)) {
     const answer = await app.rest('POST', '/v1/domains', { body: { domain: `${name}.test` } })
     const { id, dns_records: records } = answer.json<Registered>()
@@ -73,6 +78,17 @@ t.before(async () => {
   }
 })
 
+/** An email that was delivered some seconds ago, and its link. */
+async function sendTracked(): Promise<void> {
+  const html = '<a href="https://example.com/spring?a=1&amp;b=2">spring</a>'
+  const body = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', html }
+  const { id } = (await app.rest('POST', '/v1/emails', { body })).json<{ readonly id: string }>()
+  await app.waitUntilSettled(id)
+  app.advance(3_000)
+  one.kept.set('tracked', id)
+  one.kept.set('link', app.rows<{ id: string }>('select id from links where email_id = ?', id)[0]?.id ?? '')
+}
+
 interface Registered {
   readonly id: string
   readonly dns_records: readonly { readonly name: string; readonly value: string }[]
@@ -80,7 +96,21 @@ interface Registered {
 const missing = { name: '', value: '' }
 
 const resources = [
-  ...[apiKeys, emails, templates, files, audiences, contacts, domains, suppressions, inbound, general],
+  ...[
+    apiKeys,
+    emails,
+    templates,
+    files,
+    audiences,
+    contacts,
+    domains,
+    suppressions,
+    inbound,
+    tracking,
+    events,
+    webhooks,
+    general,
+  ],
   // Last, because this ends keys and workspaces.
   ...[workspaces, members],
 ]

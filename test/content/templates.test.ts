@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { renderTemplate, type TemplateData } from '../../src/content/render-template.js'
 import { createTemplateCache, parseTemplate } from '../../src/content/template-cache.js'
-import { listVariableNames, parseTemplateText } from '../../src/content/template-text.js'
+import { insertUnsubscribeUrl, listVariableNames, parseTemplateText } from '../../src/content/template-text.js'
 import { insertTemplate, removeTemplate, type Template } from '../../src/content/templates.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { toJson } from '../../src/storage/tables/columns.js'
@@ -62,7 +62,7 @@ t.test('a value is escaped for each part', async (t) => {
     ['{{a}}{{b}}', { a: '{{b}}', b: '{{a}}' }, '{{b}}{{a}}', '{{b}}{{a}}', '{{b}}{{a}}'],
     ['{{a}}{{b}}', { a: '{{', b: '$& $1 \\' }, '{{$&amp; $1 \\', '{{$& $1 \\', '{{$& $1 \\'],
     ['{{constructor}}', { constructor: 'c' }, 'c', 'c', 'c'],
-    ['{{unsubscribe_url}}', { unsubscribe_url: 'theirs' }, LINK, LINK, LINK],
+    ['{{unsubscribe_url}}', { unsubscribe_url: 'theirs' }, LINK, LINK, ''],
   ]
   for (const [template, data, html, text, subject] of rows) {
     const found = render({ subject: template.replace(/[\r\n]/g, ''), html: template, text: template }, data)
@@ -253,4 +253,28 @@ t.test('the cache keeps the last used templates and drops those it must forget',
   await database.commit([removeTemplate({ workspaceId: 'ws_1', id: 'b' })])
   cache.drop()
   t.equal(cache.find('ws_1', 'b'), undefined)
+})
+
+t.test('in a body that is no template, the unsubscribe URL alone is a variable', (t) => {
+  const url = 'https://a.test/x?a=1&b=2'
+  const escaped = 'https://a.test/x?a=1&amp;b=2'
+  const rows: readonly (readonly [body: string, html: string, text: string])[] = [
+    ['{{unsubscribe_url}}', escaped, url],
+    ['<{{ unsubscribe_url\n}}>{{{unsubscribe_url}}}', `<${escaped}>${url}`, `<${url}>${url}`],
+    [
+      '{{name}} {{unsubscribe_urls}} {unsubscribe_url}',
+      '{{name}} {{unsubscribe_urls}} {unsubscribe_url}',
+      '{{name}} {{unsubscribe_urls}} {unsubscribe_url}',
+    ],
+    ['$& $1 {{unsubscribe_url}}', `$& $1 ${escaped}`, `$& $1 ${url}`],
+  ]
+  const anySize = (): void => undefined
+  for (const [body, html, text] of rows) {
+    t.equal(insertUnsubscribeUrl(body, url, 'html', anySize), html)
+    t.equal(insertUnsubscribeUrl(body, url, 'text', anySize), text)
+  }
+  const sizes: number[] = []
+  insertUnsubscribeUrl('{{unsubscribe_url}}'.repeat(3), url, 'text', (size) => sizes.push(size))
+  t.equal(sizes.at(-1), url.length * 3)
+  t.end()
 })

@@ -1,7 +1,7 @@
 /** The zone listener beside other programs: dig, drill, Unbound, Knot. */
 import t from 'tap'
 import { openZoneServer, ZONE } from '../helpers/dns/zone-server.js'
-import { freePort } from '../helpers/programs/child-server.js'
+import { freePort } from '../helpers/free-port.js'
 import { startSecondary } from '../helpers/programs/knot.js'
 import { runProgram } from '../helpers/programs/run-program.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'

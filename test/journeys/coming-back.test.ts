@@ -1,21 +1,13 @@
 /**
  * Bounces and complaints about sent mail: from our own delivery, through a real listener, to the record of the email.
  */
-import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { freePort } from '../helpers/free-port.js'
+import { complaint, dsn } from '../helpers/receiving/report-text.js'
 import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('a port is expected')
-  return address.port
-}
 
 /** a.test with its DKIM keys, SPF and DMARC published, and home.test that receives here; b.test is a sink. */
 async function bothWays(t: Test): Promise<{ app: TestDaemon; sink: Awaited<ReturnType<typeof openSink>> }> {
@@ -55,73 +47,6 @@ async function sendEmail(
   const message = sink.messages[count]
   if (message === undefined) throw new Error('nothing was sent')
   return { id, path: /bounce\+[^>]*/.exec(message.mailFrom)?.[0] ?? '', raw: message.raw.toString() }
-}
-
-function dsn({
-  path,
-  status,
-  action = 'failed',
-  recipient = 'bob@b.test',
-  diagnostic = 'smtp; 550 5.1.1 no such user',
-}: {
-  readonly path: string
-  readonly status: string
-  readonly action?: string
-  readonly recipient?: string
-  readonly diagnostic?: string
-}): string {
-  return [
-    'From: Mail Delivery <mailer-daemon@b.test>',
-    `To: ${path}`,
-    'Subject: Undelivered Mail',
-    'MIME-Version: 1.0',
-    'Auto-Submitted: auto-replied',
-    'Content-Type: multipart/report; report-type=delivery-status; boundary=x',
-    '',
-    '--x',
-    'Content-Type: text/plain',
-    '',
-    'Your message could not be delivered.',
-    '--x',
-    'Content-Type: message/delivery-status',
-    '',
-    'Reporting-MTA: dns; mx.b.test',
-    '',
-    `Final-Recipient: rfc822; ${recipient}`,
-    `Action: ${action}`,
-    `Status: ${status}`,
-    `Diagnostic-Code: ${diagnostic}`,
-    '--x--',
-    '',
-  ].join('\r\n')
-}
-
-function complaint(original: string): string {
-  const header = original.slice(0, original.indexOf('\r\n\r\n'))
-  return [
-    'From: abuse@b.test',
-    'To: fbl@mail.service.test',
-    'Subject: complaint',
-    'MIME-Version: 1.0',
-    'Content-Type: multipart/report; report-type=feedback-report; boundary=x',
-    '',
-    '--x',
-    'Content-Type: text/plain',
-    '',
-    'A user complained.',
-    '--x',
-    'Content-Type: message/feedback-report',
-    '',
-    'Feedback-Type: abuse',
-    'User-Agent: Test/1',
-    'Version: 1',
-    '--x',
-    'Content-Type: text/rfc822-headers',
-    '',
-    header,
-    '--x--',
-    '',
-  ].join('\r\n')
 }
 
 const events = (app: TestDaemon, id: string): string[] =>

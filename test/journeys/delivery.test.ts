@@ -139,15 +139,14 @@ t.test('a submitted message arrives with our fields on top and every other byte 
     const recorded = events(app, id)
     t.same(recorded.map(({ type }) => type).sort(), [
       ...Array(3).fill('email.delivered'),
-      'email.queued',
+      ...Array(3).fill('email.queued'),
       ...Array(3).fill('email.sent'),
     ])
     const about = { email_id: id, from: 'app@a.test', subject: 'Grüße', tags }
-    t.match(recorded[0], { type: 'email.queued', recipient: null })
-    t.same(recorded[0]?.payload, { ...about, to: ['bob@b.test', 'carol@b.test', 'dave@b.test'] })
     for (const to of ['bob@b.test', 'carol@b.test', 'dave@b.test']) {
-      const [sent, delivered, ...more] = recorded.filter(({ recipient }) => recipient === to)
+      const [queued, sent, delivered, ...more] = recorded.filter(({ recipient }) => recipient === to)
       t.same(more, [])
+      t.same([queued?.type, queued?.payload], ['email.queued', { ...about, to }])
       t.equal(sent?.type, 'email.sent')
       t.equal(delivered?.type, 'email.delivered')
       const { sent_at, ...rest } = sent?.payload ?? {}

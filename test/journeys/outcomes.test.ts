@@ -73,7 +73,7 @@ async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts
     t.match(row, { attempts: 1, leased: 0, last_response: response }, what)
     t.ok(next >= begun + 5 * minute && next <= ended + 5.5 * minute + 1, `${what}: again in five minutes`)
     const [, deferred] = eventsOf(app, id)
-    t.match(deferred, { type: 'email.deferred', data: { attempt: 1, reason, response, to: `x@s${n}.test` } }, what)
+    t.match(deferred, { type: 'email.deferred', data: { attempts: 1, reason, response, to: `x@s${n}.test` } }, what)
     t.equal(deferred?.data['next_attempt_at'], new Date(next).toISOString(), what)
   }
   t.same(listSuppressed(app), [])

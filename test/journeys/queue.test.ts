@@ -88,6 +88,7 @@ t.test('the operator works on the queue while the daemon runs', async (t) => {
     subject: 'hello',
     tags: {},
     reason: 'operator',
+    response: gone.recipients[0]?.last_response,
   })
   t.match(await app.cli('queue', 'show', two), { status: 1, err: /no queue entry/ })
   t.same((await app.cli('queue', 'list', '--json')).json(), { data: [] })

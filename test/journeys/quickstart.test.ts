@@ -21,6 +21,7 @@ import { configure } from '../../src/sandbox/configuration.js'
 import { publishedKeyFinder, verifyDkimSignature } from '../../src/sandbox/dkim-verdict.js'
 import { sandboxPaths } from '../../src/sandbox/paths.js'
 import { openDatabase } from '../../src/storage/open.js'
+import { freeBase } from '../helpers/free-port.js'
 import { plainNode } from '../helpers/programs/plain-node.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { readExamples, withPorts } from './support/examples.js'
@@ -31,7 +32,7 @@ const data = join(root, 'data folder')
 t.teardown(() => rmSync(root, { recursive: true, force: true }))
 
 const shell = promisify(execFile)
-const base = await freeBase()
+const base = await freeBase([25, 26, 443, 465, 587])
 
 interface Sandbox {
   /** Everything on standard output so far. */
@@ -68,19 +69,6 @@ function sandbox(...options: readonly string[]): Sandbox {
       if (signal !== undefined) child.kill(signal)
       return ended
     },
-  }
-}
-
-/** A number above which 587, 465, 443 and 25 are free. */
-async function freeBase(): Promise<number> {
-  for (;;) {
-    const sink = await listenOn(0)
-    const found = sink === null ? 0 : sink.port - 25
-    const others = []
-    for (const port of [587, 465, 443])
-      others.push(found > 1024 && found < 64_000 ? await listenOn(found + port) : null)
-    for (const server of [sink, ...others]) await server?.close()
-    if (!others.includes(null)) return found
   }
 }
 

@@ -133,7 +133,7 @@ t.test('refused submissions', async (t) => {
       `select data from events where email_id = ? and type = 'email.queued'`,
       story.id,
     )
-    t.same((JSON.parse(event?.data ?? '{}') as { to: unknown }).to, ['here@b.test'])
+    t.same((JSON.parse(event?.data ?? '{}') as { to: unknown }).to, 'here@b.test')
     t.equal(story.status, 'delivered')
     const other = { from: 'app@other.test', key: app.otherKey, to: ['gone@b.test'] }
     t.equal(

@@ -15,6 +15,6 @@ t.test('the events to mail about are found without reading other events', async 
   const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, [1, 10])
   t.same(
     plan.map(({ detail }) => detail),
-    ['SEARCH events USING INDEX events_told (seq>?)'],
+    ['SEARCH events USING INDEX events_of_notices (seq>?)'],
   )
 })

@@ -1,10 +1,12 @@
 /** Pages for people: their HTML, what a browser may do with it, and answers to forms. */
+
 import { createHash, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
 import { buildInvitationToken } from '../../src/accounts/people/invitations.js'
 import { insertUser } from '../../src/accounts/people/users.js'
+import { eventTypes } from '../../src/events/payloads.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
@@ -128,7 +130,16 @@ t.test('the documentation names every endpoint, its fields and its codes', async
     const shown = `/v1${path.replace(/:(\w+)/g, '{$1}')}`
     t.ok(text.includes(`${method}${shown}`), `${method} ${path}`)
   }
-  for (const word of ['to[].email_address.address', 'validation_error', 'Needs no key.', 'Bearer KEY', 'owner_id']) {
+  for (const type of eventTypes) t.ok(text.includes(`EVENT${type}`), type)
+  for (const word of [
+    'bounce_subtype',
+    'X-Service-Signature',
+    'to[].email_address.address',
+    'validation_error',
+    'Needs no key.',
+    'Bearer KEY',
+    'owner_id',
+  ]) {
     t.ok(text.includes(word), word)
   }
   t.notMatch(text, /undefined|\[object|NaN|-9007/)

@@ -30,7 +30,7 @@ const judge: MailProcessor = (email, _raw, summary) => {
   const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
   const { id, workspace_id } = email
   const processed = markProcessed({ ...summary, ...spam, id, workspace_id, at: 2000 })
-  const type = 'email.sent'
+  const type = 'webhook.test'
   const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
   return { writes: [processed, event] }
 }

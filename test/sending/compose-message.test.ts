@@ -43,7 +43,7 @@ interface Composed {
 
 /** Composed, checked for its form, and parsed by our own reader and by another. */
 async function composeAndParse(content: Partial<MessageContent>): Promise<Composed> {
-  const raw = composeMessage({ ...plain, ...content }, composing)
+  const { raw } = composeMessage({ ...plain, ...content }, composing)
   assert.equal(checkForm(raw, { maxLineOctets: 998 }).kind, 'ok')
   const header = scanHeader(raw)
   assert.doesNotMatch(raw.toString('latin1', 0, header.end), /^[ \t]+\r$/m, 'no line of blanks in the header')
@@ -234,10 +234,13 @@ t.test('a message that is written directly is read like one that is built from a
   )
   await fc.assert(
     fc.asyncProperty(bodies, bodies, async (text, html) => {
-      const straight = await simpleParser(composeMessage({ ...plain, text, html: html || null }, composing), options)
+      const straight = await simpleParser(
+        composeMessage({ ...plain, text, html: html || null }, composing).raw,
+        options,
+      )
       const messageId = `<${composing.emailId}@mail.test>`
       const rest = { text, html, messageId, date: new Date(composing.now) }
-      const tree = await simpleParser(composeMimeTree(plain, rest), options)
+      const tree = await simpleParser(composeMimeTree(plain, rest).raw, options)
       // The message's own last line end, after those of the text, belongs to a body that is not in base64.
       const body = (given: string | false | undefined): string => (given || '').replace(/\n+$/, '')
       assert.equal(body(straight.text), body(tree.text))

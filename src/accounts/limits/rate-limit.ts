@@ -54,10 +54,12 @@ interface RateLimitDeps {
 export function createRateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitDeps): RateLimit {
   const meters = createLruCache<Meter>({ max: maxKeys })
 
+  const createMeter = (key: string): Meter => new Meter((now) => days?.readSlices(key, now) ?? [])
+
   function getMeter(key: string): Meter {
     const found = meters.get(key)
     if (found !== undefined) return found
-    const meter = new Meter((now) => days?.readSlices(key, now) ?? [])
+    const meter = createMeter(key)
     meters.set(key, meter)
     return meter
   }
@@ -72,7 +74,8 @@ export function createRateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitD
       if (limits.requests_per_day !== undefined) days?.count(key, now)
       return { ...meter.peek(limits, now), allowed: true }
     },
-    peek: (key, now) => getMeter(key).peek(limitsOf(key), now),
+    // A key that is only looked up takes no place from those that count.
+    peek: (key, now) => (meters.peek(key) ?? createMeter(key)).peek(limitsOf(key), now),
   }
 }
 

@@ -165,7 +165,9 @@ function composeItem(
     const requested = buildRequestedEmail(request, now, stored)
     bytes = minSizeOf(requested.content)
     const prepared = compose(principal, requested, now)
-    return { answer: toCreatedEmail(prepared, requested), prepared, bytes: prepared.enqueued.email.size }
+    const copied = prepared.copies?.bytes ?? 0
+    stored.hold(copied)
+    return { answer: toCreatedEmail(prepared, requested), prepared, bytes: prepared.enqueued.email.size + copied }
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error
     return { answer: { error: error.message, index }, prepared: null, bytes }

@@ -58,6 +58,7 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
   try {
     const requested = buildRequestedEmail(body, now, stored)
     const prepared = deps.compose(principal, requested, now)
+    stored.hold(prepared.copies?.bytes ?? 0)
     const answer = JSON.stringify(toCreatedEmail(prepared, requested))
     const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, {
       also: stored.usageWrites(),

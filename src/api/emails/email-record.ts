@@ -63,7 +63,9 @@ export const emailRecord = z
       .array(z.object({ name: z.string(), value: z.string() }))
       .meta({ example: [{ name: 'campaign', value: 'spring' }] }),
     attachments: z.array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() })),
-    tracking: z.object({ open: z.boolean(), click: z.boolean() }),
+    tracking: z.object({ open: z.boolean(), click: z.boolean(), skipped: z.string().optional() }).meta({
+      description: 'What the request or the domain asked for; `skipped`: why the message went out without it.',
+    }),
     priority: z.enum(['high', 'normal', 'low']).meta({ example: 'normal' }),
     template_id: z.string().nullable(),
     status: emailStatus,

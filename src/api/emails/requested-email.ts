@@ -20,7 +20,7 @@ export function buildRequestedEmail(request: EmailRequest, now: number, stored: 
   const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
   const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
-  const words = resolveTextContent(request, ids[0] ?? '', stored)
+  const { hasUnsubscribeLink, ...words } = resolveTextContent(request, ids[0] ?? '', stored)
   const files = resolveFileContent(request, stored)
   return {
     content: {
@@ -38,19 +38,23 @@ export function buildRequestedEmail(request: EmailRequest, now: number, stored: 
     },
     templateId: templateId ?? null,
     recipientIds: ids,
+    hasUnsubscribeLink,
   }
 }
 
-type TextContent = Pick<MessageContent, 'subject' | 'html' | 'text'>
+type TextContent = Pick<MessageContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink'>
 
 function resolveTextContent(
   request: EmailRequest,
   recipientId: string,
-  { requireTemplate, fillTemplate, hold }: StoredParts,
+  { requireTemplate, fillTemplate, fillBodies, hold }: StoredParts,
 ): TextContent {
-  const { template_id: id, template_data: data = {}, from, subject = '', html, htmlbody, text, textbody } = request
-  if (id === undefined) return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }
-  const words = fillTemplate({ template: requireTemplate(id), data, from: from.address, recipientId })
+  const { template_id: id, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
+  const first = { from: request.from.address, recipientId }
+  if (id === undefined) {
+    return { subject, ...fillBodies({ html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }, first) }
+  }
+  const words = fillTemplate({ template: requireTemplate(id), data, ...first })
   hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
   return words
 }

@@ -1,4 +1,5 @@
 /** GET /v1/emails/:id and GET /v1/emails/:id/raw: the record of one email, and its message as it is sent. */
+import { z } from 'zod'
 import { permissionFor } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import {
@@ -7,6 +8,7 @@ import {
   readOutgoingMessage,
   type Viewer,
 } from '../../messages/email-resource.js'
+import { addressInQuery } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 import { emailRecord } from './email-record.js'
 
@@ -27,6 +29,12 @@ export function showRoute(deps: ResourceDeps): Route {
   })
 }
 
+const rawQuery = z.strictObject({
+  recipient: addressInQuery
+    .optional()
+    .meta({ description: 'An address that the email is sent to. Default: its first recipient.' }),
+})
+
 export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
   return route({
     method: 'GET',
@@ -35,13 +43,16 @@ export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
     own: true,
     tag: 'Emails',
     summary: 'Read the message as it is sent',
-    description: 'From the first attempt on it begins with its DKIM signature.',
+    description:
+      'From the first attempt on it begins with its DKIM signature. Recipients of an email with an unsubscribe link get ' +
+      'messages of their own.',
+    query: rawQuery,
     answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
-    refusals: ['email_not_found'],
-    run: ({ principal, params: { id = '' } }) => ({
+    refusals: ['invalid_email_address', 'email_not_found', 'not_found'],
+    run: ({ principal, params: { id = '' }, query: { recipient } }) => ({
       kind: 'bytes',
       type: 'message/rfc822',
-      bytes: readOutgoingMessage(read, viewerOf(principal), id),
+      bytes: readOutgoingMessage(read, viewerOf(principal), id, recipient ?? null),
     }),
   })
 }

@@ -10,7 +10,7 @@ import type { ParsedTemplate } from '../../content/render-template.js'
 import type { TemplateCache } from '../../content/template-cache.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
-import type { RenderContent } from '../../sending/template-content.js'
+import type { ContentFiller } from '../../sending/template-content.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import { notFound } from '../http/input/values.js'
@@ -18,15 +18,14 @@ import { notFound } from '../http/input/values.js'
 interface StoredPartsDeps {
   readonly read: Read
   readonly templates: Pick<TemplateCache, 'find'>
-  readonly fillTemplate: RenderContent
+  readonly filler: ContentFiller
   /** Memory for stored parts, by workspace. */
   readonly memory: MemoryShares
 }
 
-export interface StoredParts {
+export interface StoredParts extends ContentFiller {
   /** Throws a Refusal `template-not-found`. */
   readonly requireTemplate: (id: string) => ParsedTemplate
-  readonly fillTemplate: RenderContent
   /** `field`: of the request. Throws a Refusal `invalid-parameter`. */
   readonly requireFile: (field: string, key: string) => CachedFile
   readonly readBytes: (field: string, file: CachedFile) => Buffer
@@ -39,7 +38,7 @@ export interface StoredParts {
 }
 
 export function createStoredParts(
-  { read, templates, fillTemplate, memory }: StoredPartsDeps,
+  { read, templates, filler, memory }: StoredPartsDeps,
   workspaceId: string,
   now: number,
 ): StoredParts {
@@ -48,7 +47,7 @@ export function createStoredParts(
   let held = 0
 
   return {
-    fillTemplate,
+    ...filler,
     requireTemplate: (id) => {
       const found = templates.find(workspaceId, id)
       if (found === undefined) throw notFound('template-not-found', 'template', id)

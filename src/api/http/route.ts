@@ -2,9 +2,9 @@
  * A route as data: method, path, permission, schemas, answers, and the function `run`.
  *
  * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI
- * document, so that they cannot disagree. There are four kinds, by who may call them: with a key
+ * document, so that they cannot disagree. There are six kinds, by who may call them: with a key
  * (`route`), with a key and a file (`uploadRoute`), with a link that we signed (`signedLinkRoute`),
- * without a key (`publicRoute`). `run` calls the rooms below and builds the answer; a client's fault
+ * without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers of our mail (`pageRoute`). `run` calls the rooms below and builds the answer; a client's fault
  * is thrown as a Refusal.
  */
 import type { z } from 'zod'
@@ -43,6 +43,14 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>
     }
   | StreamAnswer
+  /** 302. */
+  | { readonly kind: 'redirect'; readonly location: string; readonly headers: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'page'
+      readonly status: number
+      readonly html: string
+      readonly headers: Readonly<Record<string, string>>
+    }
   | { readonly kind: 'nothing' }
 
 /** Bytes of any length, in pieces that are produced as the client reads them. */
@@ -186,11 +194,49 @@ export interface PublicRoute extends PublicCommon {
   readonly run: (call: PublicCall) => Promise<Answer> | Answer
 }
 
-export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute
+/** A request for a pixel or a link of a message that we sent. */
+export interface TrackingCall {
+  readonly params: Readonly<Record<string, string>>
+  /** As it came: mail clients and scanners add parameters of their own. */
+  readonly query: URLSearchParams
+  /** The request is a HEAD: it counts for nothing. */
+  readonly isHead: boolean
+  /** A header field of the request, by its name in lower case. */
+  readonly header: (name: string) => string | undefined
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+export interface TrackingRoute extends Common {
+  readonly method: 'GET'
+  /** No key is needed and no rate limit counts it: image proxies load for thousands of readers. */
+  readonly area: 'tracking'
+  /** The parameters that it knows, for the OpenAPI document; no query is refused. */
+  readonly query: z.ZodType
+  readonly body: null
+  readonly run: (call: TrackingCall) => Promise<Answer> | Answer
+}
+
+/** A request for a page by a link of a message that we sent, or by the form of that page. */
+export interface PageCall {
+  readonly params: Readonly<Record<string, string>>
+  readonly now: number
+}
+
+export interface PageRoute extends Common {
+  readonly method: 'GET' | 'POST'
+  /** No key is needed: `run` verifies the token in the path. Answers a page; query and body are ignored. */
+  readonly area: 'page'
+  readonly query: null
+  readonly body: null
+  readonly run: (call: PageCall) => Promise<Answer> | Answer
+}
+
+export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute
 
 /** Whether the route needs no key. */
 export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
-  return area === 'link' || area === 'public'
+  return area === 'link' || area === 'public' || area === 'tracking' || area === 'page'
 }
 
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
@@ -201,6 +247,14 @@ export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
 export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {
   const { run, ...common } = spec
   return { ...common, body: null, run: (call) => run(call as SignedLinkCall<Query>) }
+}
+
+export function pageRoute(spec: Omit<PageRoute, 'area' | 'query' | 'body'>): PageRoute {
+  return { ...spec, area: 'page', query: null, body: null }
+}
+
+export function trackingRoute(spec: Omit<TrackingRoute, 'method' | 'area' | 'body'>): TrackingRoute {
+  return { ...spec, method: 'GET', area: 'tracking', body: null }
 }
 
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {

@@ -1,10 +1,14 @@
 /** POST /v1/inbound/:id/reply: answers an inbound email in its thread. */
 import { z } from 'zod'
 import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
+import { createRecipientIds } from '../../messages/queue/enqueue.js'
+import type { RequestedEmail } from '../../sending/compose-email.js'
+import type { MessageContent } from '../../sending/message-content.js'
 import { buildReplyContent } from '../../sending/reply-content.js'
 import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
+import type { StoredParts } from '../emails/stored-parts.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { notFound } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
@@ -64,8 +68,10 @@ async function createReply(
   try {
     const files = resolveAttachments(body.attachments, stored)
     const { html = null, text = null } = body
-    const content = buildReplyContent(email, rawOfInbound(read, inboundRef)[0]?.raw, { html, text, attachments: files })
-    const prepared = compose(principal, { content, options: defaultOptions, templateId: null, recipientIds: [] }, now)
+    const reply = buildReplyContent(email, rawOfInbound(read, inboundRef)[0]?.raw, { html, text, attachments: files })
+    const requested = toRequestedReply(reply, stored, now)
+    const prepared = compose(principal, requested, now)
+    stored.hold(prepared.copies?.bytes ?? 0)
     await commitEmails([prepared], null, now, { also: stored.usageWrites() })
     const { id: emailId, message_id: messageId } = prepared.enqueued.email
     return json(200, { success: true, messageId, emailId })
@@ -74,9 +80,18 @@ async function createReply(
   }
 }
 
+function toRequestedReply(reply: MessageContent, { fillBodies }: StoredParts, now: number): RequestedEmail {
+  const { from, to, html, text } = reply
+  const recipientIds = createRecipientIds(to.length, now)
+  const first = { from: from.address, recipientId: recipientIds[0] ?? '' }
+  const { hasUnsubscribeLink, ...bodies } = fillBodies({ html, text }, first)
+  const content = { ...reply, ...bodies }
+  return { content, options: defaultOptions, templateId: null, recipientIds, hasUnsubscribeLink }
+}
+
 const defaultOptions = {
-  trackOpens: null,
-  trackClicks: null,
+  trackOpens: true,
+  trackClicks: true,
   tags: [],
   priority: 'normal',
   scheduledFor: null,

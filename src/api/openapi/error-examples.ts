@@ -54,6 +54,7 @@ const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
   template_not_found: notFoundExample('template'),
   audience_not_found: notFoundExample('audience'),
   contact_not_found: notFoundExample('contact'),
+  webhook_not_found: notFoundExample('webhook'),
   method_not_allowed: { message: 'PUT is not allowed here', details: { allowed: ['GET', 'POST'] } },
   conflict: { message: 'bob@example.com is in this audience already', details: { id: ID } },
   domain_already_exists: { message: 'another workspace has verified this domain' },

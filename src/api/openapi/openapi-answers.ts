@@ -12,13 +12,8 @@ import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
 
-/** Codes of every route: another method, the rate, our own faults. */
-const commonCodes: readonly ErrorCode[] = [
-  'method_not_allowed',
-  'rate_limit_exceeded',
-  'internal_server_error',
-  'service_unavailable',
-]
+/** Codes of every route: another method, our own faults. */
+const commonCodes: readonly ErrorCode[] = ['method_not_allowed', 'internal_server_error', 'service_unavailable']
 const keyCodes: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -132,9 +127,18 @@ function refusalResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject 
 
 /** Every code that a route may answer. */
 function codesOf(route: Route): readonly ErrorCode[] {
-  const { refusals, query } = route
+  const { refusals, query, area } = route
+  if (area === 'tracking') return [...commonCodes, ...refusals]
   const ofInput = bodyCodesOf(route) ?? (query !== null ? ['validation_error'] : [])
-  return [...new Set([...(isKeyless(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...refusals])]
+  return [
+    ...new Set([
+      ...(isKeyless(route) ? [] : keyCodes),
+      'rate_limit_exceeded' as const,
+      ...commonCodes,
+      ...ofInput,
+      ...refusals,
+    ]),
+  ]
 }
 
 function bodyCodesOf(route: Route): readonly ErrorCode[] | null {

@@ -10,6 +10,7 @@ import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
+import { describeWebhooks } from './openapi-webhooks.js'
 
 interface ApiInfo {
   readonly version: string
@@ -32,14 +33,18 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Templates: 'Subjects and bodies with variables.',
   Files: 'Files that are stored once and sent many times.',
   Domains: 'Domains that send and receive mail, with their DNS records.',
+  Events: 'What happened to emails and domains: a log, and what webhooks send.',
   Suppressions: 'Addresses that no mail is sent to.',
   Imports: 'Imports of long CSV files.',
+  Tracking: 'What the pixel and the links of a tracked email lead to.',
   'Inbound email': 'Received mail, its attachments, and replies to it.',
+  Webhooks: 'Endpoints to which events are delivered, and the deliveries.',
   Workspaces: 'The owners of domains, keys and mail.',
   Members: 'The people of a workspace, and their roles.',
   Invitations: 'Pending invitations to a workspace.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
+  Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }
 
 export function buildOpenApiDocument(routes: readonly Route[], { version, server }: ApiInfo): object {
@@ -51,6 +56,7 @@ export function buildOpenApiDocument(routes: readonly Route[], { version, server
       security: [{ key: [] }],
       tags: [...new Set(routes.map(({ tag }) => tag))].map(toTag),
       paths: pathsOf(routes),
+      webhooks: describeWebhooks(),
       components: {
         responses: refusalResponses(routes),
         headers: headerFields,

@@ -1,9 +1,9 @@
 /** `domain verify|rotate`: commands that query DNS. The daemon learns of the result from the database. */
 import { operatorActor } from '../../accounts/audit-log.js'
 import { type RotationDeps, type RotationProgress, rotateKeys } from '../../domains/dkim/rotate-keys.js'
-import type { FindingResource } from '../../domains/verification/domain-checks.js'
 import { buildRotationDeps, openDomainResolver } from '../../domains/verification/domain-resolver.js'
 import { forceVerification, verifyDomain } from '../../domains/verification/verify-domain.js'
+import type { RecordFinding } from '../../events/payloads.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
 import { systemRandom } from '../../platform/random.js'
@@ -53,12 +53,12 @@ async function verify(call: Call): Promise<Answer> {
   }
 }
 
-function formatDifferences(message: string, records: readonly FindingResource[]): string[] {
+function formatDifferences(message: string, records: readonly RecordFinding[]): string[] {
   const wrong = records.filter(({ status }) => status !== 'verified')
   return [message, ...wrong.flatMap(formatDifference)]
 }
 
-function formatDifference({ name, expected, found: actual, status }: FindingResource): string[] {
+function formatDifference({ name, expected, found: actual, status }: RecordFinding): string[] {
   const nothing = status === 'pending' ? 'no answer' : 'nothing'
   return [`  ${name}.`, `    expected CNAME ${expected}.`, `    found    ${actual ?? nothing}`]
 }

@@ -23,6 +23,8 @@ import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Database } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
+import { createHtmlRestorer } from '../../tracking/restore-html.js'
+import { createEmailTracker } from '../../tracking/track-email.js'
 import {
   type Answer,
   type Call,
@@ -83,7 +85,7 @@ async function readRecord(options: OptionValues, read: Read, lookup: EmailLookup
   if (!flagOption(options, 'json')) return null
   const mime = new MimeReader()
   try {
-    const record = await readEmailRecord({ read, mime }, lookup.email.id)
+    const record = await readEmailRecord({ read, mime, restoreHtml: createHtmlRestorer(read) }, lookup.email.id)
     return record === null ? null : filterRecipients(lookup, record)
   } finally {
     await mime.close()
@@ -151,7 +153,10 @@ function createAccept({ config, clock }: Call, { read, commit }: Database): Acce
   const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
   const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
   const suppressed: PrepareDeps['isSuppressed'] = (workspaceId, address) => isSuppressed(read, workspaceId, address)
-  const prepare = createEmailPreparer({ isSuppressed: suppressed, hostname: service.hostname, findVerifiedDomain })
+  const { hostname, public_url: publicUrl } = service
+  // The certificate that the daemon serves is not known here.
+  const beginTracking = createEmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
+  const prepare = createEmailPreparer({ isSuppressed: suppressed, hostname, findVerifiedDomain, beginTracking })
   return acceptSubmission({
     read,
     clock,

@@ -90,7 +90,7 @@ export async function makeAttempt(
   deps.abortSignal.throwIfAborted()
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
-  if (lease === 'written') readyMessage.cachedMessage.isSignatureStored = true
+  if (lease === 'written') readyMessage.signed.isSignatureStored = true
   const result = await callHosts(turn, readyMessage, readyMessage.destination ?? destination, ignoreOutages, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)

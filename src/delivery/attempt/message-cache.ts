@@ -11,17 +11,39 @@
  */
 import { domainOf } from '../../mail/address.js'
 import type { Email } from '../../messages/email.js'
+import type { RecipientCopy } from '../../messages/recipient-copies.js'
 import type { DsnRequest } from '../../messages/recipients.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 
-export interface CachedMessage {
+export interface SignedBytes {
+  /** The DKIM-Signature field, when made; null: no key signs for the message. */
+  signature?: Promise<string | null> | undefined
+  isSignatureStored: boolean
+}
+
+export interface CachedCopy extends SignedBytes, RecipientCopy {}
+
+export interface CachedMessage extends SignedBytes {
   readonly email: Email
   readonly raw: Buffer
   /** By entry id; absent if the message was read back. */
   readonly dsnRequests?: ReadonlyMap<string, DsnRequest>
-  /** The DKIM-Signature field, when made; null: no key signs for the message. */
-  signature?: Promise<string | null> | undefined
-  isSignatureStored: boolean
+  /** Messages of single recipients, by entry id; others may be read from the database. */
+  readonly copies: Map<string, CachedCopy>
+  /** Settles when the last of its large copies is signed. */
+  lastSigned?: Promise<void>
+}
+
+/** By entry id; others are read back. */
+export type FreshCopies = ReadonlyMap<string, RecipientCopy>
+
+/** A message as its commit stored it. */
+export function buildFreshMessage(
+  message: Required<Pick<CachedMessage, 'email' | 'raw' | 'dsnRequests'>>,
+  copies: FreshCopies = new Map(),
+): CachedMessage {
+  const own = new Map([...copies].map(([id, copy]) => [id, { ...copy, isSignatureStored: false }]))
+  return { ...message, copies: own, isSignatureStored: false }
 }
 
 /** Heap bytes of the record, addresses, objects and signature of one message. */
@@ -36,6 +58,9 @@ interface CacheEntry {
   readonly holders: Set<string>
   /** Other entries of a message that was read back are not known, and are added when they come. */
   readonly isReadBack: boolean
+  /** What it counts for the cache, and if it was read back, for its room. */
+  readonly size: number
+  readonly room: number
   /** A socket may still be writing the bytes. */
   mayBeInUse: boolean
 }
@@ -54,8 +79,9 @@ export class MessageCache {
 
   /** Caches a fresh message for these entries, if there is room. */
   put(message: CachedMessage, entryIds: readonly string[]): void {
-    if (entryIds.length === 0 || this.bytes + memorySizeOf(message) > this.maxBytes) return
-    this.store({ message, holders: new Set(entryIds), isReadBack: false, mayBeInUse: false })
+    const size = memorySizeOf(message)
+    if (entryIds.length === 0 || this.bytes + size > this.maxBytes) return
+    this.store({ message, holders: new Set(entryIds), isReadBack: false, size, room: 0, mayBeInUse: false })
   }
 
   /** Resolves when a message of this size may be read back: then call `addReadBack`, else `releaseRoom`. */
@@ -75,9 +101,13 @@ export class MessageCache {
     }
   }
 
-  /** Adds a message that an entry has read back, even if the cache is full: it is in memory anyway. */
-  addReadBack(message: CachedMessage, entryId: string): void {
-    this.store({ message, holders: new Set([entryId]), isReadBack: true, mayBeInUse: false })
+  /**
+   * Adds a message that an entry has read back, even if the cache is full: it is in memory anyway. `room`: what was
+   * reserved for it.
+   */
+  addReadBack(message: CachedMessage, entryId: string, room = message.raw.length): void {
+    const size = memorySizeOf(message)
+    this.store({ message, holders: new Set([entryId]), isReadBack: true, size, room, mayBeInUse: false })
   }
 
   /** The entry calls `release` afterwards. */
@@ -111,6 +141,7 @@ export class MessageCache {
     const cached = this.messages.get(emailId)
     if (cached?.holders.delete(entryId) !== true) return
     if (!isTaken) cached.mayBeInUse = true
+    cached.message.copies.delete(entryId)
     if (cached.holders.size > 0) return
     const { raw } = cached.message
     this.drop(emailId)
@@ -125,15 +156,15 @@ export class MessageCache {
     const cached = this.messages.get(emailId)
     if (cached === undefined) return
     this.messages.delete(emailId)
-    this.bytes -= memorySizeOf(cached.message)
-    if (cached.isReadBack) this.releaseRoom(cached.message.raw.length)
+    this.bytes -= cached.size
+    if (cached.isReadBack) this.releaseRoom(cached.room)
   }
 
   private store(entry: CacheEntry): void {
     const { id } = entry.message.email
     if (this.messages.has(id)) return
     this.messages.set(id, entry)
-    this.bytes += memorySizeOf(entry.message)
+    this.bytes += entry.size
   }
 }
 
@@ -142,6 +173,8 @@ function reservedSizeOf(bytes: number): number {
   return bytes <= SMALL_MESSAGE_SIZE ? 0 : bytes
 }
 
-function memorySizeOf({ raw }: CachedMessage): number {
-  return raw.length + RECORD_SIZE
+function memorySizeOf({ raw, copies }: CachedMessage): number {
+  let size = raw.length + RECORD_SIZE
+  for (const { bytes } of copies.values()) size += bytes.length + RECORD_SIZE
+  return size
 }

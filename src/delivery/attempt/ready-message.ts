@@ -3,10 +3,10 @@
  * reference field by which complaints are recognized.
  *
  * A message is signed once, for its first recipient; the write that stores the signature goes into the
- * commit of that recipient's lease, before the host is called.
+ * commit of that recipient's lease, before the host is called. If recipients have copies of their own, each copy is
+ * signed once (`own-message.ts`).
  */
 import type { KeyObject } from 'node:crypto'
-import type { DkimKey } from '../../domains/dkim/sign.js'
 import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
 import { mailHostOf } from '../../domains/sending-domains.js'
 import { domainOf, needsUtf8 } from '../../mail/address.js'
@@ -14,7 +14,8 @@ import { parseNotify } from '../../mail/dsn-parameters.js'
 import { createReferenceField, createReturnPath } from '../../mail/recipient-token.js'
 import { type Email, emailById } from '../../messages/email.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { insertSignature, rawOfEmail, signatureOfEmail, sizeOfRaw } from '../../messages/raw-message.js'
+import { rawOfEmail, signatureOfEmail, sizeOfRaw } from '../../messages/raw-message.js'
+import { rawOfRecipient, sizeOfCopies } from '../../messages/recipient-copies.js'
 import { type DsnRequest, dsnRequestById, releaseRecipients } from '../../messages/recipients.js'
 import { rollUpEmail } from '../../messages/roll-up.js'
 import type { Read } from '../../storage/prepared.js'
@@ -22,13 +23,11 @@ import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination } from '../hosts/destination.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
-import type { CachedMessage, MessageCache } from './message-cache.js'
+import type { CachedMessage, MessageCache, SignedBytes } from './message-cache.js'
+import { ensureSignature, findOwnMessage, type OwnMessage, type SignDeps } from './own-message.js'
 
-export interface ReadyDeps {
+export interface ReadyDeps extends SignDeps {
   readonly read: Read
-  readonly signingKeys: SigningKeyCache
-  /** `SigningThread.sign`. */
-  readonly signBytes: (raw: Buffer, key: DkimKey, now: number) => Promise<string>
   readonly messageCache: MessageCache
   /** Key of return paths and references. */
   readonly secret: KeyObject
@@ -36,7 +35,10 @@ export interface ReadyDeps {
 
 export interface ReadyMessage {
   readonly message: OutboundMessage
-  readonly cachedMessage: CachedMessage
+  readonly email: Email
+  /** The bytes without our fields. */
+  readonly readRaw: () => Buffer
+  readonly signed: SignedBytes
   /** To be committed with the lease. */
   readonly writes: readonly Write[]
   /** Not null: it replaces the destination that was found. */
@@ -51,17 +53,16 @@ interface DsnRequestLookup {
 /** Rejects if the message is gone. */
 export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
   const cachedMessage = deps.messageCache.get(entry.email_id, entry.id) ?? (await loadMessage(deps, entry))
-  const field = await ensureSignature(deps, cachedMessage, now)
+  const own = findOwnMessage(deps.read, cachedMessage, entry)
+  const field = await ensureSignature(deps, cachedMessage, own, now)
   const { dsnRequests, writes } = findDsnRequests(deps, cachedMessage, entry)
-  if (field !== null && !cachedMessage.isSignatureStored) {
-    writes.push(insertSignature({ email_id: entry.email_id, workspace_id: entry.workspace_id, created_at: now, field }))
-  }
-  const { email, raw } = cachedMessage
+  if (field !== null && !own.signed.isSignatureStored) writes.push(own.storeSignature(field, now))
+  const { email } = cachedMessage
   const message: OutboundMessage = {
     returnPath: returnPathOf(deps.secret, email, entry.id),
     recipient: entry.recipient,
     domain: entry.domain,
-    pieces: piecesOf(referenceFieldFor(deps.secret, email, entry.id) + (field ?? ''), raw),
+    pieces: withFields(referenceFieldFor(deps.secret, email, entry.id) + (field ?? ''), own),
     smtputf8: email.smtputf8 === 1 || needsUtf8(entry.recipient),
     envid: email.envid,
     ret: email.ret,
@@ -70,15 +71,17 @@ export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: nu
   }
   return {
     message,
-    cachedMessage,
+    email,
+    readRaw: own.readRaw,
+    signed: own.signed,
     writes,
     destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null,
   }
 }
 
 /** Puts fields above the message without copying it. */
-function piecesOf(fields: string, raw: Buffer): readonly Buffer[] {
-  return fields === '' ? [raw] : [Buffer.from(fields, 'latin1'), raw]
+function withFields(fields: string, { pieces }: OwnMessage): readonly Buffer[] {
+  return fields === '' ? pieces : [Buffer.from(fields, 'latin1'), ...pieces]
 }
 
 /** From memory for a fresh message; else from the database, where its recipients may still be scheduled. */
@@ -93,7 +96,8 @@ function findDsnRequests({ read }: ReadyDeps, cached: CachedMessage, entry: Queu
 export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): ReadyMessage | null {
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   if (email === undefined) return null
-  const raw = rawOfEmail(read, { workspaceId: entry.workspace_id, emailId: entry.email_id })[0]?.raw ?? Buffer.alloc(0)
+  const ref = { workspaceId: entry.workspace_id, emailId: entry.email_id, recipientId: entry.id }
+  const raw = rawOfRecipient(read, ref) ?? Buffer.alloc(0)
   const requests = dsnRequestById(read, { id: entry.id })[0]
   const message: OutboundMessage = {
     returnPath: '',
@@ -106,7 +110,7 @@ export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): Rea
     notify: requests?.notify == null ? null : parseNotify(requests.notify),
     orcpt: requests?.orcpt ?? null,
   }
-  return { message, cachedMessage: { email, raw, isSignatureStored: false }, writes: [], destination: null }
+  return { message, email, readRaw: () => raw, signed: { isSignatureStored: false }, writes: [], destination: null }
 }
 
 const deletedDomainRefusal: Destination = {
@@ -133,7 +137,8 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 /** Caches the message for its other recipients, which may come at the same time. */
 async function loadMessage({ read, messageCache }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
-  const bytes = sizeOfRaw(read, key)[0]?.bytes ?? 0
+  // With all copies, so that an entry never waits for room while it holds some.
+  const bytes = (sizeOfRaw(read, key)[0]?.bytes ?? 0) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
   await messageCache.reserveRoom(bytes)
   try {
     // Another recipient may have read it while this one waited.
@@ -143,7 +148,7 @@ async function loadMessage({ read, messageCache }: ReadyDeps, entry: QueueEntry)
       return cached
     }
     const message = readMessage(read, entry)
-    messageCache.addReadBack(message, entry.id)
+    messageCache.addReadBack(message, entry.id, bytes)
     return message
   } catch (error) {
     messageCache.releaseRoom(bytes)
@@ -158,29 +163,8 @@ function readMessage(read: Read, entry: QueueEntry): CachedMessage {
   if (email === undefined || raw === undefined) throw new Error('a queue entry has no message')
   const field = signatureOfEmail(read, key)[0]?.field
   return field === undefined
-    ? { email, raw, isSignatureStored: false }
-    : { email, raw, signature: Promise.resolve(field), isSignatureStored: true }
-}
-
-/** If signing fails, the next recipient tries again. */
-async function ensureSignature(deps: ReadyDeps, cached: CachedMessage, now: number): Promise<string | null> {
-  const signature = cached.signature ?? signMessage(deps, cached, now)
-  cached.signature = signature
-  try {
-    return await signature
-  } catch (error) {
-    if (cached.signature === signature) cached.signature = undefined
-    throw error
-  }
-}
-
-async function signMessage(
-  { signingKeys, signBytes }: ReadyDeps,
-  { email, raw }: CachedMessage,
-  now: number,
-): Promise<string | null> {
-  const key = signingKeys.find(email.workspace_id, domainOf(email.from_email))
-  return key === undefined ? null : signBytes(raw, key, now)
+    ? { email, raw, copies: new Map(), isSignatureStored: false }
+    : { email, raw, copies: new Map(), signature: Promise.resolve(field), isSignatureStored: true }
 }
 
 /** The service's own mail has none, because complaints about it are not reported. */

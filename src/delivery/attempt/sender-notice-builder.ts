@@ -6,7 +6,7 @@
  */
 import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
-import { buildSenderNotice } from '../../messages/dsn/sender-notice.js'
+import { buildSenderNotice, shouldNotifySender } from '../../messages/dsn/sender-notice.js'
 import type { Email } from '../../messages/email.js'
 import type { AttemptRecord } from '../../messages/queue/settle.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
@@ -16,7 +16,7 @@ import type { Decision } from './decide-outcome.js'
 /** The message whose outcome is reported. */
 export interface ReportedMessage {
   readonly email: Email
-  readonly raw: Buffer
+  readonly readRaw: () => Buffer
   readonly message: Pick<OutboundMessage, 'recipient' | 'notify' | 'orcpt'>
 }
 
@@ -32,9 +32,9 @@ export type BuildSenderNotice = (
 ) => ServiceNotice | null
 
 export function createSenderNoticeBuilder(settings: NotifySettings): BuildSenderNotice {
-  return ({ email, raw, message }, record, decision, now) => {
+  return ({ email, readRaw, message }, record, decision, now) => {
     const dsnFields = dsnFieldsOf(decision)
-    if (dsnFields === null) return null
+    if (dsnFields === null || !shouldNotifySender({ email, notify: message.notify }, dsnFields.kind)) return null
     const recipient: DsnRecipient = {
       address: message.recipient,
       orcpt: message.orcpt,
@@ -44,7 +44,8 @@ export function createSenderNoticeBuilder(settings: NotifySettings): BuildSender
       lastAttemptAt: record.endedAt,
       willRetryUntil: dsnFields.kind === 'delayed' ? record.entry.enqueued_at + settings.expireAfter : null,
     }
-    return buildSenderNotice(settings, { email, raw, notify: message.notify }, { kind: dsnFields.kind, recipient }, now)
+    const subject = { email, raw: readRaw(), notify: message.notify }
+    return buildSenderNotice(settings, subject, { kind: dsnFields.kind, recipient }, now)
   }
 }
 

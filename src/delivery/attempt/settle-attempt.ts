@@ -77,13 +77,13 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
  */
 function buildNotice(
   { read, buildSenderNotice, log }: SettleDeps,
-  { readyMessage: { message, cachedMessage } }: FinishedAttempt,
+  { readyMessage: { message, email, readRaw } }: FinishedAttempt,
   record: AttemptRecord,
   decision: Decision,
   now: number,
 ): ServiceNotice | null {
   try {
-    const notice = buildSenderNotice({ ...cachedMessage, message }, record, decision, now)
+    const notice = buildSenderNotice({ email, readRaw, message }, record, decision, now)
     if (
       notice === null ||
       notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
@@ -112,7 +112,7 @@ function toAttemptRecord(
 ): AttemptRecord {
   return {
     entry,
-    email: readyMessage.cachedMessage.email,
+    email: readyMessage.email,
     number,
     at,
     endedAt: now,

@@ -23,7 +23,7 @@ import {
   type MakeAttemptDeps,
   makeAttempt,
 } from '../attempt/make-attempt.js'
-import type { MessageCache } from '../attempt/message-cache.js'
+import { buildFreshMessage, type FreshCopies, type MessageCache } from '../attempt/message-cache.js'
 import { type ReadyMessage, releaseScheduled } from '../attempt/ready-message.js'
 import type { SettleAttempt } from '../attempt/settle-attempt.js'
 import { DueSweep } from './due-sweep.js'
@@ -108,13 +108,13 @@ export class QueueRunner {
   }
 
   /** Takes a message whose commit, with this claim, is on disk. `raw`: empty where it has to be read back. */
-  offer(enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null = null): void {
+  offer(enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null = null, copies?: FreshCopies): void {
     const { email, entries, dsnRequests } = enqueued
     const isDue = email.scheduled_for === null
     if (claim !== null) this.leases.confirmClaim(enqueued, claim)
     if (isDue && raw.length > 0) {
       const ids = entries.map(({ id }) => id)
-      this.deps.messageCache.put({ email, raw, dsnRequests, isSignatureStored: false }, ids)
+      this.deps.messageCache.put(buildFreshMessage({ email, raw, dsnRequests }, copies), ids)
     }
     for (const entry of entries) {
       if (!isDue || !this.lanes.add(entry, claim !== null)) this.sweep.rewindTo(entry)

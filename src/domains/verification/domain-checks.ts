@@ -6,8 +6,7 @@
  * index lets one of them have it.
  */
 import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import { recordEvent } from '../../events/event-log.js'
-import { formatTimestamp } from '../../platform/clock.js'
+import type { RecordFinding } from '../../events/payloads.js'
 import type { RandomSource } from '../../platform/random.js'
 import type { Store } from '../../storage/database.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
@@ -21,6 +20,7 @@ import {
   decideCheckOutcome,
   GRACE_PERIOD,
 } from './check-outcome.js'
+import { recordDomainEvent } from './domain-event.js'
 import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
 import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
 
@@ -128,45 +128,16 @@ function buildEventWrites(
 ): readonly Write[] {
   if (eventType === null) return []
   const { id, workspace_id: workspaceId, domain, status } = row
-  const data = {
-    domain_id: id,
-    domain,
-    status,
-    asked,
-    ...eventTimesOf(row, eventType, at),
-    records: toFindingResources(findings),
-  }
-  const event = recordEvent({ workspaceId, type: eventType, emailId: null, recipient: null, at, data })
+  const about = { domain_id: id, domain, status, asked, records: toFindingResources(findings) }
+  const failsAt = (row.unproved_since ?? at) + GRACE_PERIOD
+  const event = recordDomainEvent({ workspaceId, type: eventType, at, about, failsAt })
   if (eventType === 'domain.broken') return [event]
   const actor = asker ?? daemonActor
   return [event, recordAuditEntry({ workspaceId, actor, action: eventType, target: id, at, details: { domain } })]
 }
 
-function eventTimesOf(
-  { unproved_since }: SendingDomain,
-  eventType: DomainEventType,
-  at: number,
-): Readonly<Record<string, string>> {
-  switch (eventType) {
-    case 'domain.verified':
-      return { verified_at: formatTimestamp(at) }
-    case 'domain.failed':
-      return { failed_at: formatTimestamp(at) }
-    case 'domain.broken':
-      return { broken_at: formatTimestamp(at), fails_at: formatTimestamp((unproved_since ?? at) + GRACE_PERIOD) }
-  }
-}
-
 /** The form of `details.records` in the interface. */
-export interface FindingResource {
-  readonly type: 'CNAME'
-  readonly name: string
-  readonly expected: string
-  readonly found: string | null
-  readonly status: 'pending' | 'verified' | 'failed'
-}
-
-export function toFindingResources(findings: readonly Finding[]): readonly FindingResource[] {
+export function toFindingResources(findings: readonly Finding[]): readonly RecordFinding[] {
   return findings.map(({ type, name, value, found, state }) => ({
     type,
     name,

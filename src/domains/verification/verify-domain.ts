@@ -5,7 +5,6 @@
  * second.
  */
 import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
-import { recordEvent } from '../../events/event-log.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
@@ -14,6 +13,7 @@ import { ConstraintViolated, type Write } from '../../storage/writer/write.js'
 import { requireNotTaken } from '../new-domain.js'
 import { forceVerified, type SendingDomain } from '../sending-domains.js'
 import { type CheckDeps, type CheckedDomain, checkDomain, toFindingResources } from './domain-checks.js'
+import { recordForcedVerification } from './domain-event.js'
 import type { Verdict } from './judge-records.js'
 
 /**
@@ -49,9 +49,7 @@ export function forceVerification(read: Read, row: SendingDomain, actor: Actor, 
     details: { domain, forced: true },
   } as const
   const writes = [forceVerified({ workspaceId, domain, at }), recordAuditEntry(act)]
-  if (status === 'verified') return writes
-  const data = { domain_id: id, domain, status: 'verified', asked: true, verified_at: formatTimestamp(at), records: [] }
-  return [...writes, recordEvent({ workspaceId, type: 'domain.verified', emailId: null, recipient: null, at, data })]
+  return status === 'verified' ? writes : [...writes, recordForcedVerification(row, at)]
 }
 
 const verdictMessages: Readonly<Record<Exclude<Verdict, 'proved'>, string>> = {

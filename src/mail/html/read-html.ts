@@ -5,10 +5,10 @@
  * Character references are decoded. A tag that the end of the input cuts off is dropped, as browsers do.
  * The content of unrendered elements is reported as text: a handler that wants none skips it.
  *
- * Limits: 256 KB of HTML unless the caller says otherwise; 200 attributes of a tag, 2,000 characters of
- * a value, 500 of a name. What exceeds a limit is left out.
+ * Limits: 256 KB of HTML, 200 attributes of a tag and 2,000 characters of a value unless the caller says
+ * otherwise; 500 characters of a name. What exceeds a limit is left out.
  */
-import { Tokenizer } from 'htmlparser2'
+import { QuoteType, Tokenizer } from 'htmlparser2'
 
 const MAX_HTML = 262_144
 const MAX_ATTRIBUTES = 200
@@ -22,6 +22,8 @@ export interface HtmlAttribute {
   /** `html.slice(start, end)` is the value as written, without its quotes; both 0 if it has no value. */
   readonly start: number
   readonly end: number
+  /** Around the value as written; empty: none. */
+  readonly quote: '"' | "'" | ''
 }
 
 export interface HtmlTag {
@@ -38,79 +40,132 @@ export interface HtmlTag {
 
 export interface HtmlHandler {
   onOpenTag(tag: HtmlTag): void
-  /** `name`: lower case. */
-  onCloseTag(name: string): void
-  /** `isReference`: it is one character reference, decoded. */
-  onText(text: string, isReference: boolean): void
+  /** `name`: lower case. `nameStart`: its place; the tag as written may begin with blanks before it. */
+  onCloseTag(name: string, nameStart: number): void
+  /** `isReference`: it is one character reference, decoded. `end`: its place, as that of a tag. */
+  onText(text: string, isReference: boolean, end: number): void
   onComment?(): void
+  /** A tag, comment, declaration or the like is complete; `end` is after its `>`. Called after the others. */
+  onMarkupEnd?(end: number): void
 }
 
-export function readHtml(source: string, handler: HtmlHandler, maxLength: number = MAX_HTML): void {
+export interface HtmlLimits {
+  readonly maxLength?: number
+  readonly maxAttributes?: number
+  readonly maxValue?: number
+}
+
+export function readHtml(source: string, handler: HtmlHandler, limits: HtmlLimits = {}): void {
+  const { maxLength = MAX_HTML, maxAttributes = MAX_ATTRIBUTES, maxValue = MAX_VALUE } = limits
   const html = source.slice(0, maxLength)
-  const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, buildCallbacks(html, handler))
+  const callbacks = buildCallbacks(html, handler, { maxAttributes, maxValue })
+  const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, callbacks)
   tokenizer.write(html)
   tokenizer.end()
 }
 
 type Callbacks = ConstructorParameters<typeof Tokenizer>[1]
 
-const ignore = (): void => undefined
-
-/** What shows nothing. */
-const ignoringCallbacks = { oncdata: ignore, ondeclaration: ignore, onprocessinginstruction: ignore, onend: ignore }
-
 /** An attribute of which only a part was read so far. */
 interface OpenAttribute {
   readonly name: string
   readonly nameEnd: number
   value: string
+  /** Of the first character of the value, if that is no character reference. */
+  start: number | null
   hasValue: boolean
 }
 
-function buildCallbacks(html: string, handler: HtmlHandler): Callbacks {
+function buildCallbacks(
+  html: string,
+  handler: HtmlHandler,
+  limits: Required<Pick<HtmlLimits, 'maxAttributes' | 'maxValue'>>,
+): Callbacks {
+  return { ...tagCallbacks(html, handler, limits), ...otherCallbacks(html, handler) }
+}
+
+type TagCallback = Extract<keyof Callbacks, `onattrib${string}` | `onopen${string}` | 'onselfclosingtag'>
+
+function tagCallbacks(
+  html: string,
+  handler: HtmlHandler,
+  { maxAttributes, maxValue }: Required<Pick<HtmlLimits, 'maxAttributes' | 'maxValue'>>,
+): Pick<Callbacks, TagCallback> {
   let name = ''
   let tagStart = 0
   let attributes: HtmlAttribute[] = []
-  let attribute: OpenAttribute = { name: '', nameEnd: 0, value: '', hasValue: false }
-  const readName = (start: number, end: number): string =>
-    html.slice(start, Math.min(end, start + MAX_NAME)).toLowerCase()
+  let attribute: OpenAttribute = { name: '', nameEnd: 0, value: '', start: null, hasValue: false }
   const appendValue = (piece: string): void => {
     attribute.hasValue = true
-    const room = MAX_VALUE - attribute.value.length
+    const room = maxValue - attribute.value.length
     if (room > 0) attribute.value += piece.slice(0, room)
   }
-  const endTag = (at: number, selfClosing: boolean): void =>
+  const endTag = (at: number, selfClosing: boolean): void => {
     handler.onOpenTag({ name, attributes, selfClosing, start: tagStart, end: at + 1 })
+    handler.onMarkupEnd?.(at + 1)
+  }
+  const endAttribute = (quote: QuoteType, end: number): void => {
+    if (attributes.length < maxAttributes) attributes.push(completeAttribute(html, attribute, end, quote))
+  }
   return {
-    ...ignoringCallbacks,
     onopentagname(start, end) {
-      name = readName(start, end)
+      name = readName(html, start, end)
       tagStart = start - 1
       attributes = []
     },
     onattribname(start, end) {
-      attribute = { name: readName(start, end), nameEnd: end, value: '', hasValue: false }
+      attribute = { name: readName(html, start, end), nameEnd: end, value: '', start: null, hasValue: false }
     },
-    onattribdata: (start, end) => appendValue(html.slice(start, Math.min(end, start + MAX_VALUE))),
+    onattribdata(start, end) {
+      if (!attribute.hasValue) attribute.start = start
+      appendValue(html.slice(start, Math.min(end, start + maxValue)))
+    },
     onattribentity: (code) => appendValue(String.fromCodePoint(code)),
-    onattribend(_quote, end) {
-      const { name, nameEnd, value, hasValue } = attribute
-      const place = hasValue ? locateValue(html, nameEnd, end) : { start: 0, end: 0 }
-      if (attributes.length < MAX_ATTRIBUTES) attributes.push({ name, value, ...place })
-    },
+    onattribend: endAttribute,
     onopentagend: (at) => endTag(at, false),
     onselfclosingtag: (at) => endTag(at, true),
-    onclosetag: (start, end) => handler.onCloseTag(readName(start, end)),
-    ontext: (start, end) => handler.onText(html.slice(start, end), false),
-    ontextentity: (code) => handler.onText(String.fromCodePoint(code), true),
-    oncomment: () => handler.onComment?.(),
   }
 }
 
+function otherCallbacks(html: string, handler: HtmlHandler): Omit<Callbacks, TagCallback> {
+  const endMarkup = (_start: number, at: number): void => handler.onMarkupEnd?.(at + 1)
+  return {
+    onclosetag(start, end) {
+      handler.onCloseTag(readName(html, start, end), start)
+      const close = html.indexOf('>', end)
+      if (close !== -1) handler.onMarkupEnd?.(close + 1)
+    },
+    ontext: (start, end) => handler.onText(html.slice(start, end), false, end),
+    ontextentity: (code, end) => handler.onText(String.fromCodePoint(code), true, end),
+    oncomment(_start, at, endOffset) {
+      handler.onComment?.()
+      // The end of the input ends a comment too, without its `-->`.
+      if (endOffset > 0 || at < html.length) handler.onMarkupEnd?.(at + 1)
+    },
+    oncdata(_start, at, endOffset) {
+      if (endOffset > 0) handler.onMarkupEnd?.(at + 1)
+    },
+    ondeclaration: endMarkup,
+    onprocessinginstruction: endMarkup,
+    onend: () => undefined,
+  }
+}
+
+function readName(html: string, start: number, end: number): string {
+  return html.slice(start, Math.min(end, start + MAX_NAME)).toLowerCase()
+}
+
 /** `end`: after the closing quote, or after the last character of a value without quotes. */
-function locateValue(html: string, nameEnd: number, end: number): Pick<HtmlAttribute, 'start' | 'end'> {
+function completeAttribute(html: string, attribute: OpenAttribute, end: number, quoteType: QuoteType): HtmlAttribute {
+  const { name, value } = attribute
+  if (!attribute.hasValue) return { name, value, start: 0, end: 0, quote: '' }
+  const start = attribute.start ?? findValue(html, attribute.nameEnd, quoteType)
+  if (quoteType === QuoteType.Unquoted) return { name, value, start, end, quote: '' }
+  return { name, value, start, end: end - 1, quote: quoteType === QuoteType.Double ? '"' : "'" }
+}
+
+function findValue(html: string, nameEnd: number, quoteType: QuoteType): number {
   let start = html.indexOf('=', nameEnd) + 1
-  while (/\s/.test(html.charAt(start))) start += 1
-  const isQuoted = /["']/.test(html.charAt(start))
-  return isQuoted ? { start: start + 1, end: end - 1 } : { start, end }
+  while (/[\t\n\f\r ]/.test(html.charAt(start))) start += 1
+  return quoteType === QuoteType.Unquoted ? start : start + 1
 }

@@ -58,7 +58,7 @@ function isSafeToConvert(html: string): boolean {
 
 function toPlainText(html: string): string {
   const reader = new PlainTextReader()
-  readHtml(html, reader, MAX_STRIPPED)
+  readHtml(html, reader, { maxLength: MAX_STRIPPED })
   return reader.text
     .slice(0, MAX_TEXT)
     .replace(/[^\S\n]+/g, ' ')

@@ -1,14 +1,14 @@
 /**
- * The only way into the queue: an email, its bytes, its recipients, their entries and the first event, as writes
+ * The only way into the queue: an email, its bytes, its recipients, their entries and the first events, as writes
  * of one commit. Once that commit is on disk, we are responsible for it.
  */
 import { recordEvent } from '../../events/event-log.js'
 import { type Address, domainOf } from '../../mail/address.js'
 import { uuidv7 } from '../../platform/ids.js'
-import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { MovedBytes, Write } from '../../storage/writer/write.js'
 import { type Email, insertEmail } from '../email.js'
+import { buildEmailEvent } from '../email-event.js'
 import { insertRaw } from '../raw-message.js'
 import { type DsnRequest, insertRecipient } from '../recipients.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
@@ -47,6 +47,8 @@ export type NewEmail = Pick<
   | 'tags'
   | 'track_opens'
   | 'track_clicks'
+  | 'tracking_skipped'
+  | 'has_copies'
   | 'priority'
   | 'smtputf8'
   | 'created_at'
@@ -83,7 +85,7 @@ export function enqueue(
     ...rows.map((row) => insertRecipientRow(email, row)),
     ...entries.map(insertEntry),
   ]
-  if (workspace_id !== SERVICE_WORKSPACE) writes.push(recordQueuedEvent(email, recipients))
+  if (workspace_id !== SERVICE_WORKSPACE) writes.push(...recordQueuedEvents(email, entries))
   return { email, entries, dsnRequests, writes }
 }
 
@@ -107,6 +109,8 @@ function toEmailRow(newEmail: NewEmail, size: number): Email {
     tags: newEmail.tags,
     track_opens: newEmail.track_opens,
     track_clicks: newEmail.track_clicks,
+    tracking_skipped: newEmail.tracking_skipped,
+    has_copies: newEmail.has_copies,
     priority: newEmail.priority,
     size,
     smtputf8: newEmail.smtputf8,
@@ -156,26 +160,7 @@ function toQueueEntry(email: Email, id: string, recipient: Address): QueueEntry 
   }
 }
 
-function recordQueuedEvent(email: Email, recipients: readonly NewRecipient[]): Write {
-  const data = {
-    email_id: email.id,
-    from: email.from_email,
-    to: recipients.filter(({ suppressed }) => !suppressed).map(({ address }) => address),
-    subject: email.subject,
-    tags: toTagObject(email.tags),
-  }
-  return recordEvent({
-    workspaceId: email.workspace_id,
-    type: 'email.queued',
-    emailId: email.id,
-    recipient: null,
-    at: email.created_at,
-    data,
-  })
-}
-
-/** Tags as events show them: an object by name. */
-export function toTagObject(tags: Email['tags']): Record<string, string> {
-  if (tags === '[]') return {}
-  return Object.fromEntries(parseJson(tags).map(({ name, value }) => [name, value]))
+function recordQueuedEvents(email: Email, entries: readonly QueueEntry[]): readonly Write[] {
+  const news = { type: 'email.queued', more: {} } as const
+  return entries.map(({ recipient }) => recordEvent(buildEmailEvent({ email, recipient, at: email.created_at, news })))
 }

@@ -27,7 +27,7 @@ const pageOfQueue = prepareRead<QueueCursor>()(({ db, slot }) =>
     .selectFrom('queue')
     .innerJoin('recipients', 'recipients.id', 'queue.id')
     .innerJoin('emails', 'emails.id', 'queue.email_id')
-    .select(['queue.id', 'queue.email_id', 'queue.workspace_id', 'queue.recipient'])
+    .select(['queue.id', 'queue.email_id', 'queue.workspace_id', 'queue.recipient', 'queue.last_response'])
     .select(['queue.next_attempt_at', 'emails.created_at'])
     .select(['recipients.status as recipient_status', 'emails.from_email', 'emails.subject', 'emails.tags'])
     .where('queue.workspace_id', '=', slot('workspaceId'))

@@ -13,9 +13,9 @@ import type { RecipientStatus } from '../../storage/tables/email-tables.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Email } from '../email.js'
+import { buildEmailEvent } from '../email-event.js'
 import { changeRecipientStatus } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
-import { toTagObject } from './enqueue.js'
 
 export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
 type QueueStatus = (typeof queueStatuses)[number]
@@ -170,7 +170,15 @@ const removeUnleased = prepareWrite<{ id: string; at: number }>(
 /** The reply text and event of a removed entry. */
 export type RemovedEntry = Pick<
   ListedEntry,
-  'id' | 'email_id' | 'workspace_id' | 'recipient' | 'recipient_status' | 'from_email' | 'subject' | 'tags'
+  | 'id'
+  | 'email_id'
+  | 'workspace_id'
+  | 'recipient'
+  | 'recipient_status'
+  | 'last_response'
+  | 'from_email'
+  | 'subject'
+  | 'tags'
 >
 
 /** Removes an entry: its recipient fails, by the operator or with its sending domain. */
@@ -182,10 +190,8 @@ export function deleteEntry(entry: RemovedEntry, at: number, reason: 'operator' 
     rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
   ]
   if (workspace_id === SERVICE_WORKSPACE) return writes
-  const { from_email: from, subject, tags } = entry
-  const data = { email_id, from, to: recipient, subject, tags: toTagObject(tags), reason }
-  return [
-    ...writes,
-    recordEvent({ workspaceId: workspace_id, type: 'email.failed', emailId: email_id, recipient, at, data }),
-  ]
+  const { from_email, subject, tags } = entry
+  const email = { id: email_id, workspace_id, from_email, subject, tags }
+  const news = { type: 'email.failed', more: { reason, response: entry.last_response } } as const
+  return [...writes, recordEvent(buildEmailEvent({ email, recipient, at, news }))]
 }

@@ -8,10 +8,10 @@
 import { recordEvent } from '../../events/event-log.js'
 import type { Reason } from '../../mail/reasons.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { EventType, RecipientStatus } from '../../storage/tables/email-tables.js'
+import type { RecipientStatus } from '../../storage/tables/email-tables.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { buildEmailEvent, type EmailSummary } from '../email-event.js'
+import { buildEmailEvent, type EmailSummary, type RecipientNews } from '../email-event.js'
 import { markAttempt } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
 import { insertAttempt, type NewAttempt } from './attempts.js'
@@ -40,8 +40,10 @@ export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[
   const status = final ? 'delivered' : 'sent'
   return [
     ...settleRecipient(attempted, status, { sentAt: endedAt, deliveredAt: final ? endedAt : null, bouncedAt: null }),
-    ...recordAttemptEvent(attempted, 'email.sent', { sent_at: formatTimestamp(endedAt) }),
-    ...(final ? recordAttemptEvent(attempted, 'email.delivered', { delivered_at: formatTimestamp(endedAt) }) : []),
+    ...recordNews(attempted, { type: 'email.sent', more: { sent_at: formatTimestamp(endedAt) } }),
+    ...(final
+      ? recordNews(attempted, { type: 'email.delivered', more: { delivered_at: formatTimestamp(endedAt) } })
+      : []),
   ]
 }
 
@@ -49,10 +51,13 @@ export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[
 export function settleBounced(attempted: AttemptRecord, hard: boolean): Write[] {
   return [
     ...settleRecipient(attempted, 'bounced', { sentAt: null, deliveredAt: null, bouncedAt: attempted.endedAt }),
-    ...recordAttemptEvent(attempted, 'email.bounced', {
-      bounce_type: hard ? 'hard' : 'soft',
-      bounce_subtype: attempted.reason,
-      bounce_reason: attempted.response,
+    ...recordNews(attempted, {
+      type: 'email.bounced',
+      more: {
+        bounce_type: hard ? 'hard' : 'soft',
+        bounce_subtype: attempted.reason,
+        bounce_reason: attempted.response,
+      },
     }),
   ]
 }
@@ -61,7 +66,10 @@ export function settleBounced(attempted: AttemptRecord, hard: boolean): Write[] 
 export function settleFailed(attempted: AttemptRecord): Write[] {
   return [
     ...settleRecipient(attempted, 'failed', { sentAt: null, deliveredAt: null, bouncedAt: null }),
-    ...recordAttemptEvent(attempted, 'email.failed', { reason: attempted.reason, response: attempted.response }),
+    ...recordNews(attempted, {
+      type: 'email.failed',
+      more: { reason: attempted.reason, response: attempted.response },
+    }),
   ]
 }
 
@@ -72,11 +80,14 @@ export function settleDeferred(attempted: AttemptRecord, next: number, noticed: 
     deferEntry({ id: entry.id, at: next, noticed: noticed ? 1 : 0, lastResponse: response }),
     markRecipient(attempted, 'queued'),
     insertAttempt(toAttemptRow(attempted, 'deferred', next)),
-    ...recordAttemptEvent(attempted, 'email.deferred', {
-      reason: attempted.reason,
-      response,
-      attempt: attempted.number,
-      next_attempt_at: formatTimestamp(next),
+    ...recordNews(attempted, {
+      type: 'email.deferred',
+      more: {
+        reason: attempted.reason,
+        response,
+        attempts: attempted.number,
+        next_attempt_at: formatTimestamp(next),
+      },
     }),
   ]
 }
@@ -134,11 +145,7 @@ function toAttemptRow(attempted: AttemptRecord, outcome: NewAttempt['outcome'], 
 }
 
 /** None for the service's own mail, which has no subscribers. */
-function recordAttemptEvent(
-  { email, entry, endedAt: at }: AttemptRecord,
-  type: EventType,
-  more: Record<string, unknown>,
-): Write[] {
+function recordNews({ email, entry, endedAt: at }: AttemptRecord, news: RecipientNews): Write[] {
   if (email.workspace_id === SERVICE_WORKSPACE) return []
-  return [recordEvent(buildEmailEvent({ email, recipient: entry.recipient, type, at, more }))]
+  return [recordEvent(buildEmailEvent({ email, recipient: entry.recipient, at, news }))]
 }

@@ -20,6 +20,7 @@ import {
 import { type LateOutcome, type OutcomeSubject, resolveLateOutcome } from '../../messages/late-outcome.js'
 import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
+import { buildUnsubscription } from '../../messages/unsubscribe.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Read } from '../../storage/prepared.js'
@@ -131,6 +132,7 @@ function unclaimedEffect(why: UnclaimedReason, { type }: Report, to: Address): R
 function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportEffect {
   const subject = findSubject(deps.read, claim.recipientId)
   const facts = { type: claim.kind, recipient: subject?.recipient.address, email: subject?.email.id }
+  if (claim.kind === 'unsubscribe') return buildUnsubscribeEffect(deps.read, claim.recipientId, facts, now)
   if (subject === null) return noEffect('gone', { ...facts, id: claim.recipientId })
   const bounces = claim.kind === 'bounce' ? claim.bounces : []
   const fellows = bounces.length === 0 ? [] : otherRecipientsOf(deps.read, subject.recipient)
@@ -147,14 +149,19 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   if (late.kind === 'acts') {
     return { writes: [...late.writes, ...suppressions, ...noticed], notice, ignoredReason: null, facts: loggedFacts }
   }
-  // The recipient may have been removed from the suppression list since.
-  const again = outcome.kind === 'unsubscribed' ? suppressions : []
   return {
-    writes: [...again, ...noticed],
+    writes: noticed,
     notice,
     ignoredReason: notice === null ? late.why : null,
     facts: loggedFacts,
   }
+}
+
+function buildUnsubscribeEffect(read: Read, id: string, facts: ReportEffect['facts'], now: number): ReportEffect {
+  const found = buildUnsubscription(read, id, now)
+  if (found.kind === 'gone') return noEffect('gone', { ...facts, id })
+  const ignoredReason = found.kind === 'acts' ? null : found.why
+  return { writes: found.writes, notice: null, ignoredReason, facts: { ...facts, news: 'unsubscribed' } }
 }
 
 /** The message was taken for delivered and now is: a requested success notification waits for this. */
@@ -188,14 +195,12 @@ function listNamedRecipients(bounces: readonly Bounce[]): readonly string[] {
 }
 
 /** Null for a bounce that concerns others. */
-function outcomeOf(claim: ProvenClaim, bounce: Bounce | null): LateOutcome | null {
+function outcomeOf(claim: Exclude<ProvenClaim, { kind: 'unsubscribe' }>, bounce: Bounce | null): LateOutcome | null {
   switch (claim.kind) {
     case 'bounce':
       return bounce === null ? null : toBounceOutcome(bounce)
     case 'complaint':
       return { kind: 'complained', feedbackType: claim.feedbackType }
-    case 'unsubscribe':
-      return { kind: 'unsubscribed' }
     default:
       return assertNever(claim)
   }
@@ -220,7 +225,6 @@ function buildSuppressions(
     const { workspace_id: workspaceId, id: sourceEmailId } = email
     return [addSuppression({ workspaceId, email: address, reason, sourceEmailId, metadata, at })]
   }
-  if (outcome.kind === 'unsubscribed') return suppress('unsubscribe', {})
   if (outcome.kind === 'complained') return suppress('spam_complaint', { feedback_type: outcome.feedbackType })
   if (bounce?.recipientsFault !== true) return []
   const { reason, diagnostic } = bounce

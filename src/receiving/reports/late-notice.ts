@@ -11,7 +11,7 @@ import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
 import { buildSenderNotice, shouldNotifySender } from '../../messages/dsn/sender-notice.js'
 import type { OutcomeSubject } from '../../messages/late-outcome.js'
-import { rawOfEmail } from '../../messages/raw-message.js'
+import { rawOfRecipient } from '../../messages/recipient-copies.js'
 import { type Recipient, updateNotify } from '../../messages/recipients.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Read } from '../../storage/prepared.js'
@@ -52,8 +52,8 @@ export function buildLateNotice(
   const sender = email.envelope_from
   if (sender === '' || !shouldNotifySender({ email, notify }, kind)) return null
   if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return null
-  const key = { workspaceId: email.workspace_id, emailId: email.id }
-  const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
+  const ref = { workspaceId: email.workspace_id, emailId: email.id, recipientId: recipient.id }
+  const raw = rawOfRecipient(read, ref) ?? Buffer.alloc(0)
   const reportedRecipient: DsnRecipient = {
     address: recipient.address,
     orcpt: recipient.orcpt,

@@ -67,6 +67,7 @@ const replies: Readonly<Record<RefusalKind, readonly [code: number, status: stri
   'template-not-found': [554, '5.5.0'],
   'audience-not-found': [554, '5.5.0'],
   'contact-not-found': [554, '5.5.0'],
+  'webhook-not-found': [554, '5.5.0'],
   'invalid-template-variables': [554, '5.6.0'],
   'domain-not-proved': [550, '5.7.1'],
   'dkim-not-proved': [550, '5.7.1'],

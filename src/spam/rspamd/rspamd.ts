@@ -9,7 +9,8 @@
  * come from untrusted input, so control characters are removed.
  */
 import type { Clock } from '../../platform/clock.js'
-import { createHttpPost, type HttpPost } from '../../platform/http-post.js'
+import { createHttpClient, type HttpAnswer } from '../../platform/http/http-client.js'
+import { HttpFault } from '../../platform/http/http-fault.js'
 import type { Log } from '../../platform/log.js'
 import { createMemoryBudget } from '../../platform/memory/budget.js'
 import type { SpamOrigin } from '../spam-message.js'
@@ -58,12 +59,7 @@ const LOG_INTERVAL = 60_000
 
 export function createRspamdClient({ url, clock, log, limits = defaultRspamdLimits }: RspamdDeps): CheckWithRspamd {
   const where = buildCheckUrl(url)
-  const post = createHttpPost({
-    url: where,
-    maxConcurrent: limits.concurrency,
-    timeout: limits.timeout,
-    maxResponseBytes: limits.responseBytes,
-  })
+  const post = createPost(where, limits)
   const memory = createMemoryBudget(limits.memoryBytes)
   const breaker = createCircuitBreaker(clock, (reason, messages) => {
     const at = `${where.protocol}//${where.host}${where.pathname}`
@@ -85,9 +81,21 @@ export function createRspamdClient({ url, clock, log, limits = defaultRspamdLimi
   }
 }
 
-async function checkMessage(post: HttpPost, question: RspamdRequest): Promise<RspamdVerdict | null> {
-  const answer = await post({ headers: buildHeaders(question), body: question.raw })
-  return parseRspamdVerdict(answer.toString())
+type Post = (question: RspamdRequest) => Promise<HttpAnswer>
+
+/** The client is made at once, because loading it blocks the thread for a while. */
+function createPost(url: URL, { timeout, concurrency, responseBytes }: RspamdLimits): Post {
+  const client = createHttpClient({ maxConnections: concurrency, maxBodyBytes: responseBytes, maxDroppedBytes: 0 })
+  // Each request reports it.
+  client.catch(() => undefined)
+  return async (question) => (await client).post({ url, headers: buildHeaders(question), body: question.raw, timeout })
+}
+
+async function checkMessage(post: Post, question: RspamdRequest): Promise<RspamdVerdict | null> {
+  const { status, body, isComplete } = await post(question)
+  if (status !== 200) throw new HttpFault(`answered ${status}`)
+  if (!isComplete) throw new HttpFault(`an answer of more than ${body.length} bytes`)
+  return parseRspamdVerdict(body.toString())
 }
 
 function buildCheckUrl(base: URL): URL {

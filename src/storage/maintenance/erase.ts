@@ -2,9 +2,9 @@
  * Deletes a workspace in two steps: one commit closes it, then many small commits erase it.
  *
  * Closing removes all that could still be used: the workspace, its members (so its API keys belong to no
- * member), pending invitations, its sending domains and their DKIM keys, and running imports. These rows
- * are few: people make them by hand. From that commit on the workspace cannot be found, and nothing is
- * accepted or signed for it. A row in `erasures` makes the daemon resume after a crash
+ * member), pending invitations, its sending domains and their DKIM keys, its webhooks, and running imports.
+ * These rows are few: people make them by hand. From that commit on the workspace cannot be found, and
+ * nothing is accepted, signed or delivered to webhooks for it. A row in `erasures` makes the daemon resume after a crash
  * (`daemon/erasures.ts`).
  *
  * Erasing removes every row with its id. The list of tables is complete by its type: a new table with a
@@ -46,6 +46,14 @@ const erasePlans = {
   recipients: { key: 'id', by: 'slices' },
   attempts: { key: 'seq', by: 'slices' },
   dkim_signatures: { key: 'email_id', by: 'slices' },
+  recipient_copies: { key: 'recipient_id', by: 'slices', portion: LARGE_ROW_PORTION },
+  unsubscribe_links: { key: 'recipient_id', by: 'slices' },
+  html_edits: { key: 'email_id', by: 'slices' },
+  links: { key: 'id', by: 'slices' },
+  webhooks: { key: 'id', by: 'index' },
+  webhook_deliveries: { key: 'id', by: 'slices' },
+  webhook_replays: { key: 'id', by: 'slices' },
+  webhook_removals: { key: 'webhook_id', by: 'index' },
   raw_messages: { key: 'email_id', by: 'slices', portion: LARGE_ROW_PORTION },
   emails: { key: 'id', by: 'index' },
   email_counts: { key: 'status', by: 'index' },
@@ -92,7 +100,7 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
     (select 1 from service_state where key = ? and value = workspaces.id)`
   return [
     { sql: people, parameters: [workspaceId, workspaceId] },
-    ...(['members', 'domains', 'dkim_keys'] as const).map(deleteRowsOf),
+    ...(['members', 'domains', 'dkim_keys', 'webhooks'] as const).map(deleteRowsOf),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
     { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
     { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE_KEY], rows: 1 },

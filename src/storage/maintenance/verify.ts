@@ -60,6 +60,14 @@ const checks: readonly Check[] = [
       and not exists (select 1 from raw_messages where email_id = emails.id)`,
   },
   {
+    check: 'recipient-copy',
+    message: 'unsettled recipients without their copy of the message',
+    sql: `select queue.id from queue join emails on emails.id = queue.email_id
+      where emails.has_copies = 1 and queue.workspace_id not in (select id from erasures)
+      and exists (select 1 from recipients as other where other.email_id = queue.email_id and other.id < queue.id)
+      and not exists (select 1 from recipient_copies where recipient_id = queue.id)`,
+  },
+  {
     check: 'email-counts',
     message: 'stored counts of emails that differ from the rows',
     sql: `select workspace_id || ' ' || status from (
@@ -116,7 +124,7 @@ const checks: readonly Check[] = [
         union all select workspace_id, -bytes from inbound_totals)
       where ${notErasing} group by workspace_id having sum(bytes) <> 0`,
   },
-  ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
+  ...(['recipients', 'raw_messages', 'dkim_signatures', 'recipient_copies', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
     message: `rows of ${table} without their email`,
     sql: missingParent(table, 'email_id', 'emails'),
@@ -136,6 +144,22 @@ const checks: readonly Check[] = [
     check: 'blocked_addresses-domain',
     message: 'blocked addresses without their domain',
     sql: missingParent('blocked_addresses', 'domain_id', 'domains'),
+  },
+  {
+    check: 'webhook_deliveries-webhook',
+    message: 'deliveries without their webhook',
+    sql: `${missingParent('webhook_deliveries', 'webhook_id', 'webhooks')}
+      and not exists (select 1 from webhook_removals where webhook_removals.webhook_id = webhook_deliveries.webhook_id)`,
+  },
+  {
+    check: 'webhook_replays-webhook',
+    message: 'replays without their webhook',
+    sql: missingParent('webhook_replays', 'webhook_id', 'webhooks'),
+  },
+  {
+    check: 'webhook-delivery-time',
+    message: 'deliveries that are pending without a next attempt, or have one and are not pending',
+    sql: `select id from webhook_deliveries where (status = 'pending') <> (next_attempt_at is not null)`,
   },
   ...workspaceTables.map((table) => ({
     check: `${table}-workspace`,

@@ -41,6 +41,10 @@ export interface EmailsTable {
   tags: Json<readonly Tag[]>
   track_opens: Flag
   track_clicks: Flag
+  /** Why the message went out without the tracking that it should have; null: it has it, or should have none. */
+  tracking_skipped: string | null
+  /** Recipients other than the first have copies of their own in `recipient_copies`. */
+  has_copies: Flag
   priority: Priority
   /** Bytes of the message as stored. */
   size: number
@@ -157,6 +161,8 @@ export type EventType =
   | 'email.bounced'
   | 'email.failed'
   | 'email.complained'
+  | 'email.opened'
+  | 'email.clicked'
   | 'email.unsubscribed'
   | 'email.received'
   | 'domain.verified'
@@ -164,9 +170,10 @@ export type EventType =
 
 /**
  * Read by our own rooms only, never shown to a subscriber. `domain.broken`: DNS no longer has the
- * expected records; a warning while mail still goes out.
+ * expected records; a warning while mail still goes out. `webhook.test` is delivered to the webhook that it tests;
+ * `webhook.disabled`: the service switched a webhook off.
  */
-export type InternalEventType = 'invitation.created' | 'domain.broken'
+export type InternalEventType = 'invitation.created' | 'domain.broken' | 'webhook.test' | 'webhook.disabled'
 
 export interface EventsTable {
   seq: Generated<number>

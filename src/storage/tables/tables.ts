@@ -50,6 +50,13 @@ import type {
   InboundRawTable,
   InboundTotalsTable,
 } from './inbound-tables.js'
+import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
+import type {
+  WebhookDeliveriesTable,
+  WebhookRemovalsTable,
+  WebhookReplaysTable,
+  WebhooksTable,
+} from './webhook-tables.js'
 
 /** Stands in place of a workspace id for what belongs to the service itself. No workspace can have it. */
 export const SERVICE_WORKSPACE = 'service'
@@ -102,4 +109,12 @@ export interface Tables {
   erasures: ErasuresTable
   service_state: ServiceStateTable
   zone_serial: ZoneSerialTable
+  links: LinksTable
+  html_edits: HtmlEditsTable
+  recipient_copies: RecipientCopiesTable
+  unsubscribe_links: UnsubscribeLinksTable
+  webhooks: WebhooksTable
+  webhook_deliveries: WebhookDeliveriesTable
+  webhook_replays: WebhookReplaysTable
+  webhook_removals: WebhookRemovalsTable
 }

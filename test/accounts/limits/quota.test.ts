@@ -51,7 +51,7 @@ const of =
   (at, domain = 'a.test') => {
     const from = `app@${domain}`
     const enqueued = bulkEmail({ workspaceId, from, to: 'bob@b.test', at })
-    return { enqueued, raw: Buffer.from('text'), senderDomain: parseDomainName(domain), suppressed: [] }
+    return { enqueued, raw: Buffer.from('text'), senderDomain: parseDomainName(domain), suppressed: [], copies: null }
   }
 
 function batch(prepared: Prepare, count: number, at: number, domain?: string): PreparedEmail[] {

@@ -1,9 +1,12 @@
 /** The OpenAPI document: well-formed, complete, and compared with what the API answers. */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { payloadSchemas } from '../../../src/api/events/event-schemas.js'
 import { statusOfCode } from '../../../src/api/http/output/error-answer.js'
 import type { Route } from '../../../src/api/http/route.js'
 import { exampleOf } from '../../../src/api/openapi/example.js'
+import { eventTypes } from '../../../src/events/payloads.js'
 import { version } from '../../../src/platform/version.js'
 import { testDaemon } from '../../helpers/daemon/test-daemon.js'
 
@@ -21,6 +24,7 @@ interface Document {
   readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly responses: Readonly<Record<string, Answer>>
@@ -91,7 +95,31 @@ function rules(t: Test, { components }: Document): void {
   }
 }
 
-function operationsOf({ paths }: Document): readonly { readonly line: string; readonly operation: Operation }[] {
+t.test('the document has the request of a webhook for each type of event', async (t) => {
+  const app = await testDaemon(t)
+  const { webhooks, components } = (await app.rest('GET', '/v1/openapi.json', { key: null })).json<Document>()
+  t.same(Object.keys(webhooks), eventTypes)
+  for (const type of eventTypes) {
+    const operation = webhooks[type]?.['post']
+    const { schema, example } = operation?.requestBody?.content['application/json'] ?? {}
+    const body = components.schemas[schema?.$ref?.split('/').at(-1) ?? '']
+    t.same(body?.required, ['id', 'type', 'created_at', 'data'], type)
+    t.not(body?.additionalProperties, false, 'it may grow')
+    const payload = z.object({ data: z.strictObject(payloadSchemas[type].shape) })
+    t.match(payload.safeParse(example), { success: true }, `the example of ${type} is right`)
+    t.match(example, { type, id: /^evt_/ })
+    t.ok(components.schemas[body?.properties?.['data']?.$ref?.split('/').at(-1) ?? ''], 'its payload has a name')
+    const headers = ['X-Service-Signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+    t.same(
+      operation?.parameters?.map(({ name }) => name),
+      headers,
+    )
+  }
+})
+
+function operationsOf({
+  paths,
+}: Pick<Document, 'paths'>): readonly { readonly line: string; readonly operation: Operation }[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ line: `${method.toUpperCase()} ${path}`, operation })),
   )

@@ -124,7 +124,8 @@ function faultsOfAny({ app }: World, { status, headers, text }: PlainResponse): 
     count('x-ratelimit-reset'),
   ] as const
   const seconds = app.now() / 1000
-  const isError = status >= 400
+  // What a person follows in a mail answers with a page.
+  const isError = status >= 400 && !header('content-type').startsWith('text/html')
   return [
     ...(most > 0 ? [] : ['X-RateLimit-Limit is no count']),
     ...(left >= 0 && left <= most ? [] : ['X-RateLimit-Remaining is no count within the limit']),

@@ -143,7 +143,7 @@ function noticeOf(
     transcript: '',
   }
   const reported = { recipient: entry.recipient, notify: null, orcpt: null, ...message }
-  return notify({ email: full, raw, message: reported }, attempted, decision, hour)
+  return notify({ email: full, readRaw: () => raw, message: reported }, attempted, decision, hour)
 }
 
 const bounced: Decision = { kind: 'bounced', hard: true, reason: 'bad-mailbox', status: '5.1.1', recipientsFault: true }

@@ -4,7 +4,12 @@ import { type CachedMessage, MessageCache } from '../../../src/delivery/attempt/
 import type { Email } from '../../../src/messages/email.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 
-const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10), isSignatureStored: false })
+const message = (id: string) => ({
+  email: { id } as Email,
+  raw: Buffer.alloc(10),
+  copies: new Map(),
+  isSignatureStored: false,
+})
 
 t.test('small messages count with their size in memory, and make room when they leave', async (t) => {
   const cache = new MessageCache(1_000_000)
@@ -66,7 +71,7 @@ t.test('dropping the mail of a domain makes room', (t) => {
   const cache = new MessageCache(250_000)
   const put = (workspaceId: string, from: string): string => {
     const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
-    cache.put({ email, raw, isSignatureStored: false }, ['entry'])
+    cache.put({ email, raw, copies: new Map(), isSignatureStored: false }, ['entry'])
     return email.id
   }
   const gone = put('ws_1', 'x@a.test')

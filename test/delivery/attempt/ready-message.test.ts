@@ -55,9 +55,16 @@ t.test('a fresh message is made ready without a look into the database', async (
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
   const dsnRequests = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
-  cache.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [
-    entry.id,
-  ])
+  cache.put(
+    {
+      email,
+      raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'),
+      dsnRequests,
+      copies: new Map(),
+      isSignatureStored: false,
+    },
+    [entry.id],
+  )
   const deps = readyDeps(t, database.read, cache)
   const unread = (): never => {
     throw full

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createAddressGuard } from '../../../src/delivery/hosts/address-guard.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import { createDestinationFinder, type DestinationDeps } from '../../../src/delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'
 import { parseDomainName } from '../../../src/mail/address.js'
+import { createAddressGuard } from '../../../src/platform/address-guard.js'
 import { networks, routes as toRoutes } from '../../helpers/config-values.js'
 import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 

@@ -133,6 +133,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
       resolver: options.zone === 'dns.servers' ? null : zoneResolver({ ...routeHosts(options), ...options.zone }),
       timeouts: { ...defaultTimeouts, ...options.timeouts },
       dialer: createDialer(options.authorities),
+      authorities: options.authorities,
     },
     stopTimeouts: options.stopTimeouts ?? { listeners: 100, delivery: 100 },
   })

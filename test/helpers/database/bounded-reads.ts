@@ -103,12 +103,20 @@ function isBounding(db: SQLite.Database, detail: string, column: string): boolea
   const [, index = ''] = /USING (?:COVERING )?INDEX (\S+)/.exec(detail) ?? []
   const [, bound = ''] = /\((.*)\)$/.exec(detail) ?? []
   if (new RegExp(`\\b${column}\\b`).test(bound)) return true
+  if (/\browid\b/.test(bound) && isRowid(db, detail, column)) return true
   const row = db
     .prepare<unknown[], { readonly sql: string | null }>('select sql from sqlite_schema where name = ?')
     .get(index)
   const text = row?.sql ?? ''
   const [, expression = ''] = /\w+\((\w+)\)/.exec(text.replace(/^[^(]*/, '')) ?? []
   return (bound.includes('<expr>') && expression === column) || new RegExp(`where .*\\b${column}\\b`, 's').test(text)
+}
+
+/** An integer primary key: plans call it by SQLite's own name. */
+function isRowid(db: SQLite.Database, detail: string, column: string): boolean {
+  const [, table = ''] = /^(?:SCAN|SEARCH) (\w+)/.exec(detail) ?? []
+  const key = db.prepare("select name from pragma_table_info(?) where pk = 1 and lower(type) = 'integer'").get(table)
+  return (key as { readonly name: string } | undefined)?.name === column
 }
 
 interface Limits {

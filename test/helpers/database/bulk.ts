@@ -53,6 +53,8 @@ export function bulkEmail(request: BulkEmail): EnqueuedEmail {
     tags: toJson([]),
     track_opens: 0,
     track_clicks: 0,
+    tracking_skipped: null,
+    has_copies: 0,
     priority,
     smtputf8: 0,
     created_at: at,

@@ -21,6 +21,8 @@ const makings = (domain: string, secret: string, workspaceId: string, soon: stri
   ['/v1/contacts', { email: `contact.${secret}@b.test`, first_name: secret }],
   ['/v1/templates', { name: secret, subject: secret, text: secret }],
   ['/v1/members', { workspaceId, email: `invited.${secret}@b.test`, role: 'member' }],
+  // Of a type of which there are no events, so that nothing is delivered to it.
+  ['/v1/webhooks', { url: `https://${secret}.test/`, events: ['email.complained'] }],
 ]
 
 export async function populate(app: TestDaemon, key: string, domain: string): Promise<Populated> {

@@ -1,7 +1,6 @@
 /** A server of another project as a child process; it ends with the test. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 
@@ -35,15 +34,4 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
   }
   await waitForLine(ready)
   return { signal: (name) => void child.kill(name), waitForLine, lines: () => lines.length }
-}
-
-/** A free TCP port; no other program here listens on UDP. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

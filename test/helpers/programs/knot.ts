@@ -8,7 +8,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../database/database.js'
-import { type ChildServer, childServer, freePort } from './child-server.js'
+import { freePort } from '../free-port.js'
+import { type ChildServer, childServer } from './child-server.js'
 
 export interface Knot {
   /** For `dns.servers`. */

@@ -7,10 +7,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../database/database.js'
+import { freePort } from '../free-port.js'
 import { waitUntil } from '../wait-until.js'
 
 interface RspamdPeer {
@@ -69,13 +69,4 @@ function configuration(folder: string, port: number): string {
     lua = "$RULESDIR/rspamd.lua"
     worker "normal" { bind_socket = "127.0.0.1:${port}"; count = 1; }
   `
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

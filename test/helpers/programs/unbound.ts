@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../database/database.js'
-import { childServer, freePort } from './child-server.js'
+import { freePort } from '../free-port.js'
+import { childServer } from './child-server.js'
 
 export interface Unbound {
   readonly port: number

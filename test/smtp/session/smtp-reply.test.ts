@@ -45,6 +45,7 @@ t.test('every kind of refusal has its documented reply', async (t) => {
     'template-not-found': '554 5.5.0',
     'audience-not-found': '554 5.5.0',
     'contact-not-found': '554 5.5.0',
+    'webhook-not-found': '554 5.5.0',
     'invalid-template-variables': '554 5.6.0',
     'domain-not-proved': '550 5.7.1',
     'dkim-not-proved': '550 5.7.1',

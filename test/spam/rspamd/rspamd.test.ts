@@ -96,14 +96,14 @@ t.test('after any fault there is no verdict, and the log says why', async (t) =>
   const ways: readonly (readonly [why: RegExp, answering: Answering])[] = [
     [/answered 500/, (_, response) => response.writeHead(500).end('{"error":"x"}')],
     [/answered 302/, (_, response) => response.writeHead(302, { location: '/other' }).end()],
-    [/ECONNRESET|socket hang up/, (request) => request.socket.destroy()],
+    [/closed before the answer/, (request) => request.socket.destroy()],
     [/none of rspamd/, (_, response) => response.end('<html>')],
     [/none of rspamd/, (_, response) => response.end('[]')],
     [/none of rspamd/, (_, response) => response.end('{"score":"much"}')],
     [/more than 100000 bytes/, (_, response) => response.end(Buffer.alloc(200_000, 0x20))],
-    [/HPE_|Parse/i, (request) => request.socket.end('SMTP ready\r\n\r\n')],
+    [/is not HTTP/, (request) => request.socket.end('SMTP ready\r\n\r\n')],
     [
-      /ECONNRESET|aborted/,
+      /closed before the answer/,
       (_, response) => response.writeHead(200, { 'content-length': 9 }).write('{') && response.destroy(),
     ],
   ]

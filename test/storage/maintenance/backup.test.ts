@@ -167,6 +167,17 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
     row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 6 }),
     row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 0 }),
     row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 1 }),
+    row('webhooks', { id: 'w1', workspace_id: 'ws_1' }),
+    row('webhook_deliveries', {
+      id: 'd1',
+      webhook_id: 'w1',
+      workspace_id: 'ws_1',
+      status: 'pending',
+      next_attempt_at: 1,
+    }),
+    row('webhook_deliveries', { id: 'd2', webhook_id: 'deleted', workspace_id: 'ws_1', status: 'failed' }),
+    row('webhook_removals', { webhook_id: 'deleted', workspace_id: 'ws_1' }),
+    row('webhook_replays', { webhook_id: 'w1', workspace_id: 'ws_1' }),
   ])
   t.same(verifyData(file), [])
 
@@ -186,6 +197,16 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
     row('inbound_totals', { workspace_id: 'ws_1', bytes: 1 }),
     row('bayes_tokens', { workspace_id: 'ws_1' }),
     { sql: 'update bayes_counts set tokens = tokens + 1', parameters: [] },
+    row('webhook_deliveries', { id: 'd3', webhook_id: 'w2', workspace_id: 'ws_1', status: 'delivered' }),
+    row('webhook_deliveries', { id: 'd4', webhook_id: 'w1', workspace_id: 'ws_1', status: 'pending' }),
+    row('webhook_deliveries', {
+      id: 'd5',
+      webhook_id: 'w1',
+      workspace_id: 'ws_1',
+      status: 'failed',
+      next_attempt_at: 1,
+    }),
+    row('webhook_replays', { webhook_id: 'w3', workspace_id: 'ws_1' }),
   ])
   t.same(
     verifyData(file).map(({ check, message }) => `${check}: ${message}`),
@@ -199,6 +220,9 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
       'cached-file-totals: 1 stored sizes of cached files that differ from the rows: ws_1',
       'inbound-totals: 1 stored sizes of inbound mail that differ from the rows: ws_1',
       'attempts-email: 1 rows of attempts without their email: gone',
+      'webhook_deliveries-webhook: 1 deliveries without their webhook: w2',
+      'webhook_replays-webhook: 1 replays without their webhook: w3',
+      'webhook-delivery-time: 2 deliveries that are pending without a next attempt, or have one and are not pending: d4, d5',
       'suppressions-workspace: 1 rows of suppressions without their workspace: ws_gone',
     ],
   )
@@ -212,6 +236,8 @@ t.test('verify-data finds nothing wrong during the erasure of a workspace', asyn
     row('audiences', { id: 'a1', workspace_id: 'ws_1' }),
     row('contacts', { id: 'c1', workspace_id: 'ws_1', audience_id: 'a1' }),
     row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 0 }),
+    row('webhooks', { id: 'w1', workspace_id: 'ws_1' }),
+    row('webhook_deliveries', { id: 'd1', webhook_id: 'w1', workspace_id: 'ws_1', status: 'failed' }),
     ...closeWorkspace('ws_1', 1),
   ])
   t.same(verifyData(file), [])

@@ -36,6 +36,8 @@ t.test('the table types match the migrated schema', async (t) => {
     'domain-tables',
     'email-tables',
     'inbound-tables',
+    'tracking-tables',
+    'webhook-tables',
   ]
   const paths = files.map((name) => `src/storage/tables/${name}.ts`)
   t.strictSame(declaredTables(...paths), migratedTables(database.read))

@@ -23,6 +23,7 @@ export const headerFields = {
   ),
   'Retry-After': describeHeader('Seconds to wait before the next attempt.', 'integer', 1),
   Allow: describeHeader('The methods of the path.', 'string', 'GET, POST'),
+  Location: describeHeader('Where it leads to.', 'string', 'https://example.com/spring'),
   'Content-Disposition': describeHeader('The file name.', 'string', 'attachment; filename="bill.pdf"'),
 } as const satisfies Headers
 

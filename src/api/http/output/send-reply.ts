@@ -22,6 +22,7 @@ export interface Reply {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
+export const HTML_TYPE = 'text/html; charset=utf-8'
 /** Bytes of a request body that is read to its end to keep the connection. */
 const SHORT_BODY = 65_536
 /** How much of a longer one is discarded. */

@@ -49,7 +49,13 @@ export interface ApiApp {
 
 type Phase =
   | { readonly kind: 'starting' }
-  | { readonly kind: 'serving'; readonly dispatch: Dispatch; readonly showPage: ShowPage | null }
+  | {
+      readonly kind: 'serving'
+      readonly dispatch: Dispatch
+      readonly showPage: ShowPage | null
+      /** No rate limit counts requests for these paths. */
+      readonly isUncounted: (path: string) => boolean
+    }
   | { readonly kind: 'draining' }
 
 type ShowPage = (ctx: ApiContext) => Promise<void>
@@ -61,7 +67,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
   app.use(async (ctx: ApiContext) => {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
-    const anonymous = isHealth || phase.kind !== 'serving'
+    const anonymous = isHealth || phase.kind !== 'serving' || phase.isUncounted(path)
     const identify = anonymous ? identityResolver.identifyAnonymous : identityResolver.identify
     ctx.state.identity = identify(ctx.req, peerOf(ctx.req))
     logOnClose(ctx, path, isHealth, deps)
@@ -82,7 +88,8 @@ export function createApiApp(deps: AppDeps): ApiApp {
     serve: (routes, document, pages) => {
       const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
-      phase = { kind: 'serving', dispatch: createDispatch(endpointsOf(routes, document, deps)), showPage }
+      const dispatch = createDispatch(endpointsOf(routes, document, deps))
+      phase = { kind: 'serving', dispatch, showPage, isUncounted: createUncountedCheck(routes) }
     },
     drain: () => {
       phase = { kind: 'draining' }
@@ -90,6 +97,12 @@ export function createApiApp(deps: AppDeps): ApiApp {
     formatPreRequestAnswer: (answer, address) =>
       formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
   }
+}
+
+function createUncountedCheck(routes: readonly Route[]): (path: string) => boolean {
+  const tracking = routes.filter(({ area }) => area === 'tracking')
+  const prefixes = tracking.map(({ path }) => path.slice(0, path.indexOf(':')))
+  return (path) => prefixes.some((prefix) => path.startsWith(prefix))
 }
 
 function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps): readonly Endpoint[] {

@@ -14,7 +14,7 @@ import type { TransferPace } from '../../../platform/connections/transfer-pace.j
 import type { MemoryShares } from '../../../platform/memory/shares.js'
 import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '../input/read-body.js'
 import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
-import { send } from '../output/send-reply.js'
+import { HTML_TYPE, send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
 import { methodNotAllowed } from './dispatch.js'
 import { checkRate } from './request-identity.js'
@@ -61,7 +61,6 @@ export function isPageRequest({ url = '', method, headers }: IncomingMessage): b
   return isRead && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
 }
 
-const HTML_TYPE = 'text/html; charset=utf-8'
 /** Bytes. */
 const MAX_FORM = 16_384
 

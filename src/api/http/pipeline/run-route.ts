@@ -6,7 +6,8 @@
  * body, which may take minutes to arrive: a key revoked meanwhile must not act. A route without a
  * body schema ignores the body; one without a query schema accepts no query.
  *
- * Signed links and public routes need no key. Their requests count for rate limits all the same.
+ * Signed links, pages and public routes need no key. Their requests count for rate limits all the same; those of tracking
+ * routes do not.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
@@ -22,16 +23,18 @@ import type { BodyPace } from '../input/read-body.js'
 import { readUpload } from '../input/upload.js'
 import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
 import type { LargeAnswers } from '../output/large-answer.js'
-import { JSON_TYPE, type Reply } from '../output/send-reply.js'
+import { HTML_TYPE, JSON_TYPE, type Reply } from '../output/send-reply.js'
 import { type StreamLimits, sendStream } from '../output/stream-answer.js'
 import type {
   Answer,
   Call,
   KeyRoute,
+  PageRoute,
   PublicRoute,
   Route,
   SignedLinkRoute,
   StreamAnswer,
+  TrackingRoute,
   UploadRoute,
 } from '../route.js'
 import type { ApiContext } from './api-context.js'
@@ -55,6 +58,8 @@ type Handler = (ctx: ApiContext) => Promise<void>
 export function createHandler(route: Route, deps: RunRouteDeps): Handler {
   if (route.area === 'link') return createSignedLinkHandler(route, deps)
   if (route.area === 'public') return createPublicHandler(route, deps)
+  if (route.area === 'page') return createPageHandler(route, deps)
+  if (route.area === 'tracking') return createTrackingHandler(route, deps)
   return 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
 }
 
@@ -63,6 +68,29 @@ function createSignedLinkHandler({ run, query }: SignedLinkRoute, deps: RunRoute
     checkRate(ctx.state.identity)
     const parsed = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
     await sendAnswer(ctx, await run({ params: paramsOf(ctx), query: parsed, now: deps.clock() }), deps)
+  }
+}
+
+function createTrackingHandler({ run }: TrackingRoute, deps: RunRouteDeps): Handler {
+  return async (ctx) => {
+    const { url = '', method } = ctx.req
+    const start = url.indexOf('?')
+    const answer = await run({
+      params: paramsOf(ctx),
+      query: new URLSearchParams(start === -1 ? '' : url.slice(start)),
+      isHead: method === 'HEAD',
+      header: (name) => headerOf(ctx, name),
+      remoteAddress: ctx.state.identity.remoteAddress,
+      now: deps.clock(),
+    })
+    await sendAnswer(ctx, answer, deps)
+  }
+}
+
+function createPageHandler({ run }: PageRoute, deps: RunRouteDeps): Handler {
+  return async (ctx) => {
+    checkRate(ctx.state.identity)
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), now: deps.clock() }), deps)
   }
 }
 
@@ -183,6 +211,13 @@ function replyOf(answer: Exclude<Answer, StreamAnswer>): Reply {
       return { status: answer.status, type: JSON_TYPE, payload: answer.json }
     case 'bytes':
       return { status: 200, type: answer.type, payload: answer.bytes, headers: answer.headers ?? {} }
+    case 'redirect':
+      return {
+        ...{ status: 302, type: null, payload: '' },
+        headers: { Location: answer.location, 'Content-Length': '0', ...answer.headers },
+      }
+    case 'page':
+      return { status: answer.status, type: HTML_TYPE, payload: answer.html, headers: answer.headers }
     case 'nothing':
       return { status: 204, type: null, payload: '' }
   }

@@ -47,6 +47,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'template-not-found': '404 template_not_found',
     'audience-not-found': '404 audience_not_found',
     'contact-not-found': '404 contact_not_found',
+    'webhook-not-found': '404 webhook_not_found',
     'invalid-template-variables': '400 invalid_template_variables',
     'domain-not-proved': '400 domain_verification_failed',
     'dkim-not-proved': '400 dkim_verification_failed',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createAddressGuard } from '../../../src/delivery/hosts/address-guard.js'
-import { networks } from '../../helpers/config-values.js'
+import { createAddressGuard } from '../../src/platform/address-guard.js'
+import { networks } from '../helpers/config-values.js'
 
 const mayDial = createAddressGuard([])
 

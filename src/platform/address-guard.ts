@@ -1,19 +1,17 @@
 /**
- * Decides which addresses from DNS may be dialled: only public unicast ones, because the DNS of a
- * recipient's domain is untrusted.
+ * Decides which addresses may be dialled when others chose them: the DNS of a recipient's domain, the URL of a
+ * webhook. Only public unicast addresses may.
  *
- * Private, loopback, link-local (which includes cloud metadata), shared, multicast, unspecified,
- * documentation and reserved ranges are refused, and so is every form that hides an IPv4 address in
- * an IPv6 one (mapped, compatible, 6to4, Teredo, NAT64), unless `outbound.allowed_private_networks`
- * contains the address. Routes are exempt: the operator wrote them.
+ * Private, loopback, link-local (which includes cloud metadata), shared, multicast, unspecified, documentation and
+ * reserved ranges are refused, and so is every form that hides an IPv4 address in an IPv6 one (mapped, compatible,
+ * 6to4, Teredo, NAT64), unless the list of allowed networks contains the address.
  *
- * Known limit: behind DNS64 every IPv4-only host appears inside the NAT64 prefix, which the operator
- * then has to allow.
+ * Known limit: behind DNS64 every IPv4-only host appears inside the NAT64 prefix, which the operator then has to allow.
  */
 import ipaddr from 'ipaddr.js'
-import { type IpAddress, isInNetwork, type Network, parseIpAddress } from '../../platform/ip-address.js'
+import { type IpAddress, isInNetwork, type Network, parseIpAddress } from './ip-address.js'
 
-/** May this address from DNS be dialled? False for a text that is no address. */
+/** May this address be dialled? False for a text that is no address. */
 export type AddressGuard = (address: string) => boolean
 
 /** Azure's platform endpoint: in a public range, but the host of the virtual machine. */

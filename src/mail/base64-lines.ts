@@ -3,7 +3,9 @@
  * encoding everything and wrapping afterwards.
  */
 
-const BYTES_PER_LINE = 57
+/** Bytes that one line encodes, and its characters. */
+export const BYTES_PER_LINE = 57
+export const BASE64_LINE = 76
 
 /** CRLF between the lines, none after the last. */
 export function encodeBase64Lines(content: Buffer): Buffer {

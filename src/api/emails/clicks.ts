@@ -1,0 +1,68 @@
+/** GET /v1/emails/:id/clicks: how often the links of an email were followed by persons. */
+import { z } from 'zod'
+import { requireVisibleEmail } from '../../messages/email-resource.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { clickedLinks, clickTotals } from '../../tracking/clicked-links.js'
+import { json, type Route, route } from '../http/route.js'
+import { viewerOf } from './show.js'
+
+const moment = z.iso.datetime()
+
+const clickStatistics = z
+  .object({
+    email_id: z.string().meta({ example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
+    clicked: z.boolean(),
+    first_clicked_at: moment.nullable(),
+    total_clicks: z.int().meta({ example: 3 }),
+    unique_links_clicked: z.int().meta({ example: 1 }),
+    links: z
+      .array(
+        z.object({
+          url: z.string().meta({ example: 'https://example.com/spring' }),
+          clicks: z.int().meta({ example: 3 }),
+          last_clicked_at: moment,
+        }),
+      )
+      .meta({ description: 'Those that were clicked, the most clicked first; at most 1,000.' }),
+  })
+  .meta({ id: 'ClickStatistics', description: 'Without the clicks of machines.' })
+
+export function clicksRoute({ read }: { readonly read: Read }): Route {
+  return route({
+    method: 'GET',
+    path: '/emails/:id/clicks',
+    area: 'read',
+    own: true,
+    tag: 'Emails',
+    summary: 'Read how often the links of an email were clicked',
+    description:
+      'A link appears with its first click. Clicks of programs, such as scanners, are events but not counted.',
+    answers: { 200: { description: 'The clicks', schema: clickStatistics } },
+    refusals: ['email_not_found'],
+    run: ({ principal, params: { id = '' } }) => {
+      const email = requireVisibleEmail(read, viewerOf(principal), id)
+      return json(200, readStatistics(read, { workspaceId: email.workspace_id, emailId: email.id }))
+    },
+  })
+}
+
+interface EmailKey {
+  readonly workspaceId: string
+  readonly emailId: string
+}
+
+function readStatistics(read: Read, email: EmailKey): z.output<typeof clickStatistics> {
+  const [totals] = clickTotals(read, email)
+  const { links = 0, clicks = null, first_clicked_at: first = null } = totals ?? {}
+  return {
+    email_id: email.emailId,
+    clicked: links > 0,
+    first_clicked_at: first === null ? null : formatTimestamp(first),
+    total_clicks: clicks ?? 0,
+    unique_links_clicked: links,
+    links: clickedLinks(read, email).flatMap(({ url, clicks, last_clicked_at: last }) =>
+      last === null ? [] : [{ url, clicks, last_clicked_at: formatTimestamp(last) }],
+    ),
+  }
+}

@@ -1,0 +1,129 @@
+/** The payloads of events as schemas, for the OpenAPI document: each has the type that the writers of events use. */
+import { z } from 'zod'
+import type { EventPayloads } from '../../events/payloads.js'
+import { reasons } from '../../mail/reasons.js'
+import type { EventType } from '../../storage/tables/email-tables.js'
+import { timestamp, uuid } from '../http/input/values.js'
+
+export const eventId = z.string().meta({ example: 'evt_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
+
+const emailFields = {
+  email_id: uuid,
+  from: z.string(),
+  to: z.string().meta({ description: 'The recipient.' }),
+  subject: z.string(),
+  tags: z.record(z.string(), z.string()).meta({ description: 'Values by name.', example: { campaign: 'spring' } }),
+}
+
+const reason = z
+  .enum(reasons)
+  .meta({ id: 'Reason', description: 'The classified reason. Later versions may add words.' })
+  .nullable()
+const response = z.string().meta({ description: 'What the server answered, or what went wrong.' })
+
+/** A request for the pixel or for a link. */
+const requestFields = {
+  email_id: uuid,
+  to: z.string().meta({ description: 'The recipient; the first one if several share the message.' }),
+  user_agent: z.string().nullable().meta({ example: 'Mozilla/5.0 (X11; Linux x86_64)' }),
+  ip_address: z.string().nullable().meta({ example: '192.0.2.7' }),
+  machine: z.boolean().meta({
+    description: 'Made by a program that loads or scans mail. Such events set no `opened_at` and no `clicked_at`.',
+    example: false,
+  }),
+}
+
+const target = z.string().meta({ description: 'The URL that the link leads to.', example: 'https://example.com/offer' })
+
+const received = {
+  inbound_email_id: uuid.meta({ description: 'For `GET /v1/inbound/{id}`.' }),
+  from: z.string().meta({ example: 'ann@example.org' }),
+  from_name: z.string().meta({ example: 'Ann' }),
+  to: z.array(z.string()).meta({ example: ['support@example.com'] }),
+  cc: z.array(z.string()).nullable().meta({ example: null }),
+  subject: z.string(),
+  has_html: z.boolean(),
+  has_text: z.boolean(),
+  attachment_count: z.int(),
+}
+
+const finding = z
+  .object({
+    type: z.literal('CNAME'),
+    name: z.string().meta({ example: 'dkim1._domainkey.example.com' }),
+    expected: z.string().meta({ example: 'dkim1.mx.example.net' }),
+    found: z.string().nullable().meta({ example: 'dkim1.mx.example.net' }),
+    status: z.enum(['pending', 'verified', 'failed']).meta({ example: 'verified' }),
+  })
+  .meta({ id: 'RecordFinding' })
+
+const domainStatus = z.enum(['pending', 'verified', 'failed'])
+
+const domainFields = {
+  domain_id: uuid,
+  domain: z.string(),
+  status: domainStatus.meta({ description: 'After the check.' }),
+  asked: z.boolean().meta({ description: 'A user asked for the check.' }),
+  records: z.array(finding).meta({ description: 'Empty: the operator decided, without DNS.' }),
+}
+
+/** `data` by type. It does not compile if a schema and a payload differ. */
+export const payloadSchemas = {
+  'email.queued': z.object(emailFields).meta({ id: 'EmailQueuedData' }),
+  'email.sent': z.object({ ...emailFields, sent_at: timestamp }).meta({ id: 'EmailSentData' }),
+  'email.delivered': z.object({ ...emailFields, delivered_at: timestamp }).meta({ id: 'EmailDeliveredData' }),
+  'email.deferred': z
+    .object({
+      ...emailFields,
+      reason: reason.meta({ example: 'greylisted' }),
+      response: response.meta({ example: '450 4.2.0 greylisted, try again later' }),
+      attempts: z.int().meta({ description: 'How many there were.' }),
+      next_attempt_at: timestamp
+        .nullable()
+        .meta({ description: 'Null: a later server is trying.', example: '2030-01-31T09:05:00.000Z' }),
+    })
+    .meta({ id: 'EmailDeferredData' }),
+  'email.bounced': z
+    .object({
+      ...emailFields,
+      bounce_type: z.enum(['hard', 'soft']).meta({ description: '`soft`: given up after temporary refusals.' }),
+      bounce_subtype: reason.meta({ example: 'bad-mailbox' }),
+      bounce_reason: response.meta({ example: '550 5.1.1 no such user' }),
+    })
+    .meta({ id: 'EmailBouncedData' }),
+  'email.failed': z
+    .object({
+      ...emailFields,
+      reason: reason.meta({ example: 'expired' }),
+      response: response.nullable().meta({ example: 'connection refused' }),
+    })
+    .meta({ id: 'EmailFailedData' }),
+  'email.complained': z
+    .object({
+      ...emailFields,
+      feedback_type: z.string().meta({ description: 'As the report has it (RFC 5965).', example: 'abuse' }),
+      complained_at: timestamp,
+    })
+    .meta({ id: 'EmailComplainedData' }),
+  'email.opened': z.object({ ...requestFields, opened_at: timestamp }).meta({ id: 'EmailOpenedData' }),
+  'email.clicked': z
+    .object({
+      ...requestFields,
+      link: target,
+      url: target.meta({ description: 'The same as `link`.' }),
+      clicked_at: timestamp,
+      referer: z.string().nullable().meta({ example: null }),
+    })
+    .meta({ id: 'EmailClickedData' }),
+  'email.unsubscribed': z.object({ ...emailFields, unsubscribed_at: timestamp }).meta({ id: 'EmailUnsubscribedData' }),
+  'email.received': z.object(received).meta({ id: 'EmailReceivedData' }),
+  'domain.verified': z.object({ ...domainFields, verified_at: timestamp }).meta({ id: 'DomainVerifiedData' }),
+  'domain.failed': z
+    .object({ ...domainFields, status: domainStatus.meta({ example: 'failed' }), failed_at: timestamp })
+    .meta({ id: 'DomainFailedData' }),
+} as const satisfies { readonly [Type in keyof EventPayloads]: z.ZodType<EventPayloads[Type]> }
+
+/** `EmailSent` of `email.sent`. */
+export function pascalCaseOf(type: EventType): string {
+  return type.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

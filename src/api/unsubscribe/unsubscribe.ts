@@ -1,0 +1,85 @@
+/**
+ * GET and POST /v1/unsubscribe/:token: the page of an unsubscribe link, which asks, and the request that acts.
+ *
+ * A GET or a HEAD changes nothing, because scanners follow every link of a message. A POST acts whatever its body is:
+ * the form of the page and the one-click request of a mail program (RFC 8058) are the same to it. There is no redirect
+ * and no cookie. The token is the permission.
+ */
+import type { KeyObject } from 'node:crypto'
+import { recipientOfUnsubscribe } from '../../mail/recipient-token.js'
+import { findLinkRecipient, type LinkRecipient, unsubscribe } from '../../messages/unsubscribe.js'
+import type { Store } from '../../storage/database.js'
+import { type Answer, type PageCall, pageRoute, type Route } from '../http/route.js'
+
+interface Page {
+  readonly status: number
+  readonly html: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** `done`: since this request, or before. */
+type UnsubscribeStage = 'asks' | 'done' | 'done-before'
+
+interface UnsubscribeDeps extends Store {
+  /** The key that signs the tokens. */
+  readonly secret: KeyObject
+  readonly showPage: (recipient: Pick<LinkRecipient, 'address' | 'sender'>, stage: UnsubscribeStage) => Page
+  readonly unknownLinkPage: Page
+}
+
+const path = '/unsubscribe/:token'
+const tag = 'Unsubscribing'
+const params = { token: 'That of one recipient of one email, as the link in the message has it.' }
+const example = '<!doctype html>'
+const unknown = {
+  description: 'The token is not one of ours, or too old: a page that says so',
+  type: 'text/html',
+  example,
+}
+
+export function unsubscribeRoutes(deps: UnsubscribeDeps): readonly Route[] {
+  return [askRoute(deps), actRoute(deps)]
+}
+
+function askRoute(deps: UnsubscribeDeps): Route {
+  return pageRoute({
+    ...{ method: 'GET', path, tag, params },
+    summary: 'Show the page that asks whether to unsubscribe',
+    description: 'Needs no key. Changes nothing. Parameters of the query are ignored.',
+    answers: { 200: { description: 'The page', type: 'text/html', example }, 404: unknown },
+    refusals: [],
+    run: (call) => {
+      const recipientId = recipientOf(deps, call)
+      const recipient = recipientId === null ? null : findLinkRecipient(deps.read, recipientId)
+      if (recipient === null) return toAnswer(deps.unknownLinkPage)
+      return toAnswer(deps.showPage(recipient, recipient.isSuppressed ? 'done-before' : 'asks'))
+    },
+  })
+}
+
+function actRoute(deps: UnsubscribeDeps): Route {
+  return pageRoute({
+    ...{ method: 'POST', path, tag, params },
+    summary: 'Unsubscribe the recipient of a message',
+    description:
+      'Needs no key. Suppresses the address for the workspace that sent the message. Mail programs send ' +
+      '`List-Unsubscribe=One-Click` (RFC 8058); the body may be anything.',
+    answers: { 200: { description: 'The page that says that it is done', type: 'text/html', example }, 404: unknown },
+    refusals: [],
+    run: async (call) => {
+      const recipientId = recipientOf(deps, call)
+      const recipient = recipientId === null ? null : findLinkRecipient(deps.read, recipientId)
+      if (recipientId === null || recipient === null) return toAnswer(deps.unknownLinkPage)
+      if (!(await unsubscribe(deps, recipientId, call.now))) return toAnswer(deps.unknownLinkPage)
+      return toAnswer(deps.showPage(recipient, recipient.isSuppressed ? 'done-before' : 'done'))
+    },
+  })
+}
+
+function recipientOf({ secret }: UnsubscribeDeps, { params: { token = '' } }: PageCall): string | null {
+  return recipientOfUnsubscribe(secret, token)
+}
+
+function toAnswer(page: Page): Answer {
+  return { kind: 'page', ...page }
+}

@@ -1,0 +1,56 @@
+/** Wires the delivery of events to webhooks: the dispatcher, the addresses it may dial, and the thread of its requests. */
+import type { Config } from '../config/complete.js'
+import { createAddressGuard } from '../platform/address-guard.js'
+import type { Clock } from '../platform/clock.js'
+import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
+import type { Log } from '../platform/log.js'
+import { version } from '../platform/version.js'
+import type { Database } from '../storage/database.js'
+import { Dispatcher } from '../webhooks/dispatcher.js'
+import { RequestThread } from '../webhooks/request-thread.js'
+import type { Edges } from './edges.js'
+
+interface WebhookDeps {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly edges: Edges
+}
+
+export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload' | 'closeWorkspace'> {
+  readonly stop: () => Promise<void>
+}
+
+/** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
+export function wireWebhooks(
+  { config: { webhooks, dns }, clock, log, database: { read, commit }, edges }: WebhookDeps,
+  stopTimeout: number,
+): Webhooks {
+  const abortController = new AbortController()
+  const { signal } = abortController
+  const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
+  const thread = new RequestThread({ userAgent: `Posthorn/${version}`, authorities: edges.authorities })
+  const dispatcher = new Dispatcher({
+    read,
+    commit,
+    clock,
+    log,
+    mayConnect: createAddressGuard(webhooks.allowed_private_networks),
+    resolveAddresses: (name) => resolver.resolveAddresses(name),
+    timeout: webhooks.timeout,
+    schedule: webhooks.retry_schedule,
+    request: (content) => thread.request(content),
+  })
+  return {
+    start: () => dispatcher.start(),
+    refresh: (webhook) => dispatcher.refresh(webhook),
+    reload: () => dispatcher.reload(),
+    closeWorkspace: (workspaceId) => dispatcher.closeWorkspace(workspaceId),
+    stop: async () => {
+      await dispatcher.stop(stopTimeout)
+      abortController.abort()
+      await thread.stop()
+    },
+  }
+}

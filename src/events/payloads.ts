@@ -1,0 +1,136 @@
+/**
+ * The payload of each type of event: `data` as GET /v1/events shows it and as a webhook receives it.
+ *
+ * Every writer of events uses these types, and the OpenAPI document is checked against them. Fields may be added;
+ * none is renamed or removed. A payload contains no message body.
+ */
+import type { Reason } from '../mail/reasons.js'
+import type { JsonObject } from '../storage/tables/columns.js'
+import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
+
+/** What every event about a recipient of an email contains. A type, not an interface: it is a JSON object. */
+export type EmailData = {
+  readonly email_id: string
+  readonly from: string
+  /** The recipient. */
+  readonly to: string
+  readonly subject: string
+  readonly tags: Readonly<Record<string, string>>
+}
+
+type DeferredData = EmailData & {
+  /** Null: not classified. */
+  readonly reason: Reason | null
+  readonly response: string
+  /** How many there were. */
+  readonly attempts: number
+  /** Null: a later server is trying, and only it knows. */
+  readonly next_attempt_at: string | null
+}
+
+type BouncedData = EmailData & {
+  /** `soft`: given up after temporary refusals. */
+  readonly bounce_type: 'hard' | 'soft'
+  readonly bounce_subtype: Reason | null
+  readonly bounce_reason: string
+}
+
+type FailedData = EmailData & {
+  readonly reason: Reason | null
+  /** The last reply of a server, or what went wrong; null: the email was removed before an attempt. */
+  readonly response: string | null
+}
+
+/** A request for the pixel or for a link: without what only the record of the email has. */
+type RequestData = {
+  readonly email_id: string
+  /** The first recipient, where several share the pixel and the links. */
+  readonly to: string
+  readonly user_agent: string | null
+  readonly ip_address: string | null
+  /** Made by a program that loads or scans mail, not by a person. */
+  readonly machine: boolean
+}
+
+type ClickedData = RequestData & {
+  /** Both are the URL that the link leads to. */
+  readonly link: string
+  readonly url: string
+  readonly clicked_at: string
+  readonly referer: string | null
+}
+
+type ReceivedData = {
+  readonly inbound_email_id: string
+  readonly from: string
+  readonly from_name: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[] | null
+  readonly subject: string
+  readonly has_html: boolean
+  readonly has_text: boolean
+  readonly attachment_count: number
+}
+
+/** A DNS record of a domain and what was found in its place. */
+export type RecordFinding = {
+  readonly type: 'CNAME'
+  readonly name: string
+  readonly expected: string
+  readonly found: string | null
+  readonly status: 'pending' | 'verified' | 'failed'
+}
+
+export type DomainData = {
+  readonly domain_id: string
+  readonly domain: string
+  readonly status: 'pending' | 'verified' | 'failed'
+  /** A user asked for the check and saw its result. */
+  readonly asked: boolean
+  /** Empty: the operator decided, without DNS. */
+  readonly records: readonly RecordFinding[]
+}
+
+/** Payloads of the events that a workspace can read and subscribe to. */
+export interface EventPayloads {
+  readonly 'email.queued': EmailData
+  readonly 'email.sent': EmailData & { readonly sent_at: string }
+  readonly 'email.delivered': EmailData & { readonly delivered_at: string }
+  readonly 'email.deferred': DeferredData
+  readonly 'email.bounced': BouncedData
+  readonly 'email.failed': FailedData
+  readonly 'email.complained': EmailData & { readonly feedback_type: string; readonly complained_at: string }
+  readonly 'email.opened': RequestData & { readonly opened_at: string }
+  readonly 'email.clicked': ClickedData
+  readonly 'email.unsubscribed': EmailData & { readonly unsubscribed_at: string }
+  readonly 'email.received': ReceivedData
+  readonly 'domain.verified': DomainData & { readonly verified_at: string }
+  readonly 'domain.failed': DomainData & { readonly failed_at: string }
+}
+
+/** Payloads of all types, with those that only our own rooms read. */
+export type AllPayloads = EventPayloads & Readonly<Record<InternalEventType, JsonObject>>
+
+const meanings: Readonly<Record<EventType, string>> = {
+  'email.queued': 'The email was accepted for this recipient.',
+  'email.sent': 'A server took over the email for this recipient.',
+  'email.delivered': "A mail server of the recipient's domain took over the email.",
+  'email.deferred': 'An attempt failed for now; the email is tried again.',
+  'email.bounced': 'The email was refused for good (`hard`), or given up after temporary refusals (`soft`).',
+  'email.failed': 'The email was given up and no server was reached, or it was removed from the queue.',
+  'email.complained': 'The recipient reported the email as spam.',
+  'email.opened': 'The open pixel was loaded.',
+  'email.clicked': 'A link was followed.',
+  'email.unsubscribed': 'The recipient unsubscribed.',
+  'email.received': 'An inbound email arrived.',
+  'domain.verified': 'A domain was verified: mail can be sent from it.',
+  'domain.failed': 'A domain is no longer verified: no mail from it is accepted.',
+}
+
+/** The types that a workspace can read and subscribe to, in the order of the documents. */
+export const eventTypes = Object.keys(meanings) as readonly EventType[]
+
+/** One sentence for the OpenAPI document. */
+export function describeEvent(type: EventType): string {
+  return meanings[type]
+}

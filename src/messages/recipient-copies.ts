@@ -1,0 +1,90 @@
+/**
+ * Messages of single recipients, where the recipients of an email get different bytes: what they have in common with
+ * the message of the first recipient is stored once.
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { MovedBytes } from '../storage/writer/write.js'
+import { rawOfEmail } from './raw-message.js'
+
+/** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
+export interface RecipientCopy {
+  readonly prefix: number
+  readonly suffix: number
+  readonly bytes: Buffer
+}
+
+type NewCopy = Omit<Tables['recipient_copies'], 'bytes' | 'signature'> & { readonly bytes: Buffer | MovedBytes }
+
+export const insertCopy = prepareWrite<NewCopy>(({ db, slot }) =>
+  db.insertInto('recipient_copies').values({
+    recipient_id: slot('recipient_id'),
+    email_id: slot('email_id'),
+    workspace_id: slot('workspace_id'),
+    created_at: slot('created_at'),
+    prefix: slot('prefix'),
+    suffix: slot('suffix'),
+    bytes: sql<Buffer>`${slot('bytes')}`,
+    signature: null,
+  }),
+)
+
+interface CopyKey {
+  readonly workspaceId: string
+  readonly recipientId: string
+}
+
+export const copyOfRecipient = prepareRead<CopyKey>()(({ db, slot }) =>
+  db
+    .selectFrom('recipient_copies')
+    .select(['prefix', 'suffix', 'bytes', 'signature'])
+    .where('recipient_id', '=', slot('recipientId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Does not read the bytes themselves. */
+export const sizeOfCopies = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('recipient_copies')
+    .select(sql<number>`coalesce(sum(length(bytes)), 0)`.as('bytes'))
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** The first signature stays. */
+export const signCopy = prepareWrite<CopyKey & { field: string }>(({ db, slot }) =>
+  db
+    .updateTable('recipient_copies')
+    .set({ signature: slot('field') })
+    .where('recipient_id', '=', slot('recipientId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('signature', 'is', null),
+)
+
+/** The first recipient of an email has the message itself. */
+export const firstRecipientOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('recipients')
+    .select('id')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('id')
+    .limit(1),
+)
+
+/** The pieces share the memory of `raw`. */
+export function copyToPieces(raw: Buffer, { prefix, suffix, bytes }: RecipientCopy): readonly Buffer[] {
+  return [raw.subarray(0, prefix), bytes, raw.subarray(raw.length - suffix)]
+}
+
+interface MessageRef extends CopyKey {
+  readonly emailId: string
+}
+
+/** The message of one recipient; undefined: its bytes are not stored any more. */
+export function rawOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer | undefined {
+  const raw = rawOfEmail(read, { workspaceId, emailId })[0]?.raw
+  const [copy] = copyOfRecipient(read, { workspaceId, recipientId })
+  return raw === undefined || copy === undefined ? raw : Buffer.concat(copyToPieces(raw, copy))
+}

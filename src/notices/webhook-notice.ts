@@ -1,0 +1,52 @@
+/**
+ * Notices that the service switched a webhook off, to the owner and the admins of its workspace.
+ *
+ * Of the URL only the scheme and the host are shown: its path and query often contain a secret.
+ */
+import { administratorsOf } from '../accounts/people/members.js'
+import type { Read } from '../storage/prepared.js'
+import type { Timestamp } from '../storage/tables/columns.js'
+import type { WebhookDisabledData } from '../webhooks/disable-webhook.js'
+import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+
+interface WebhookNoticeDeps {
+  readonly read: Read
+  /** Without a slash at its end. */
+  readonly publicUrl: string
+}
+
+interface DisabledEvent {
+  readonly workspace_id: string
+  readonly created_at: Timestamp
+}
+
+export function buildWebhookNotices(
+  { read, publicUrl }: WebhookNoticeDeps,
+  { workspace_id: workspaceId, created_at: at }: DisabledEvent,
+  { webhook_id: id, url, reason, failing_since: since }: WebhookDisabledData,
+): readonly NoticeMail[] {
+  const origin = toOneLine(new URL(url).origin)
+  const cause =
+    reason === 'gone'
+      ? 'The endpoint answered 410 (Gone), which means that it does not exist any more.'
+      : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
+  const resource = `${publicUrl}/v1/webhooks/${id}`
+  const pieces: readonly Piece[] = [
+    { kind: 'text', text: `The webhook ${id} at ${origin} was disabled on ${formatTime(at)}. ${cause}` },
+    { kind: 'text', text: 'No events are delivered to it until it is enabled again. When the endpoint works:' },
+    {
+      kind: 'list',
+      lines: [
+        `PATCH ${resource} {"enabled": true}`,
+        `POST ${resource}/test`,
+        `POST ${resource}/replay {"from": "${since ?? new Date(at).toISOString()}", "to": "(now)"}`,
+      ],
+    },
+    {
+      kind: 'text',
+      text: 'The last request delivers again what happened in that time. GET .../deliveries shows how the attempts ended.',
+    },
+  ]
+  const subject = `A webhook is disabled: ${origin}`
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}

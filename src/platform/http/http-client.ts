@@ -1,0 +1,191 @@
+/**
+ * A client for POST requests over HTTP/1.1, on undici: connections are kept, redirects are not followed, TLS
+ * certificates are verified.
+ *
+ * The time limit covers all of a request: the wait for a connection, TLS, sending, and the complete answer. Credentials
+ * in a URL are sent as Basic authentication and appear in no error.
+ *
+ * undici is loaded with the first client: it takes 54 to 100 ms, so a client is made at the start or on a thread.
+ */
+import { isIP, type LookupFunction } from 'node:net'
+import type { Dispatcher, Pool } from 'undici'
+import { createLruCache } from '../lru-cache.js'
+import { HttpFault, toHttpFault } from './http-fault.js'
+
+interface HttpClientSettings {
+  /** Connections to one server; further requests wait. */
+  readonly maxConnections: number
+  /** Bytes of an answer that are kept. */
+  readonly maxBodyBytes: number
+  /** Bytes beyond those that are read and dropped before the connection is closed. */
+  readonly maxDroppedBytes: number
+  /** PEM certificates that are trusted instead of the system's. */
+  readonly authorities?: string | undefined
+}
+
+interface HttpRequest {
+  /** `http:` or `https:`. */
+  readonly url: URL
+  /** Values are latin1 and are sent byte for byte. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: Buffer | string
+  /** Milliseconds. */
+  readonly timeout: number
+  /** The only addresses that are dialled; absent: those that the system finds. */
+  readonly addresses?: readonly string[]
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly body: Buffer
+  /** False: the answer had more than `maxBodyBytes`. */
+  readonly isComplete: boolean
+}
+
+export interface HttpClient {
+  /** Rejects with HttpFault if there is no answer. */
+  readonly post: (request: HttpRequest) => Promise<HttpAnswer>
+  /** Ends all requests and connections. */
+  readonly close: () => Promise<void>
+}
+
+/** Servers whose connections are kept; those of the one used least recently are closed after their requests. */
+const MAX_SERVERS = 200
+/** Addresses of one host that are tried in turn. */
+const MAX_ADDRESSES = 6
+/** Milliseconds for each address but the last. */
+const ADDRESS_TIMEOUT = 1_000
+
+export async function createHttpClient(settings: HttpClientSettings): Promise<HttpClient> {
+  const undici = await import('undici')
+  const pools = createLruCache<Pool>({ max: MAX_SERVERS, onRemove: (pool) => void pool.close().catch(() => undefined) })
+  const findPool = ({ url, addresses, timeout }: HttpRequest): Pool => {
+    // The addresses are in the key, so a kept connection leads to one that was judged for this request.
+    const key = `${url.origin} ${addresses?.toSorted().join() ?? ''}`
+    const open = pools.get(key)
+    if (open !== undefined) return open
+    const pool = new undici.Pool(url.origin, {
+      connections: settings.maxConnections,
+      connectTimeout: timeout,
+      // The limit of the request counts, not those of its parts.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT,
+      connect: {
+        rejectUnauthorized: true,
+        ca: settings.authorities,
+        ...(addresses === undefined ? {} : { lookup: pinTo(addresses) }),
+      },
+    })
+    pools.set(key, pool)
+    return pool
+  }
+  return {
+    post: (request) => runRequest(findPool(request), request, settings),
+    close: async () => {
+      const open = [...pools.values()]
+      await Promise.all(open.map((pool) => pool.destroy()))
+    },
+  }
+}
+
+function pinTo(addresses: readonly string[]): LookupFunction {
+  const known = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
+  return (_name, { all }, callback) => {
+    const [first] = known
+    if (first === undefined) callback(new Error('no address may be dialled'), '')
+    else if (all) callback(null, known)
+    else callback(null, first.address, first.family)
+  }
+}
+
+function runRequest(pool: Pool, request: HttpRequest, settings: HttpClientSettings): Promise<HttpAnswer> {
+  const { timeout } = request
+  return new Promise((resolve, reject) => {
+    const exchange = new Exchange(settings, (outcome) => {
+      clearTimeout(timer)
+      if (outcome instanceof HttpFault) reject(outcome)
+      else resolve(outcome)
+    })
+    const timer = setTimeout(() => exchange.cancel(new HttpFault(`no answer within ${timeout / 1000} s`)), timeout)
+    try {
+      pool.dispatch(dispatchOptionsOf(request), exchange)
+    } catch (error) {
+      exchange.cancel(toHttpFault(error))
+    }
+  })
+}
+
+function dispatchOptionsOf({ url, headers, body }: HttpRequest): Dispatcher.DispatchOptions {
+  const { username, password, pathname, search } = url
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const authorization = login === ':' ? {} : { authorization: `Basic ${Buffer.from(login).toString('base64')}` }
+  const fields: HttpRequest['headers'] = { ...authorization, ...headers }
+  return {
+    method: 'POST',
+    path: `${pathname}${search}`,
+    headers: Object.entries(fields).flatMap(([name, value]) =>
+      typeof value === 'string' ? [name, value] : value.flatMap((each) => [name, each]),
+    ),
+    body,
+  }
+}
+
+/** One request and its answer, as undici reports them. */
+class Exchange implements Dispatcher.DispatchHandler {
+  private readonly chunks: Buffer[] = []
+  private status = 0
+  private size = 0
+  private isEnded = false
+  private controller: Dispatcher.DispatchController | null = null
+
+  constructor(
+    private readonly limits: HttpClientSettings,
+    private readonly end: (outcome: HttpAnswer | HttpFault) => void,
+  ) {}
+
+  /** A request that waits for a connection is dropped when it gets one. */
+  cancel(fault: HttpFault): void {
+    this.finish(fault)
+    this.controller?.abort(fault)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    if (this.isEnded) controller.abort(new HttpFault('the request was given up'))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    this.status = status
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxBodyBytes, maxDroppedBytes } = this.limits
+    const room = maxBodyBytes - this.size
+    if (room > 0) this.chunks.push(Buffer.from(chunk.subarray(0, room)))
+    this.size += chunk.length
+    if (this.size <= maxBodyBytes + maxDroppedBytes) return
+    this.finishAnswer()
+    controller.abort(new HttpFault('the answer is too large'))
+  }
+
+  onResponseEnd(): void {
+    this.finishAnswer()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.finish(toHttpFault(error))
+  }
+
+  private finishAnswer(): void {
+    const isComplete = this.size <= this.limits.maxBodyBytes
+    this.finish({ status: this.status, body: Buffer.concat(this.chunks), isComplete })
+  }
+
+  private finish(outcome: HttpAnswer | HttpFault): void {
+    if (this.isEnded) return
+    this.isEnded = true
+    this.end(outcome)
+  }
+}

@@ -1,0 +1,25 @@
+/** Webhooks, what was delivered to them, and requests to deliver events of a time range again. */
+import { runStatements } from '../migrate.js'
+
+export const up = runStatements([
+  `create table webhooks (
+    id text primary key, workspace_id text not null, url text not null, events text not null,
+    enabled integer not null, disabled_reason text, secret text not null, previous_secret text,
+    previous_secret_until integer, event_cursor integer not null, failing_since integer,
+    last_status text, last_at integer, last_response_status integer,
+    created_at integer not null, updated_at integer not null) strict`,
+  'create index webhooks_of_workspace on webhooks (workspace_id, id)',
+  `create table webhook_deliveries (
+    id text primary key, workspace_id text not null, webhook_id text not null, event_seq integer not null,
+    event_id text not null, type text not null,
+    status text not null check (status in ('pending', 'delivered', 'failed')), attempts integer not null,
+    next_attempt_at integer, response_status integer, response_body text, error text,
+    created_at integer not null, delivered_at integer) strict, without rowid`,
+  'create index webhook_deliveries_of_webhook on webhook_deliveries (webhook_id, id)',
+  `create index webhook_deliveries_pending on webhook_deliveries (webhook_id, next_attempt_at)
+    where status = 'pending'`,
+  `create table webhook_replays (
+    id text primary key, workspace_id text not null, webhook_id text not null, types text, from_time integer not null,
+    to_time integer not null, next_seq integer not null, last_seq integer not null, created_at integer not null) strict`,
+  'create index webhook_replays_of_webhook on webhook_replays (webhook_id, id)',
+])

@@ -1,0 +1,75 @@
+/**
+ * The tables of webhooks and their deliveries. Part of `tables.ts`, which says what holds for all tables.
+ */
+import type { Flag, Json, Timestamp } from './columns.js'
+import type { EventType } from './email-tables.js'
+
+export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
+
+export interface WebhooksTable {
+  /** `wh_` and a UUIDv7. */
+  id: string
+  workspace_id: string
+  url: string
+  /** Types that are delivered. */
+  events: Json<readonly EventType[]>
+  enabled: Flag
+  /** Why the service switched it off; null: it did not. */
+  disabled_reason: 'gone' | 'failing' | null
+  /** `whsec_` and base64 of 32 bytes. In clear: it signs. */
+  secret: string
+  previous_secret: string | null
+  /** Until then both secrets sign `webhook-signature`. */
+  previous_secret_until: Timestamp | null
+  /** Each event of the log up to this `seq` is delivered or has a row in `webhook_deliveries`. */
+  event_cursor: number
+  /** Since when every attempt failed; null: the last one succeeded. */
+  failing_since: Timestamp | null
+  last_status: DeliveryStatus | null
+  last_at: Timestamp | null
+  last_response_status: number | null
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+/** One event for one webhook, written after its first attempt, or before it for tests and replays. */
+export interface WebhookDeliveriesTable {
+  id: string
+  workspace_id: string
+  webhook_id: string
+  event_seq: number
+  event_id: string
+  type: string
+  status: DeliveryStatus
+  attempts: number
+  /** Null unless pending. */
+  next_attempt_at: Timestamp | null
+  response_status: number | null
+  /** At most 4 KB. */
+  response_body: string | null
+  /** Why there is no response. */
+  error: string | null
+  created_at: Timestamp
+  delivered_at: Timestamp | null
+}
+
+/** A request to deliver the events of a time range again, and how far it is. */
+export interface WebhookReplaysTable {
+  id: string
+  workspace_id: string
+  webhook_id: string
+  /** Null: all types of the webhook. */
+  types: Json<readonly EventType[]> | null
+  from_time: Timestamp
+  to_time: Timestamp
+  next_seq: number
+  last_seq: number
+  created_at: Timestamp
+}
+
+/** Deleted webhooks whose deliveries are being removed. */
+export interface WebhookRemovalsTable {
+  webhook_id: string
+  workspace_id: string
+  created_at: Timestamp
+}

@@ -1,0 +1,44 @@
+/** A request for a pixel or a tracked link, as it waits to be recorded. Its texts are bounded, so a hit has at most 5 KB. */
+import type { Requester } from './machine.js'
+
+interface HitCommon extends Requester {
+  readonly emailId: string
+  readonly at: number
+}
+
+interface OpenHit extends HitCommon {
+  readonly kind: 'open'
+}
+
+export interface ClickHit extends HitCommon {
+  readonly kind: 'click'
+  readonly linkId: string
+  readonly url: string
+  readonly referer: string | null
+}
+
+export type Hit = OpenHit | ClickHit
+
+const MAX_AGENT = 512
+const MAX_REFERER = 2_048
+
+export function boundAgent(text: string | undefined): string | null {
+  return boundText(text, MAX_AGENT)
+}
+
+export function boundReferer(text: string | undefined): string | null {
+  return boundText(text, MAX_REFERER)
+}
+
+/** A copy: a slice of a long text would keep all of it in memory. */
+function boundText(text: string | undefined, max: number): string | null {
+  if (text === undefined || text === '') return null
+  return text.length <= max ? text : Buffer.from(text.slice(0, max)).toString()
+}
+
+const emailIdForm = /^(?:bc-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Whether the text has the form of an email's id, that of a broadcast's recipient included. */
+export function isEmailId(text: string): boolean {
+  return emailIdForm.test(text)
+}

@@ -1,0 +1,113 @@
+/**
+ * Finds the HTML bodies of a MIME message with their places (RFC 2046), or why the message must stay as it is.
+ *
+ * Strict where readers differ: a boundary that is missing, occurs after the last part or begins another line, a
+ * second Content-Type, or a part without an empty line after its header makes the whole message malformed.
+ * Attachments, message/*, multipart/report and the like, and all but the root of multipart/related are not bodies.
+ *
+ * Limits: 10 levels, 500 parts. Each level is one pass over its bytes.
+ */
+import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
+import { parseDeclaredValue, readDeclaredWord } from './content-type.js'
+import { splitParts } from './split-parts.js'
+import type { TrackingSkip } from './track-email.js'
+
+const MAX_DEPTH = 10
+const MAX_PARTS = 500
+
+/** A part of the message; places count from the start of the message. */
+interface MimePart {
+  readonly start: number
+  readonly end: number
+  /** Its places count from `start`. */
+  readonly header: Header
+}
+
+export interface HtmlPart extends MimePart {
+  /** As declared; null: it is not. */
+  readonly charset: string | null
+}
+
+interface Found {
+  readonly htmlParts: HtmlPart[]
+  parts: number
+  /** Why there may be HTML that is not touched. */
+  skipped: TrackingSkip | null
+}
+
+/** Ends the search: the message must stay as it is. */
+class Untouchable extends Error {}
+
+export function findHtmlParts(raw: Buffer, header: Header): readonly HtmlPart[] | TrackingSkip {
+  const found: Found = { htmlParts: [], parts: 0, skipped: null }
+  try {
+    searchPart(raw, { start: 0, end: raw.length, header }, 0, found)
+  } catch (error) {
+    if (error instanceof Untouchable) return 'malformed'
+    throw error
+  }
+  return found.htmlParts.length === 0 && found.skipped !== null ? found.skipped : found.htmlParts
+}
+
+function searchPart(raw: Buffer, part: MimePart, depth: number, found: Found): void {
+  found.parts += 1
+  if (found.parts > MAX_PARTS) throw new Untouchable()
+  const value = readOnlyField(raw, part, 'content-type') ?? ''
+  readOnlyField(raw, part, 'content-transfer-encoding')
+  const type = readDeclaredWord(value)
+  if (type === 'text/html') addHtmlPart(raw, part, value, found)
+  else if (type.startsWith('multipart/')) searchMultipart(raw, part, { type, value, depth }, found)
+  else if (/^application\/(?:x-)?pkcs7-mime$/.test(type))
+    found.skipped ??= /signed/i.test(value) ? 'signed' : 'encrypted'
+}
+
+/** Null: there is none. */
+function readOnlyField(raw: Buffer, { start, header }: MimePart, name: string): string | null {
+  const fields = findFields(header, name)
+  if (fields.length > 1) throw new Untouchable()
+  const [field] = fields
+  return field === undefined ? null : readFieldValue(raw.subarray(start), field)
+}
+
+function addHtmlPart(raw: Buffer, part: MimePart, type: string, found: Found): void {
+  const disposition = readOnlyField(raw, part, 'content-disposition') ?? ''
+  if (disposition !== '' && readDeclaredWord(disposition) !== 'inline') return
+  if (/name/i.test(disposition)) return
+  const declared = parseDeclaredValue(type)
+  if (declared === null || part.header.bodyStart === part.header.end) throw new Untouchable()
+  found.htmlParts.push({ ...part, charset: declared.parameters.get('charset') ?? null })
+}
+
+interface Multipart {
+  readonly type: string
+  readonly value: string
+  readonly depth: number
+}
+
+function searchMultipart(raw: Buffer, part: MimePart, { type, value, depth }: Multipart, found: Found): void {
+  if (type === 'multipart/signed') found.skipped ??= 'signed'
+  if (type === 'multipart/encrypted') found.skipped ??= 'encrypted'
+  if (!/^multipart\/(?:alternative|mixed|related)$/.test(type)) return
+  const declared = parseDeclaredValue(value)
+  const boundary = declared?.parameters.get('boundary') ?? ''
+  const { start, end, header } = part
+  const regions = header.bodyStart === header.end ? null : splitParts(raw, start + header.bodyStart, end, boundary)
+  if (declared === null || regions === null || depth === MAX_DEPTH) throw new Untouchable()
+  const children = regions.map((region) => scanPart(raw, region))
+  const searched = type === 'multipart/related' ? findRoot(raw, children, declared.parameters.get('start')) : children
+  for (const child of searched) searchPart(raw, child, depth + 1, found)
+}
+
+function scanPart(raw: Buffer, { start, end }: { readonly start: number; readonly end: number }): MimePart {
+  const header = scanHeaderOrEmpty(raw.subarray(start, end))
+  if (header.bodyStart === header.end && end > start) throw new Untouchable()
+  return { start, end, header }
+}
+
+/** RFC 2387 section 3.2: the part that `start` names, else the first. */
+function findRoot(raw: Buffer, children: readonly MimePart[], start: string | undefined): readonly MimePart[] {
+  if (start === undefined) return children.slice(0, 1)
+  const root = children.find((child) => readOnlyField(raw, child, 'content-id') === start)
+  if (root === undefined) throw new Untouchable()
+  return [root]
+}

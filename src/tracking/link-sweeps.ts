@@ -1,0 +1,56 @@
+/**
+ * Finds addresses that follow most links of a message at once, as scanners do: more than half of them, of four or more,
+ * within ten seconds.
+ *
+ * The clicks of an address are kept in memory for that time, so a sweep during a restart may go unnoticed. Limits: the
+ * 20,000 latest pairs of email and address, 1,000 clicks of each.
+ */
+import { addressKeyOf } from '../accounts/client-address.js'
+import { createLruCache, type LruCache } from '../platform/lru-cache.js'
+
+/** Milliseconds. */
+const SWEEP_TIME = 10_000
+const MIN_LINKS = 4
+const MAX_PAIRS = 20_000
+const MAX_CLICKS = 1_000
+
+interface Click {
+  readonly linkId: string
+  readonly eventId: string
+  readonly at: number
+}
+
+interface SeenClick extends Click {
+  /** It was found to belong to a sweep. */
+  swept: boolean
+}
+
+interface NewClick extends Click {
+  readonly emailId: string
+  readonly address: string
+}
+
+export class LinkSweeps {
+  private readonly recent: LruCache<SeenClick[]> = createLruCache({ max: MAX_PAIRS })
+
+  /**
+   * Adds a click. Null: it belongs to no sweep. Otherwise those earlier clicks of the sweep that were not found before.
+   * `countLinks`: how many links the email has; called only if the answer matters.
+   */
+  add({ emailId, address, linkId, eventId, at }: NewClick, countLinks: () => number): readonly Click[] | null {
+    const key = `${emailId} ${addressKeyOf(address)}`
+    const earlier = (this.recent.get(key) ?? []).filter((click) => at - click.at <= SWEEP_TIME).slice(1 - MAX_CLICKS)
+    const followed = new Set([...earlier.map((click) => click.linkId), linkId]).size
+    const swept = isSweep(followed, countLinks)
+    const found = swept ? earlier.filter((click) => !click.swept) : []
+    for (const click of found) click.swept = true
+    this.recent.set(key, [...earlier, { linkId, eventId, at, swept }])
+    return swept ? found : null
+  }
+}
+
+function isSweep(followed: number, countLinks: () => number): boolean {
+  if (followed * 2 <= MIN_LINKS) return false
+  const links = countLinks()
+  return links >= MIN_LINKS && followed * 2 > links
+}

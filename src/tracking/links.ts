@@ -1,0 +1,56 @@
+/** The rows of tracked links, and what restores the HTML of an email as it was submitted. */
+import type { Selectable } from 'kysely'
+import type { Store } from '../storage/database.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables/tables.js'
+import { firstLinkIdOf } from './link-id.js'
+
+type Link = Selectable<Tables['links']>
+
+export const insertLink = prepareWrite<Pick<Link, 'id' | 'workspace_id' | 'email_id' | 'url' | 'created_at'>>(
+  ({ db, slots }) =>
+    db.insertInto('links').values({
+      ...slots(['id', 'workspace_id', 'email_id', 'url', 'created_at']),
+      clicks: 0,
+      first_clicked_at: null,
+      last_clicked_at: null,
+    }),
+)
+
+/** Of any workspace: a click has no key. */
+export const linkById = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('links')
+    .select(['id', 'workspace_id', 'email_id', 'url', 'created_at', 'clicks', 'first_clicked_at', 'last_clicked_at'])
+    .where('id', '=', slot('id')),
+)
+
+export const insertHtmlEdits = prepareWrite<Selectable<Tables['html_edits']>>(({ db, slots }) =>
+  db.insertInto('html_edits').values(slots(['email_id', 'workspace_id', 'created_at', 'edits'])),
+)
+
+export const htmlEditsOf = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('html_edits')
+    .select('edits')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+const BATCH_SIZE = 500
+
+const linksBelow = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('links').select('id').where('id', '<', slot('id')).orderBy('id').limit(BATCH_SIZE),
+)
+
+const removeLinksUpTo = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('links').where('id', '<=', slot('id')),
+)
+
+/** Removes some links that were made before `before`, oldest first; resolves to whether there may be more. */
+export async function removeOldLinks({ read, commit }: Store, before: number): Promise<boolean> {
+  const old = linksBelow(read, { id: firstLinkIdOf(before) })
+  const last = old.at(-1)
+  if (last !== undefined) await commit([removeLinksUpTo(last)])
+  return old.length === BATCH_SIZE
+}

@@ -1,0 +1,89 @@
+/**
+ * From hits to the writes that record them: an event each, and what persons change: `opened_at`, `clicked_at` and the
+ * counts of links.
+ *
+ * Nothing is recorded of an email that is gone (its links still lead on until `retention.links`), was never there, or
+ * has no tracking of that kind.
+ */
+import { createEventId, recordEventOfEmail } from '../events/event-log.js'
+import { formatTimestamp } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import type { Write } from '../storage/writer/write.js'
+import { countClick, countLinks } from './clicked-links.js'
+import type { ClickHit, Hit } from './hit.js'
+import type { LinkSweeps } from './link-sweeps.js'
+import { isMachineClick, isMachineOpen } from './machine.js'
+import {
+  clearClicks,
+  findTrackedEmail,
+  markClicked,
+  markMachineClick,
+  markOpened,
+  recountClicks,
+  resetClicked,
+  type TrackedEmail,
+} from './tracked-email.js'
+
+interface PlanDeps {
+  readonly read: Read
+  readonly sweeps: LinkSweeps
+}
+
+export interface PlannedHit {
+  readonly emailId: string
+  readonly eventId: string
+  readonly writes: readonly Write[]
+}
+
+/** Null: the hit is not recorded. */
+export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
+  const email = findTrackedEmail(deps.read, hit.kind, hit.emailId)
+  if (email === null) return null
+  const eventId = createEventId(hit.at)
+  const writes = hit.kind === 'open' ? planOpen({ hit, email, eventId }) : planClick(deps, { hit, email, eventId })
+  return { emailId: email.id, eventId, writes }
+}
+
+interface TrackedHit<Kind extends Hit> {
+  readonly hit: Kind
+  readonly email: TrackedEmail
+  readonly eventId: string
+}
+
+function planOpen({ hit, email, eventId }: TrackedHit<Hit>): readonly Write[] {
+  const { id: emailId, workspaceId, recipient: to } = email
+  const machine = isMachineOpen(hit)
+  const data = { email_id: emailId, to, opened_at: formatTimestamp(hit.at), ...requesterOf(hit), machine }
+  const event = { workspaceId, type: 'email.opened', emailId, recipient: to, at: hit.at, data } as const
+  const recorded = recordEventOfEmail(event, eventId)
+  if (machine || email.isOpened) return [recorded]
+  return [recorded, markOpened({ workspaceId, id: emailId, at: hit.at })]
+}
+
+function planClick({ read, sweeps }: PlanDeps, { hit, email, eventId }: TrackedHit<ClickHit>): readonly Write[] {
+  const { linkId, at, address, url, referer } = hit
+  const { id: emailId, workspaceId, recipient: to } = email
+  const click = { emailId, address, linkId, eventId, at }
+  const sweep = sweeps.add(click, () => countLinks(read, { emailId })[0]?.count ?? 0)
+  const machine = isMachineClick(hit, email.progress, at) || sweep !== null
+  const clicked = { link: url, url, clicked_at: formatTimestamp(at) }
+  const data = { email_id: emailId, to, ...clicked, ...requesterOf(hit), referer, machine }
+  const event = { workspaceId, type: 'email.clicked', emailId, recipient: to, at, data } as const
+  const recorded = recordEventOfEmail(event, eventId)
+  if (sweep !== null) return [recorded, ...planSweep(email, sweep)]
+  if (machine) return [recorded]
+  // Also if the email was clicked before: a sweep in the same commit may take that back.
+  return [recorded, countClick({ id: linkId, at }), markClicked({ workspaceId, id: emailId, at })]
+}
+
+/** The earlier clicks of a sweep were a machine's too: what they had counted is counted again without them. */
+function planSweep(email: TrackedEmail, earlier: readonly { readonly eventId: string }[]): readonly Write[] {
+  if (earlier.length === 0) return []
+  const key = { workspaceId: email.workspaceId, emailId: email.id }
+  const marks = earlier.map(({ eventId }) => markMachineClick({ ...key, eventId }))
+  return [...marks, clearClicks(key), recountClicks(key), resetClicked(key)]
+}
+
+function requesterOf({ userAgent, address }: Hit): { readonly user_agent: string | null; readonly ip_address: string } {
+  return { user_agent: userAgent, ip_address: address }
+}

@@ -1,0 +1,154 @@
+/**
+ * Records opens and clicks after their requests were answered: batches of hits, each batch one commit.
+ *
+ * `record` never waits. What waits is bounded in memory; beyond the bound hits are left out, counted in the log. After
+ * a fault of the disk a batch is tried again until it is stored. `stop` records what waits; only if that fails is it
+ * given up.
+ *
+ * A flood on one pixel or link does not fill the disk either: an email records 1,000 opens and 1,000 clicks at once and
+ * one more of each a minute; one address 5,000 hits at once and 2,500 a second, since an image proxy has few addresses.
+ */
+import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises'
+import { addressKeyOf } from '../accounts/client-address.js'
+import { isEventRecorded } from '../events/event-log.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Store } from '../storage/database.js'
+import { StorageFault } from '../storage/writer/write.js'
+import type { Hit } from './hit.js'
+import { LinkSweeps } from './link-sweeps.js'
+import { type PlannedHit, planHit } from './plan-hits.js'
+import { TokenBuckets } from './token-buckets.js'
+
+/** Hits that wait, of at most some 5 KB and usually 500 bytes. */
+const MAX_WAITING = 10_000
+/** Hits of one commit, and of one turn of the event loop, which then takes about a millisecond. */
+const MAX_BATCH = 100
+const MAX_TURN = 20
+/** Milliseconds. */
+const BATCH_DELAY = 50
+const RETRY_DELAY = 1_000
+const WARN_INTERVAL = 60_000
+
+const EMAIL_LIMIT = { burst: 1_000, perSecond: 1 / 60, maxKeys: 50_000 }
+const ADDRESS_LIMIT = { burst: 5_000, perSecond: 2_500, maxKeys: 10_000 }
+
+interface RecorderDeps extends Store {
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn' | 'error'>
+  /** For tests: how many hits may wait. */
+  readonly maxWaiting?: number
+  readonly retryDelay?: number
+}
+
+export class HitRecorder {
+  private readonly deps: RecorderDeps
+  private readonly sweeps = new LinkSweeps()
+  private readonly ofEmail = new TokenBuckets(EMAIL_LIMIT)
+  private readonly ofAddress = new TokenBuckets(ADDRESS_LIMIT)
+  private waiting: Hit[] = []
+  private timer: NodeJS.Timeout | null = null
+  private running: Promise<void> | null = null
+  private readonly stopping = new AbortController()
+  private shed = 0
+  private warnedAt = Number.NEGATIVE_INFINITY
+
+  constructor(deps: RecorderDeps) {
+    this.deps = deps
+  }
+
+  record(hit: Hit): void {
+    const { maxWaiting = MAX_WAITING, clock } = this.deps
+    const now = clock()
+    const isAllowed =
+      this.ofAddress.take(addressKeyOf(hit.address), now) && this.ofEmail.take(`${hit.kind} ${hit.emailId}`, now)
+    if (isAllowed && this.waiting.length < maxWaiting) {
+      this.waiting.push(hit)
+      this.startLater()
+    } else this.leaveOut(now)
+  }
+
+  /** To be called when no more hits come. */
+  async stop(): Promise<void> {
+    this.stopping.abort()
+    await this.start()
+    if (this.shed > 0) this.warn(this.deps.clock())
+  }
+
+  private start(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+    this.running ??= this.recordWaiting().finally(() => {
+      this.running = null
+      if (this.waiting.length > 0) this.startLater()
+    })
+    return this.running
+  }
+
+  private startLater(): void {
+    this.timer ??= setTimeout(() => void this.start(), BATCH_DELAY)
+  }
+
+  /** Full batches follow each other at once; what is left waits for more, except at the end. */
+  private async recordWaiting(): Promise<void> {
+    do await this.recordBatch(this.waiting.splice(0, MAX_BATCH))
+    while (this.waiting.length >= MAX_BATCH || (this.stopping.signal.aborted && this.waiting.length > 0))
+  }
+
+  private async recordBatch(hits: readonly Hit[]): Promise<void> {
+    const { commit, log } = this.deps
+    let planned: readonly PlannedHit[] = []
+    try {
+      planned = await this.retry(() => this.plan(hits))
+      if (planned.length === 0) return
+      let tried = false
+      await this.retry(async () => {
+        // A commit whose answer was lost may have been made.
+        if (tried && this.isStored(planned)) return
+        tried = true
+        await commit(planned.flatMap(({ writes }) => writes))
+      })
+    } catch (err) {
+      log.error({ err, hits: hits.length }, 'opens and clicks could not be recorded')
+    }
+  }
+
+  /** Rejects with an error other than a fault of the database, and with any once it is to stop. */
+  private async retry<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    const { retryDelay = RETRY_DELAY } = this.deps
+    for (;;) {
+      const { aborted } = this.stopping.signal
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!(error instanceof StorageFault) || aborted) throw error
+        await sleep(retryDelay, undefined, { signal: this.stopping.signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  private async plan(hits: readonly Hit[]): Promise<readonly PlannedHit[]> {
+    const planned: PlannedHit[] = []
+    for (const [place, hit] of hits.entries()) {
+      if (place > 0 && place % MAX_TURN === 0) await yieldTurn()
+      const one = planHit({ read: this.deps.read, sweeps: this.sweeps }, hit)
+      if (one !== null) planned.push(one)
+    }
+    return planned
+  }
+
+  private isStored(planned: readonly PlannedHit[]): boolean {
+    return planned.some(({ emailId, eventId: id }) => isEventRecorded(this.deps.read, { emailId, id }))
+  }
+
+  private leaveOut(now: number): void {
+    this.shed += 1
+    if (now - this.warnedAt >= WARN_INTERVAL) this.warn(now)
+  }
+
+  private warn(now: number): void {
+    this.deps.log.warn({ left_out: this.shed }, 'opens and clicks were left out: there are too many')
+    this.shed = 0
+    this.warnedAt = now
+  }
+}

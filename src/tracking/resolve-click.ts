@@ -1,0 +1,63 @@
+/**
+ * From a request for a tracked link to the URL that it leads to.
+ *
+ * The id of the path names a link, or, with `url`, an email of which that URL is a link; so the links of a message that
+ * goes to many recipients need no row for each of them. A `url` is followed only when it is the stored URL of a link of
+ * the same email: no request can redirect to a URL that the sender did not put into the message.
+ */
+import type { Read } from '../storage/prepared.js'
+import { linkOfEmail } from './clicked-links.js'
+import { linkById } from './links.js'
+
+interface ClickRequest {
+  readonly trackingId: string
+  /** The query's `url`; null: it has none. */
+  readonly url: string | null
+}
+
+interface ClickTarget {
+  readonly linkId: string
+  readonly emailId: string
+  /** As stored. */
+  readonly url: string
+  /** As a value of the header field Location. */
+  readonly location: string
+}
+
+/** Characters of an id of a link or email. */
+const MAX_ID_LENGTH = 64
+
+/** Null: there is no such link. */
+export function resolveClick(read: Read, { trackingId, url }: ClickRequest): ClickTarget | null {
+  if (trackingId.length > MAX_ID_LENGTH) return null
+  const [named] = linkById(read, { id: trackingId })
+  if (url === null || named?.url === url) return named === undefined ? null : toTarget(named)
+  const [other] = linkOfEmail(read, { emailId: named?.email_id ?? trackingId, url })
+  const link = other ?? named
+  return link === undefined ? null : toTarget(link)
+}
+
+interface FoundLink {
+  readonly id: string
+  readonly email_id: string
+  readonly url: string
+}
+
+function toTarget({ id, email_id: emailId, url }: FoundLink): ClickTarget | null {
+  const location = toLocation(url)
+  return location === null ? null : { linkId: id, emailId, url, location }
+}
+
+/** An absolute HTTP URL of visible ASCII characters. */
+const plainUrl = /^https?:\/\/[!-~]+$/i
+
+/**
+ * The URL as it may stand in a header field: as stored if it is plain; otherwise as browsers normalize it, without
+ * control characters and with all others encoded. Null: it is no URL of the web.
+ */
+export function toLocation(url: string): string | null {
+  if (plainUrl.test(url)) return url
+  if (!URL.canParse(url)) return null
+  const { protocol, href } = new URL(url)
+  return protocol === 'http:' || protocol === 'https:' ? href : null
+}

@@ -1,0 +1,74 @@
+/**
+ * Gives back the HTML of a tracked email as it was submitted: `rewrite-html.ts` the other way round.
+ *
+ * It reads any text around and between the bodies, such as several parts that a MIME reader has joined, because it
+ * recognizes links by their ids and the pixel by the id of the email.
+ */
+import { readHtml } from '../mail/html/read-html.js'
+import type { Read } from '../storage/prepared.js'
+import { parseJson } from '../storage/tables/columns.js'
+import { htmlEditsOf } from './links.js'
+import { trackingLimits } from './rewrite-html.js'
+import { isPixel, linkIdOfClickUrl } from './tracked-urls.js'
+
+interface EmailRef {
+  readonly workspaceId: string
+  readonly emailId: string
+}
+
+/** HTML as it was submitted; the same HTML if the email is not tracked. */
+export function createHtmlRestorer(read: Read): (email: EmailRef, html: string) => string {
+  return (email, html) => {
+    const [row] = htmlEditsOf(read, email)
+    return row === undefined ? html : restoreHtml(html, email.emailId, parseJson(row.edits))
+  }
+}
+
+/** `edits`: as `EmailTracking` stores them. */
+export function restoreHtml(html: string, emailId: string, edits: readonly string[]): string {
+  const pieces: string[] = []
+  let at = 0
+  const replace = (start: number, end: number, text: string): void => {
+    pieces.push(html.slice(at, start), text)
+    at = end
+  }
+  const takeSource = createSourceReader(edits)
+  readHtml(
+    html,
+    {
+      onOpenTag({ name, attributes, start, end }) {
+        if (name === 'img') {
+          const src = attributes[0]?.value ?? ''
+          if (isPixel(src, html.slice(start, end), emailId)) replace(start, end, '')
+        }
+        const href = name === 'a' || name === 'area' ? attributes.find((attribute) => attribute.name === 'href') : null
+        const source = takeSource(href?.value ?? '')
+        if (href && source !== null) replace(href.start - href.quote.length, href.end + href.quote.length, source)
+      },
+      onCloseTag: () => undefined,
+      onText: () => undefined,
+    },
+    trackingLimits,
+  )
+  return pieces.join('') + html.slice(at)
+}
+
+/** The source of a link with several ones is the next of them, and after the last the first again. */
+function createSourceReader(edits: readonly string[]): (href: string) => string | null {
+  const sourcesOf = new Map<string, string[]>()
+  for (const edit of edits) {
+    const blank = edit.indexOf(' ')
+    const id = edit.slice(0, blank)
+    const sources = sourcesOf.get(id)
+    if (sources === undefined) sourcesOf.set(id, [edit.slice(blank + 1)])
+    else sources.push(edit.slice(blank + 1))
+  }
+  return (href) => {
+    const id = linkIdOfClickUrl(href)
+    const sources = id === null ? undefined : sourcesOf.get(id)
+    const source = sources?.shift()
+    if (source === undefined) return null
+    sources?.push(source)
+    return source
+  }
+}

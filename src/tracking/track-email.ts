@@ -1,0 +1,143 @@
+/**
+ * The tracking of one email: its links led through us and its pixel in each of its HTML bodies or copies, and the
+ * writes that belong to the commit of the email. The same URL becomes the same link in all of them.
+ */
+import { mailHostOf } from '../domains/sending-domains.js'
+import type { DomainName } from '../mail/address.js'
+import { escapeHtml } from '../mail/markup.js'
+import { toJson } from '../storage/tables/columns.js'
+import type { Write } from '../storage/writer/write.js'
+import { createLinkId } from './link-id.js'
+import { linkUrlOf, ownUrlsOf } from './link-url.js'
+import { insertHtmlEdits, insertLink } from './links.js'
+import { type LedLink, rewriteHtml } from './rewrite-html.js'
+import { buildClickUrl, buildPixel } from './tracked-urls.js'
+import type { TrackingBaseFor } from './tracking-host.js'
+
+/**
+ * What takes 5 ms on the main thread: characters of any HTML, and of HTML with few tags, such as one with embedded
+ * pictures.
+ */
+const MAX_HTML = 200_000
+const MAX_PLAIN_HTML = 600_000
+const MAX_TAGS = 2_000
+
+/** Why a message goes out without tracking. */
+export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
+
+export interface TrackedEmail {
+  readonly workspaceId: string
+  readonly emailId: string
+  /** Of the first From address. */
+  readonly domain: DomainName
+  readonly opens: boolean
+  readonly clicks: boolean
+  readonly now: number
+}
+
+export interface EmailTracking {
+  /**
+   * The HTML with its links led through us and the pixel; one that is too large is returned as it is. May be called
+   * for several bodies or copies of the email. `withPixel`: false for a body after the first of one message.
+   */
+  readonly trackHtml: (html: string, withPixel?: boolean) => string
+  /** Set if HTML was returned as it was. */
+  readonly skipped: () => TrackingSkip | null
+  /** Links and what restores the submitted HTML; to be called once, after all HTML is tracked. */
+  readonly collectWrites: () => readonly Write[]
+}
+
+/** Null: neither opens nor clicks are tracked. */
+export type BeginTracking = (email: TrackedEmail) => EmailTracking | null
+
+interface TrackingDeps {
+  readonly trackingBaseFor: TrackingBaseFor
+  /** `service.public_url`. */
+  readonly publicUrl: string
+}
+
+export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps): BeginTracking {
+  return (email) => {
+    if (!email.opens && !email.clicks) return null
+    const base = trackingBaseFor(email.domain)
+    const own = ownUrlsOf(publicUrl, mailHostOf(email.domain))
+    const links = new EmailLinks(email, base)
+    const pixel = email.opens ? buildPixel(base, email.emailId) : null
+    const leadLink = (href: string): LedLink | null => {
+      const url = email.clicks ? linkUrlOf(href, own) : null
+      return url === null ? null : links.leadTo(url)
+    }
+    let skipped: TrackingSkip | null = null
+    let isChanged = false
+    return {
+      trackHtml: (html, withPixel = true) => {
+        if (!isQuickToTrack(html)) {
+          skipped = 'too-large'
+          return html
+        }
+        const rewritten = rewriteHtml(html, { pixel: withPixel ? pixel : null, leadLink })
+        links.addEdits(rewritten.edits)
+        isChanged ||= rewritten.html !== html
+        return rewritten.html
+      },
+      skipped: () => skipped,
+      collectWrites: () => (isChanged ? links.toWrites() : []),
+    }
+  }
+}
+
+function isQuickToTrack(html: string): boolean {
+  if (html.length <= MAX_HTML) return true
+  if (html.length > MAX_PLAIN_HTML) return false
+  let tags = 0
+  for (let at = html.indexOf('<'); at !== -1 && tags <= MAX_TAGS; at = html.indexOf('<', at + 1)) tags += 1
+  return tags <= MAX_TAGS
+}
+
+/** The distinct links of an email. */
+class EmailLinks {
+  private readonly byUrl = new Map<string, LedLink>()
+  /** For each link, its edits in their order. */
+  private readonly edits = new Map<string, string[]>()
+  private readonly escapedBase: string
+
+  constructor(
+    private readonly email: TrackedEmail,
+    base: string,
+  ) {
+    this.escapedBase = escapeHtml(base)
+  }
+
+  leadTo(url: string): LedLink {
+    const known = this.byUrl.get(url)
+    if (known !== undefined) return known
+    const id = createLinkId(this.email.now)
+    const link = { id, href: buildClickUrl(this.escapedBase, id) }
+    this.byUrl.set(url, link)
+    return link
+  }
+
+  addEdits(edits: readonly string[]): void {
+    for (const edit of edits) {
+      const id = edit.slice(0, edit.indexOf(' '))
+      const known = this.edits.get(id)
+      if (known === undefined) this.edits.set(id, [edit])
+      else known.push(edit)
+    }
+  }
+
+  /** A row of edits is written even without links: it tells that there is a pixel to remove. */
+  toWrites(): readonly Write[] {
+    const { emailId: email_id, workspaceId: workspace_id, now: created_at } = this.email
+    const edits = [...this.edits.values()].flatMap(joinEqual)
+    return [
+      ...[...this.byUrl].map(([url, { id }]) => insertLink({ id, workspace_id, email_id, url, created_at })),
+      insertHtmlEdits({ email_id, workspace_id, created_at, edits: toJson(edits) }),
+    ]
+  }
+}
+
+/** A link that is written the same way everywhere needs one edit. */
+function joinEqual(edits: readonly string[]): readonly string[] {
+  return edits.every((edit) => edit === edits[0]) ? edits.slice(0, 1) : edits
+}

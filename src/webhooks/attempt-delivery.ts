@@ -1,0 +1,84 @@
+/**
+ * One attempt of a delivery: the addresses of the host are found and judged, and the request goes to those alone.
+ *
+ * The time limit covers all of it.
+ */
+import type { AddressGuard } from '../platform/address-guard.js'
+import type { Clock } from '../platform/clock.js'
+import type { Resolver } from '../platform/dns/resolver.js'
+import { findHostAddresses, type HostAddresses } from '../platform/http/host-addresses.js'
+import type { DeliveredEvent, NotMade, RequestContent, RequestOutcome } from './request-protocol.js'
+import type { Task } from './webhook-lane.js'
+import type { Webhook } from './webhook-records.js'
+
+/** Milliseconds: how exactly the time limit is kept. */
+const TIME_STEP = 100
+
+export interface AttemptDeps {
+  readonly clock: Clock
+  readonly mayConnect: AddressGuard
+  readonly resolveAddresses: Resolver['resolveAddresses']
+  /** Milliseconds. */
+  readonly timeout: number
+  /** Null: the outcome is not known. */
+  readonly request: (content: RequestContent) => Promise<RequestOutcome | NotMade | null>
+}
+
+interface PlannedAttempt {
+  readonly webhook: Webhook
+  /** Requests to the endpoint at a time. */
+  readonly limit: number
+  readonly task: Task
+}
+
+/** Resolves to null if the outcome is not known, so that the attempt has to be made again. */
+export async function attemptDelivery(
+  deps: AttemptDeps,
+  { webhook, limit, task }: PlannedAttempt,
+): Promise<RequestOutcome | NotMade | null> {
+  const event = eventOf(task)
+  const { clock, timeout } = deps
+  const at = clock()
+  const begun = performance.now()
+  const found = await findWithin(deps, new URL(webhook.url))
+  if (found.kind === 'refused') return { kind: 'fault', reason: 'the host has no address that may be dialled' }
+  if (found.kind === 'unresolved') return { kind: 'fault', reason: found.reason }
+  const spent = performance.now() - begun
+  const left = timeout - Math.floor(spent / TIME_STEP) * TIME_STEP
+  const { previous_secret: previous, previous_secret_until: until } = webhook
+  return deps.request({
+    ...identify(task),
+    webhookId: webhook.id,
+    limit,
+    event,
+    url: webhook.url,
+    addresses: found.addresses,
+    secret: webhook.secret,
+    previousSecret: until !== null && until > at ? previous : null,
+    at,
+    timeout: left,
+  })
+}
+
+/** A retry whose event is gone is not attempted. */
+function eventOf(task: Task): DeliveredEvent {
+  if (task.kind === 'event') return task.event
+  const { event_id: id, type, event_created_at: createdAt, data } = task.delivery
+  return { id, type, created_at: createdAt ?? 0, data: data ?? '{}' }
+}
+
+function identify(task: Task): Pick<RequestContent, 'deliveryId' | 'attempt'> {
+  return task.kind === 'event'
+    ? { deliveryId: task.deliveryId, attempt: 1 }
+    : { deliveryId: task.delivery.id, attempt: task.delivery.attempts + 1 }
+}
+
+function findWithin({ timeout, ...rules }: AttemptDeps, url: URL): Promise<HostAddresses> {
+  return new Promise((resolve, reject) => {
+    const reason = `DNS gave no answer within ${timeout / 1000} s`
+    const timer = setTimeout(() => resolve({ kind: 'unresolved', reason }), timeout)
+    findHostAddresses(url, rules)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer))
+  })
+}

@@ -1,0 +1,211 @@
+/**
+ * Delivers events to webhooks, at least once: a cursor over the event log for each webhook, retries from the database.
+ *
+ * Nothing is stored for an event before its first attempt, so a backlog is a cursor that lags, whatever its length. The
+ * outcome of an attempt and the cursor are one commit: a crash repeats the attempts that were under way, and no others.
+ * A turn of the event loop makes a bounded number of steps, each of which reads two pages at most. Mail goes first:
+ * while this thread is busy, attempts begin at a limited rate, and the backlog goes out afterwards.
+ */
+import type { Log } from '../platform/log.js'
+import { createLoadMeter } from '../platform/thread-load.js'
+import type { Store } from '../storage/database.js'
+import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
+import { createEventReader } from './event-pages.js'
+import { FairTurns } from './fair-turns.js'
+import { type LaneEvents, LaneRegistry } from './lane-registry.js'
+import { OutcomeWriter } from './outcome-writer.js'
+import type { NotMade, RequestOutcome } from './request-protocol.js'
+import { settleGone, settleOutcome } from './settle-outcome.js'
+import type { Task, WebhookLane } from './webhook-lane.js'
+import type { WebhookRef } from './webhook-records.js'
+
+interface DispatcherDeps extends Store, AttemptDeps {
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** Milliseconds from each failure to the next attempt. */
+  readonly schedule: readonly number[]
+}
+
+/** Milliseconds in which new events and due retries are noticed. */
+const POLL_INTERVAL = 100
+const MAX_STEPS = 20
+/** From this load of the thread on, so many attempts begin between two polls: 1,000 a second. */
+const BUSY_LOAD = 0.7
+const BUSY_ATTEMPTS = 100
+/** Milliseconds until an attempt without a known outcome is made again. */
+const LOSS_PAUSE = 1_000
+
+export class Dispatcher {
+  private readonly turns = new FairTurns()
+  private readonly registry: LaneRegistry
+  private readonly events: ReturnType<typeof createEventReader>
+  private readonly writer: OutcomeWriter
+  private timer: NodeJS.Timeout | null = null
+  private pumpTimer: NodeJS.Immediate | null = null
+  private readonly readLoad = createLoadMeter()
+  /** Attempts that may begin before the next poll. */
+  private budget = Number.POSITIVE_INFINITY
+  private isStopping = false
+  private isFailing = false
+  private onIdle: () => void = () => undefined
+
+  constructor(private readonly deps: DispatcherDeps) {
+    const { read, commit, clock, log } = deps
+    this.events = createEventReader(read)
+    const laneEvents: LaneEvents = {
+      onAdded: (lane) => this.schedule(lane),
+      onRemoved: (lane) => this.turns.remove(lane),
+    }
+    this.registry = new LaneRegistry({ read, log }, laneEvents)
+    this.writer = new OutcomeWriter({
+      commit,
+      clock,
+      log,
+      onCommit: (lanes) => {
+        for (const lane of lanes) this.schedule(lane)
+      },
+      onDisabled: (lane) => this.refresh(lane.ref),
+    })
+  }
+
+  /** Resumes where the last process stopped. */
+  start(): void {
+    this.reload()
+  }
+
+  /** To be called when this process has changed the webhook, or has written a delivery or a replay of it. */
+  refresh(webhook: WebhookRef): void {
+    if (this.isStopping) return
+    this.registry.refresh(webhook)
+  }
+
+  /** To be called when another process has changed the database. */
+  reload(): void {
+    if (!this.isStopping) void this.registry.reload()
+  }
+
+  /** Nothing more is delivered for the workspace. */
+  closeWorkspace(workspaceId: string): void {
+    this.registry.closeWorkspace(workspaceId)
+  }
+
+  /** Lets attempts under way end within `limit` milliseconds; those that do not are made again after the next start. */
+  async stop(limit: number): Promise<void> {
+    this.isStopping = true
+    this.registry.stop()
+    if (this.timer !== null) clearTimeout(this.timer)
+    if (this.pumpTimer !== null) clearImmediate(this.pumpTimer)
+    if (this.turns.running > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limit)
+        this.onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    await this.writer.stop()
+  }
+
+  /** The poll runs only while there is a lane. */
+  private schedule(lane: WebhookLane): void {
+    if (this.isStopping) return
+    if (lane.hasWork(this.deps.clock())) this.turns.add(lane)
+    this.timer ??= setTimeout(() => this.poll(), POLL_INTERVAL)
+    this.schedulePump()
+  }
+
+  private poll(): void {
+    this.timer = null
+    if (this.isStopping || this.registry.size === 0) return
+    this.timer = setTimeout(() => this.poll(), POLL_INTERVAL)
+    this.budget = this.readLoad() < BUSY_LOAD ? Number.POSITIVE_INFINITY : BUSY_ATTEMPTS
+    this.guard(() => {
+      this.events.forget()
+      this.registry.noticeEvents()
+      const now = this.deps.clock()
+      for (const lane of this.registry.lanes()) if (lane.hasWork(now)) this.turns.add(lane)
+    })
+    this.schedulePump()
+  }
+
+  private schedulePump(): void {
+    if (this.pumpTimer !== null || this.isStopping || !this.canAdvance) return
+    this.pumpTimer = setImmediate(() => {
+      this.pumpTimer = null
+      this.guard(() => this.pump())
+      // After a fault of the database the next poll goes on.
+      if (!this.isFailing) this.schedulePump()
+    })
+  }
+
+  private get canAdvance(): boolean {
+    return this.turns.hasTurn && this.budget > 0 && !this.writer.isFull
+  }
+
+  private pump(): void {
+    const now = this.deps.clock()
+    for (let steps = 0; steps < MAX_STEPS && this.canAdvance; steps += 1) {
+      const lane = this.turns.next()
+      if (lane !== null) this.advance(lane, now)
+    }
+  }
+
+  private advance(lane: WebhookLane, now: number): void {
+    const task = lane.take({ read: this.deps.read, readEvents: this.events.readEvents }, now)
+    if (task?.kind === 'retry' && task.delivery.data === null) this.writer.add(lane, settleGone(task, now), null)
+    else if (task !== null) this.begin(lane, task)
+    else if (lane.needsCommit) this.writer.addProgress(lane)
+    if (!lane.hasWork(now)) this.turns.remove(lane)
+  }
+
+  private begin(lane: WebhookLane, task: Task): void {
+    const { clock, log } = this.deps
+    const startedAt = clock()
+    const { webhook, pace } = lane
+    const end = this.turns.begin(lane)
+    this.budget -= 1
+    const finish = (outcome: RequestOutcome | NotMade | null): void => {
+      end()
+      if (outcome === null) this.repeatLater(lane, task)
+      else if (outcome.kind === 'not-made') lane.giveBack(task)
+      else this.settle(lane, task, { outcome, startedAt, webhook })
+      this.registry.dropIfIdle(lane)
+      this.schedule(lane)
+      if (this.turns.running === 0) this.onIdle()
+    }
+    attemptDelivery(this.deps, { webhook, limit: pace.limit, task }).then(finish, (err: unknown) => {
+      log.error({ err, webhook: webhook.id }, 'an attempt to deliver an event was interrupted')
+      finish(null)
+    })
+  }
+
+  private repeatLater(lane: WebhookLane, task: Task): void {
+    lane.giveBack(task)
+    lane.pausedUntil = this.deps.clock() + LOSS_PAUSE
+  }
+
+  private settle(
+    lane: WebhookLane,
+    task: Task,
+    attempt: Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedAt' | 'webhook'>,
+  ): void {
+    const { clock, schedule, log } = this.deps
+    const { settled, disabling } = settleOutcome(lane, task, { ...attempt, now: clock(), schedule, log })
+    if (disabling !== null) {
+      lane.isEnabled = false
+      this.turns.remove(lane)
+    }
+    this.writer.add(lane, settled, disabling)
+  }
+
+  /** A fault of the database is logged once; the poll tries again. */
+  private guard(work: () => void): void {
+    try {
+      work()
+      this.isFailing = false
+    } catch (err) {
+      if (!this.isFailing) this.deps.log.error({ err }, 'webhooks cannot be read now')
+      this.isFailing = true
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * A request to deliver the events of a time range to a webhook again.
+ *
+ * The events are counted when it is made, in steps; it is stored with the range of `seq` that holds them, and the
+ * dispatcher walks through that range. Events that the log does not hold any more are not part of it.
+ */
+import { sql } from 'kysely'
+import { seqAtTime } from '../events/event-times.js'
+import { Refusal } from '../mail/refusal.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { INDEX_STEP, waitForStep } from '../storage/stepped-walk.js'
+import { type Timestamp, toJson } from '../storage/tables/columns.js'
+import type { EventType } from '../storage/tables/email-tables.js'
+import type { WebhookReplaysTable } from '../storage/tables/webhook-tables.js'
+import { tryCommit } from '../storage/writer/write.js'
+import { requireEnabledWebhook, type WebhookRef } from './webhook-records.js'
+
+/** Replays of one webhook that are not finished. */
+const MAX_REPLAYS = 10
+
+interface ReplayRequest {
+  readonly from: Timestamp
+  /** The first moment after the range. */
+  readonly to: Timestamp
+  readonly types: readonly EventType[]
+}
+
+const insert = prepareWrite<WebhookReplaysTable & { readonly max: number }>(({ db, slot }) => {
+  const names = ['id', 'workspace_id', 'webhook_id', 'types', 'from_time', 'to_time', 'next_seq', 'last_seq'] as const
+  const columns = [...names, 'created_at'] as const
+  const row = db
+    .selectNoFrom((eb) => columns.map((name) => eb.val(slot(name)).as(name)))
+    .where(sql<boolean>`exists (select 1 from webhooks where id = ${slot('webhook_id')}
+      and workspace_id = ${slot('workspace_id')} and enabled = 1)`)
+    .where(
+      sql<boolean>`(select count(*) from webhook_replays where webhook_id = ${slot('webhook_id')}) < ${slot('max')}`,
+    )
+  return db.insertInto('webhook_replays').columns(columns).expression(row)
+}, 1)
+
+/**
+ * Resolves to the number of events that will be delivered. Throws a Refusal: `webhook-not-found`, or `conflict` if the
+ * webhook is disabled or has `MAX_REPLAYS` already.
+ */
+export async function replayRange(
+  { read, commit }: Store,
+  webhook: WebhookRef,
+  { from, to, types }: ReplayRequest,
+  now: Timestamp,
+): Promise<number> {
+  requireEnabledWebhook(read, webhook)
+  const { workspaceId, id } = webhook
+  const [first, last] = [seqAtTime(read, from), seqAtTime(read, to) - 1]
+  const count = await countEvents(read, { workspaceId, types, first, last })
+  if (count === 0) return 0
+  const replay = {
+    id: uuidv7(now),
+    workspace_id: workspaceId,
+    webhook_id: id,
+    types: toJson(types),
+    from_time: from,
+    to_time: to,
+    next_seq: first,
+    last_seq: last,
+    created_at: now,
+  }
+  if (await tryCommit(commit([insert({ ...replay, max: MAX_REPLAYS })]))) return count
+  requireEnabledWebhook(read, webhook)
+  const message = `the webhook has ${MAX_REPLAYS} replays that are not finished: wait for one of them`
+  throw new Refusal('conflict', message, { id, limit: MAX_REPLAYS })
+}
+
+interface SeqRange {
+  readonly workspaceId: string
+  /** Of the first and of the last event. */
+  readonly first: number
+  readonly last: number
+}
+
+const countStep = prepareRead<SeqRange & { readonly type: EventType; readonly limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('events')
+        .select('seq')
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where('type', '=', slot('type'))
+        .where('seq', '>=', slot('first'))
+        .where('seq', '<=', slot('last'))
+        .orderBy('seq')
+        .limit(slot('limit'))
+        .as('step'),
+    )
+    .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.max('seq').as('end')]),
+)
+
+async function countEvents(
+  read: Read,
+  { types, ...range }: SeqRange & { readonly types: readonly EventType[] },
+): Promise<number> {
+  let total = 0
+  for (const type of types) {
+    let next: number | null = range.first
+    while (next !== null) {
+      const [step]: CountStep[] = countStep(read, { ...range, first: next, type, limit: INDEX_STEP })
+      total += step?.count ?? 0
+      next = step === undefined || step.count < INDEX_STEP ? null : step.end + 1
+      await waitForStep()
+    }
+  }
+  return total
+}
+
+type CountStep = ReturnType<typeof countStep>[number]

@@ -1,0 +1,53 @@
+/**
+ * Which URLs a webhook may have: http or https, a public host, port 80, 443 or one above 1023, no credentials.
+ *
+ * A host that is an address is judged here in whatever spelling it is written, because `URL` turns `0x7f.1` and
+ * `2130706433` into `127.0.0.1`. A name is judged when the webhook is made, and again at each attempt by the addresses
+ * that are dialled then.
+ */
+import { Refusal } from '../mail/refusal.js'
+import type { AddressGuard } from '../platform/address-guard.js'
+import type { Resolver } from '../platform/dns/resolver.js'
+import { findHostAddresses, literalAddressOf } from '../platform/http/host-addresses.js'
+
+export const MAX_URL_LENGTH = 2048
+
+interface UrlRules {
+  readonly mayConnect: AddressGuard
+  readonly resolveAddresses: Resolver['resolveAddresses']
+}
+
+/** Checks syntax, scheme, port and an address as host; throws a Refusal for the field `url`. */
+export function checkWebhookUrl(text: string, mayConnect: AddressGuard): URL {
+  if (text.length > MAX_URL_LENGTH) throw refuseUrl(text, `must have at most ${MAX_URL_LENGTH} characters`)
+  if (!/^https?:\/\/[^/\\?#]/i.test(text)) throw refuseUrl(text, 'must begin with https:// or http:// and a host')
+  if (/[\s\p{Cc}\\]/u.test(text) || !URL.canParse(text)) throw refuseUrl(text, 'is not a valid URL')
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') throw refuseUrl(text, 'must have no user name and no password')
+  if (text.includes('#')) throw refuseUrl(text, 'must have no fragment ("#")')
+  if (!isAllowedPort(url)) throw refuseUrl(text, 'must have the port 80, 443 or one from 1024 to 65535')
+  const address = literalAddressOf(url)
+  if (address !== null && !mayConnect(address)) throw refuseUrl(text, PRIVATE)
+  return url
+}
+
+const PRIVATE = 'must lead to a public address'
+
+/**
+ * As `checkWebhookUrl`, and a name that resolves must have an address that may be dialled. A name that does not resolve
+ * now is accepted.
+ */
+export async function checkReachableUrl(text: string, { mayConnect, resolveAddresses }: UrlRules): Promise<URL> {
+  const url = checkWebhookUrl(text, mayConnect)
+  const found = await findHostAddresses(url, { mayConnect, resolveAddresses })
+  if (found.kind === 'refused') throw refuseUrl(text, PRIVATE)
+  return url
+}
+
+function isAllowedPort({ port }: URL): boolean {
+  return port === '' || port === '80' || port === '443' || Number(port) > 1023
+}
+
+function refuseUrl(value: string, rule: string): Refusal {
+  return new Refusal('invalid-parameter', `url: ${rule}`, { field: 'url', value: value.slice(0, 100) })
+}

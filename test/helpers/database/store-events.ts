@@ -1,0 +1,22 @@
+/** Events with little in them, of any type, for tests that read the log. */
+import { recordEvent } from '../../../src/events/event-log.js'
+import type { EventType } from '../../../src/storage/tables/email-tables.js'
+import type { Write } from '../../../src/storage/writer/write.js'
+
+export interface StoredEvent {
+  readonly workspaceId?: string
+  readonly type: EventType | 'webhook.test'
+  readonly emailId?: string | null
+  readonly recipient?: string | null
+  readonly at: number
+}
+
+export function buildEventWrite({
+  workspaceId = 'ws_1',
+  emailId = null,
+  recipient = null,
+  ...event
+}: StoredEvent): Write {
+  // The payload is not read back, so none is built.
+  return recordEvent({ workspaceId, emailId, recipient, data: {}, ...event } as Parameters<typeof recordEvent>[0])
+}

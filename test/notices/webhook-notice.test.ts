@@ -1,0 +1,45 @@
+/** What the notice of a disabled webhook says, and to whom. */
+import t from 'tap'
+import { insertMember } from '../../src/accounts/people/members.js'
+import { insertUser } from '../../src/accounts/people/users.js'
+import { parseAddress } from '../../src/mail/address.js'
+import { buildWebhookNotices } from '../../src/notices/webhook-notice.js'
+import type { Role } from '../../src/storage/tables/account-tables.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+
+const at = Date.UTC(2026, 10, 22, 15, 4)
+const common = { webhook_id: 'wh_1', url: 'https://user-hooks.example:8443/secret?key=secret' }
+
+const cases = [
+  {
+    name: 'gone',
+    data: { ...common, reason: 'gone', failing_since: null },
+    texts: [/answered 410/, /disabled on 2026-11-22 15:04 UTC/, /"from": "2026-11-22T15:04:00.000Z"/],
+  },
+  {
+    name: 'failing',
+    data: { ...common, reason: 'failing', failing_since: '2026-11-19T15:00:00.000Z' },
+    texts: [/No request to the endpoint succeeded since 2026-11-19 15:00 UTC/, /"from": "2026-11-19T15:00:00.000Z"/],
+  },
+] as const
+
+t.test('the owner and the admins get it, with the way back and without secrets', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  for (const role of ['owner', 'admin', 'member'] satisfies Role[]) {
+    const email = parseAddress(`${role}@a.test`)
+    await database.commit([
+      insertUser({ id: role, email, full_name: role, password_hash: null, created_at: 0 }),
+      insertMember({ id: role, workspace_id: 'ws_1', user_id: role, role, joined_at: 0 }),
+    ])
+  }
+  const deps = { read: database.read, publicUrl: 'https://mail.service.test' }
+  for (const { name, data, texts } of cases) {
+    const mails = buildWebhookNotices(deps, { workspace_id: 'ws_1', created_at: at }, data)
+    t.same(mails.map(({ to }) => to).sort(), ['admin@a.test', 'owner@a.test'], name)
+    const text = JSON.stringify(mails[0]).replaceAll('\\"', '"')
+    t.match(text, 'A webhook is disabled: https://user-hooks.example:8443"')
+    for (const each of texts) t.match(text, each)
+    t.match(text, 'PATCH https://mail.service.test/v1/webhooks/wh_1 {"enabled": true}')
+    t.notMatch(text, 'secret')
+  }
+})

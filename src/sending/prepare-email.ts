@@ -33,7 +33,7 @@ export interface PrepareDeps {
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Empty after the commit if the message is large: its memory is transferred to the writer. */
+  /** Empty if the message is large, at the latest after the commit: its memory is transferred to the writer. */
   readonly raw: Buffer
   /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
@@ -52,13 +52,14 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
-    const { raw, messageId } = prepareMessage(tracked.raw, tracked.header, origin)
-    if (tracked.raw !== message.raw) freeMemory(tracked.raw)
+    const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin)
+    const { raw, stored } = toStoredBytes(pieces, submission)
+    if (tracked.raw !== message.raw && raw.length > 0) freeMemory(tracked.raw)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
     const copies = planRecipientCopies(raw, submission, recipients)
     const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
-    const enqueued = enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]))
+    const enqueued = enqueue(email, recipients, stored)
     const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
       enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
@@ -68,6 +69,22 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
       copies,
     }
   }
+}
+
+interface StoredBytes {
+  readonly raw: Buffer
+  readonly stored: Buffer | MovedBytes
+}
+
+/**
+ * A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end.
+ * Not if it has copies, which are made of its bytes.
+ */
+function toStoredBytes(pieces: readonly Buffer[], { personal }: Submission): StoredBytes {
+  const moved = new MovedBytes(pieces)
+  if (moved.length >= MOVE_FROM_BYTES && personal == null) return { raw: Buffer.alloc(0), stored: moved }
+  const raw = Buffer.concat(pieces)
+  return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
 }
 
 /** The message itself is that of the first recipient, even if that one is suppressed. */

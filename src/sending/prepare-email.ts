@@ -14,7 +14,6 @@ import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
 import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
-import { freeMemory } from '../platform/memory/free-memory.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
@@ -52,9 +51,8 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
-    const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin)
+    const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
     const { raw, stored } = toStoredBytes(pieces, submission)
-    if (tracked.raw !== message.raw && raw.length > 0) freeMemory(tracked.raw)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
     const copies = planRecipientCopies(raw, submission, recipients)
@@ -204,6 +202,8 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
 interface TrackedSubmission {
   readonly raw: Buffer
   readonly header: Header
+  /** What follows `raw`. */
+  readonly rest: readonly Buffer[]
   readonly tracking: SubmittedTracking
 }
 
@@ -214,15 +214,16 @@ function trackSubmission(
   { message: { raw }, header, options, emailId, now, tracking }: Submission,
   { domain, track_opens, track_clicks }: SendingDomain,
 ): TrackedSubmission {
-  if (tracking !== null) return { raw, header, tracking }
+  if (tracking !== null) return { raw, header, rest: [], tracking }
   const opens = options.trackOpens ?? track_opens === 1
   const clicks = options.trackClicks ?? track_clicks === 1
   const begun = beginTracking({ workspaceId, emailId, domain, opens, clicks, now })
-  const rewritten = begun === null ? raw : rewriteMessage(raw, header, begun.trackHtml)
+  const rewritten = begun === null ? null : rewriteMessage(raw, header, begun.trackHtml)
   const skipped = typeof rewritten === 'string' ? rewritten : (begun?.skipped() ?? null)
-  if (begun === null || typeof rewritten === 'string' || skipped !== null || rewritten === raw) {
-    return { raw, header, tracking: { opens, clicks, skipped, writes: [] } }
+  if (begun === null || rewritten === null || typeof rewritten === 'string' || skipped !== null) {
+    return { raw, header, rest: [], tracking: { opens, clicks, skipped, writes: [] } }
   }
+  const [first, ...rest] = rewritten
   const writes = begun.collectWrites()
-  return { raw: rewritten, header: scanHeader(rewritten), tracking: { opens, clicks, skipped, writes } }
+  return { raw: first, header: scanHeader(first), rest, tracking: { opens, clicks, skipped, writes } }
 }

@@ -40,7 +40,13 @@ interface PreparedMessage {
   readonly messageId: string
 }
 
-export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigin): PreparedMessage {
+/** `rest`: what follows `raw`, which has the whole header. */
+export function prepareMessage(
+  raw: Buffer,
+  header: Header,
+  origin: MessageOrigin,
+  rest: readonly Buffer[] = [],
+): PreparedMessage {
   const field = findFields(header, 'message-id')[0]
   const existingId = field === undefined ? '' : readFieldValue(raw, field)
   const messageId = isMessageId(existingId) ? existingId : createMessageId(origin.emailId, origin.hostname)
@@ -50,12 +56,9 @@ export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigi
     ...(findFields(header, 'date').length === 0 ? [`Date: ${formatMessageDate(now)}\r\n`] : []),
     ...(existingId === '' ? [`Message-ID: ${messageId}\r\n`] : []),
   ]
+  const remove = findRemovedFields(header, existingId === '')
   return {
-    pieces: spliceToPieces(raw, header, {
-      remove: findRemovedFields(header, existingId === ''),
-      prepend,
-      append: added.join(''),
-    }),
+    pieces: [...spliceToPieces(raw, header, { remove, prepend, append: added.join('') }), ...rest],
     messageId: existingId === '' ? messageId : existingId,
   }
 }

@@ -17,6 +17,7 @@ import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
+import { measureRewrite } from './rewrite.mjs'
 import { measureTrack } from './track/main.mjs'
 import { measureWebhooks } from './webhooks/main.mjs'
 import { measureZone } from './zone.mjs'
@@ -85,6 +86,7 @@ const run = {
     }
     return results
   },
+  rewrite: () => measureRewrite({ messages: options.messages ?? 500 }),
   api: () => measureApi({ folder, ...options }),
   inbound: () => measureInboundAll({ folder, ...options }),
   track: () => {

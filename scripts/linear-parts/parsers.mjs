@@ -4,7 +4,7 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { parseTemplateText } from '../../dist/src/content/template-text.js'
+import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
 import { parseQuery } from '../../dist/src/dns/query.js'
 import { formatForDisplay, tryParseAddress, tryParseDomainName } from '../../dist/src/mail/address.js'
@@ -25,6 +25,7 @@ import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
+import { findCopyFrame } from '../../dist/src/sending/token-places.js'
 import { parsePlainMail } from '../../dist/src/smtp/commands/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
 import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapter.js'
@@ -55,6 +56,12 @@ const tolerant = (read) => async (input) => {
     if (!['Refusal', 'CsvFault', 'ProtocolFault', 'TypeError'].includes(error?.name) && error?.code === undefined)
       throw error
   }
+}
+
+/** Looked for in all encodings that a body may have. */
+function findTokens(raw) {
+  const all = { startFromEnd: raw.length, endFromEnd: 0 }
+  for (const encoding of ['quoted-printable', 'base64']) findCopyFrame(raw, [{ encoding, ...all }], 'a2'.repeat(21))
 }
 
 /** A parse that a thread gave up after its time limit cannot be measured: this reports it. */
@@ -189,6 +196,12 @@ export const parsers = [
     read: tolerant((raw) => rewriteMessage(raw, scanHeader(raw), trackHtml)),
   },
   { name: 'templates', inputs: texts, read: tolerant(parseTemplateText) },
+  {
+    name: 'unsubscribe links',
+    inputs: texts,
+    read: tolerant((text) => insertUnsubscribeUrl(text, 'https://a.test/v1/unsubscribe/x', 'html', () => undefined)),
+  },
+  { name: 'places of tokens', inputs: messages, read: tolerant(findTokens) },
   {
     name: 'CSV',
     inputs: texts,

@@ -74,10 +74,8 @@ export function listVariableNames(texts: readonly TemplateText[]): readonly stri
   return [...names]
 }
 
-const unsubscribePattern = new RegExp(
-  String.raw`\{\{\{\s{0,20}${UNSUBSCRIBE_URL}\s{0,20}\}\}\}|\{\{\s{0,20}${UNSUBSCRIBE_URL}\s{0,20}\}\}`,
-  'g',
-)
+/** `UNSUBSCRIBE_URL` in two or three braces. */
+const unsubscribePattern = /\{\{\{\s{0,20}unsubscribe_url\s{0,20}\}\}\}|\{\{\s{0,20}unsubscribe_url\s{0,20}\}\}/g
 
 /**
  * Replaces `{{unsubscribe_url}}` in a body that is no template; any other variable stays text. In HTML the URL is

@@ -14,7 +14,7 @@ import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy 
 /** 32 MB: the bytes that the copies of one email do not have in common with the first recipient's message. */
 const MAX_COPIES = 32 * 1_048_576
 /** Bytes that are copied in one turn of the event loop. */
-const STEP_BYTES = 1_048_576
+const STEP_BYTES = 524_288
 
 /** What an email with an unsubscribe link has beyond any other. */
 export interface PersonalContent {

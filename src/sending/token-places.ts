@@ -50,13 +50,13 @@ export function findCopyFrame(raw: Buffer, bodies: readonly EncodedBody[], token
   const places = findPlainPlaces(raw, 0, scanHeader(raw).bodyStart, token)
   for (const { encoding, startFromEnd, endFromEnd } of bodies) {
     const find = encoding === 'base64' ? findBase64Places : findPlainPlaces
-    places.push(...find(raw, raw.length - startFromEnd, raw.length - endFromEnd, token))
+    for (const place of find(raw, raw.length - startFromEnd, raw.length - endFromEnd, token)) places.push(place)
   }
-  const segments = places.flatMap((place) => place.segments)
-  if (segments.length === 0) return null
-  const prefix = Math.min(...segments.map(({ at }) => at))
-  const end = Math.max(...segments.map(({ at, from, to }) => at + to - from))
-  return { prefix, suffix: raw.length - end, places }
+  // In the order of the message: the header, then its bodies.
+  const first = places[0]?.segments[0]
+  const last = places.at(-1)?.segments.at(-1)
+  if (first === undefined || last === undefined) return null
+  return { prefix: first.at, suffix: raw.length - (last.at + last.to - last.from), places }
 }
 
 /** Bytes of each copy that are its own. */

@@ -18,8 +18,8 @@ import type { TrackingBaseFor } from './tracking-host.js'
  * What takes 5 ms on the main thread: characters of any HTML, and of HTML with few tags, such as one with embedded
  * pictures.
  */
-const MAX_HTML = 262_144
-const MAX_PLAIN_HTML = 786_432
+const MAX_HTML = 200_000
+const MAX_PLAIN_HTML = 600_000
 const MAX_TAGS = 2_000
 
 /** Why a message goes out without tracking. */

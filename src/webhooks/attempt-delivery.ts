@@ -7,7 +7,7 @@ import type { AddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import type { Resolver } from '../platform/dns/resolver.js'
 import { findHostAddresses, type HostAddresses } from '../platform/http/host-addresses.js'
-import type { DeliveredEvent, RequestContent, RequestOutcome } from './request-protocol.js'
+import type { DeliveredEvent, NotMade, RequestContent, RequestOutcome } from './request-protocol.js'
 import type { Task } from './webhook-lane.js'
 import type { Webhook } from './webhook-records.js'
 
@@ -21,11 +21,21 @@ export interface AttemptDeps {
   /** Milliseconds. */
   readonly timeout: number
   /** Null: the outcome is not known. */
-  readonly request: (content: RequestContent) => Promise<RequestOutcome | null>
+  readonly request: (content: RequestContent) => Promise<RequestOutcome | NotMade | null>
+}
+
+interface PlannedAttempt {
+  readonly webhook: Webhook
+  /** Requests to the endpoint at a time. */
+  readonly limit: number
+  readonly task: Task
 }
 
 /** Resolves to null if the outcome is not known, so that the attempt has to be made again. */
-export async function attemptDelivery(deps: AttemptDeps, webhook: Webhook, task: Task): Promise<RequestOutcome | null> {
+export async function attemptDelivery(
+  deps: AttemptDeps,
+  { webhook, limit, task }: PlannedAttempt,
+): Promise<RequestOutcome | NotMade | null> {
   const event = eventOf(task)
   const { clock, timeout } = deps
   const at = clock()
@@ -38,6 +48,8 @@ export async function attemptDelivery(deps: AttemptDeps, webhook: Webhook, task:
   const { previous_secret: previous, previous_secret_until: until } = webhook
   return deps.request({
     ...identify(task),
+    webhookId: webhook.id,
+    limit,
     event,
     url: webhook.url,
     addresses: found.addresses,

@@ -1,6 +1,6 @@
 /** What an attempt means for its delivery and its webhook. Pure. */
 import type { DisabledReason } from './disable-webhook.js'
-import type { RequestOutcome } from './request-protocol.js'
+import { isSuccess, type RequestOutcome } from './request-protocol.js'
 
 /** Milliseconds without a success after which a failure disables the webhook. */
 const FAILING_LIMIT = 3 * 86_400_000
@@ -40,10 +40,6 @@ export function decideDelivery({ outcome, attempts, schedule, now }: Attempt): D
     error: describeFailure(outcome),
     delivered_at: null,
   }
-}
-
-export function isSuccess(outcome: RequestOutcome): boolean {
-  return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300
 }
 
 export function describeFailure(outcome: RequestOutcome): string {

@@ -14,7 +14,7 @@ import { createEventReader } from './event-pages.js'
 import { FairTurns } from './fair-turns.js'
 import { type LaneEvents, LaneRegistry } from './lane-registry.js'
 import { OutcomeWriter } from './outcome-writer.js'
-import type { RequestOutcome } from './request-protocol.js'
+import type { NotMade, RequestOutcome } from './request-protocol.js'
 import { settleGone, settleOutcome } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
@@ -161,18 +161,19 @@ export class Dispatcher {
   private begin(lane: WebhookLane, task: Task): void {
     const { clock, log } = this.deps
     const startedAt = clock()
-    const { webhook } = lane
+    const { webhook, pace } = lane
     const end = this.turns.begin(lane)
     this.budget -= 1
-    const finish = (outcome: RequestOutcome | null): void => {
+    const finish = (outcome: RequestOutcome | NotMade | null): void => {
       end()
       if (outcome === null) this.repeatLater(lane, task)
+      else if (outcome.kind === 'not-made') lane.giveBack(task)
       else this.settle(lane, task, { outcome, startedAt, webhook })
       this.registry.dropIfIdle(lane)
       this.schedule(lane)
       if (this.turns.running === 0) this.onIdle()
     }
-    attemptDelivery(this.deps, webhook, task).then(finish, (err: unknown) => {
+    attemptDelivery(this.deps, { webhook, limit: pace.limit, task }).then(finish, (err: unknown) => {
       log.error({ err, webhook: webhook.id }, 'an attempt to deliver an event was interrupted')
       finish(null)
     })

@@ -6,6 +6,9 @@
  */
 
 const MAX_CONCURRENCY = 8
+/** An endpoint that answers within so many milliseconds has jobs ready for its next free requests. */
+const FAST_ANSWER = 100
+const READY_JOBS = 3
 const FREE_FAILURES = 2
 const FIRST_PAUSE = 1_000
 const MAX_PAUSE = 60_000
@@ -13,6 +16,8 @@ const MAX_PAUSE = 60_000
 export interface EndpointPace {
   /** Requests at a time. */
   readonly limit: number
+  /** Jobs that are handed over at a time: those of the limit, and some that wait behind them. */
+  readonly jobs: number
   /** In a row; requests that were under way at the same time count as one. */
   readonly failures: number
   readonly failedAt: number
@@ -21,17 +26,20 @@ export interface EndpointPace {
 }
 
 export function startPace(isFailing: boolean): EndpointPace {
-  return { limit: isFailing ? 1 : MAX_CONCURRENCY, failures: isFailing ? 1 : 0, failedAt: 0, resumesAt: 0 }
+  const limit = isFailing ? 1 : MAX_CONCURRENCY
+  return { limit, jobs: limit, failures: isFailing ? 1 : 0, failedAt: 0, resumesAt: 0 }
 }
 
-export function paceAfterSuccess({ limit }: EndpointPace): EndpointPace {
-  return { limit: Math.min(MAX_CONCURRENCY, limit + 1), failures: 0, failedAt: 0, resumesAt: 0 }
+/** `took`: milliseconds until the answer. */
+export function paceAfterSuccess(pace: EndpointPace, took: number): EndpointPace {
+  const limit = Math.min(MAX_CONCURRENCY, pace.limit + 1)
+  return { limit, jobs: took < FAST_ANSWER ? limit * (1 + READY_JOBS) : limit, failures: 0, failedAt: 0, resumesAt: 0 }
 }
 
 /** `startedAt`: when the failed attempt began. */
 export function paceAfterFailure(pace: EndpointPace, startedAt: number, now: number): EndpointPace {
-  if (pace.failures > 0 && startedAt < pace.failedAt) return { ...pace, limit: 1 }
+  if (pace.failures > 0 && startedAt < pace.failedAt) return { ...pace, limit: 1, jobs: 1 }
   const failures = pace.failures + 1
   const pause = failures <= FREE_FAILURES ? 0 : Math.min(MAX_PAUSE, FIRST_PAUSE * 2 ** (failures - FREE_FAILURES - 1))
-  return { limit: 1, failures, failedAt: now, resumesAt: now + pause }
+  return { limit: 1, jobs: 1, failures, failedAt: now, resumesAt: now + pause }
 }

@@ -93,9 +93,10 @@ export class EventWalk {
     return null
   }
 
-  /** The attempt has no known outcome: the event is the next to be taken. */
+  /** No outcome of an attempt is known: the event is taken again, before newer ones. */
   giveBack(delivery: WalkEvent): void {
-    this.returned.unshift(delivery)
+    this.returned.push(delivery)
+    this.returned.sort((a, b) => a.event.seq - b.event.seq)
   }
 
   /** Has it an event to take, or may it find one? */

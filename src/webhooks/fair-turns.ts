@@ -4,8 +4,8 @@
  */
 import type { WebhookLane } from './webhook-lane.js'
 
-const MAX_ATTEMPTS = 128
-const MAX_OF_WORKSPACE = 96
+const MAX_ATTEMPTS = 256
+const MAX_OF_WORKSPACE = 192
 const MAX_FAILING = 64
 
 export class FairTurns {

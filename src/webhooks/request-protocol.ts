@@ -11,6 +11,9 @@ export interface RequestThreadData {
 }
 
 export interface RequestContent {
+  readonly webhookId: string
+  /** Requests to the endpoint at a time; jobs beyond wait on the thread. */
+  readonly limit: number
   /** Of the delivery: the same for each attempt. */
   readonly deliveryId: string
   /** Which attempt of the delivery this is, from 1. */
@@ -39,7 +42,15 @@ export type RequestJob = RequestContent & { readonly number: number }
 
 /** The answer of an endpoint, or why there is none. */
 export type RequestOutcome =
-  | { readonly kind: 'answer'; readonly status: number; readonly body: string }
+  /** `took`: milliseconds. */
+  | { readonly kind: 'answer'; readonly status: number; readonly body: string; readonly took: number }
   | { readonly kind: 'fault'; readonly reason: string }
 
-export type JobOutcome = readonly [number: number, outcome: RequestOutcome]
+/** The request was not made, because one before it failed. */
+export type NotMade = { readonly kind: 'not-made' }
+
+export type JobOutcome = readonly [number: number, outcome: RequestOutcome | NotMade]
+
+export function isSuccess(outcome: RequestOutcome): boolean {
+  return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300
+}

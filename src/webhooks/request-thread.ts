@@ -6,13 +6,20 @@
  */
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../platform/processes/thread-options.js'
-import type { JobOutcome, RequestContent, RequestJob, RequestOutcome, RequestThreadData } from './request-protocol.js'
+import type {
+  JobOutcome,
+  NotMade,
+  RequestContent,
+  RequestJob,
+  RequestOutcome,
+  RequestThreadData,
+} from './request-protocol.js'
 
 /** The jobs under way are few; the default would delay garbage collection. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 
 /** Resolves to null if the outcome is not known, because the thread has ended. */
-type Settle = (outcome: RequestOutcome | null) => void
+type Settle = (outcome: RequestOutcome | NotMade | null) => void
 
 export class RequestThread {
   private worker: Worker | null = null
@@ -23,7 +30,7 @@ export class RequestThread {
 
   constructor(private readonly data: RequestThreadData) {}
 
-  request(content: RequestContent): Promise<RequestOutcome | null> {
+  request(content: RequestContent): Promise<RequestOutcome | NotMade | null> {
     return new Promise((resolve) => {
       if (this.isStopped) return resolve(null)
       this.lastNumber += 1
@@ -57,7 +64,7 @@ export class RequestThread {
     return worker
   }
 
-  private settle(number: number, outcome: RequestOutcome | null): void {
+  private settle(number: number, outcome: RequestOutcome | NotMade | null): void {
     const settle = this.underWay.get(number)
     this.underWay.delete(number)
     settle?.(outcome)

@@ -1,19 +1,29 @@
 /**
  * The thread that makes the requests of webhooks. undici, TLS and signatures load it instead of the main thread.
  *
- * Outcomes of one turn of the event loop are sent together.
+ * Outcomes of a few milliseconds are sent together, which saves the main thread and the writer most of the work.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { formatTimestamp } from '../platform/clock.js'
 import { errorMessageOf } from '../platform/errors.js'
 import { createHttpClient, type HttpClient } from '../platform/http/http-client.js'
 import { HttpFault } from '../platform/http/http-fault.js'
-import type { DeliveredEvent, JobOutcome, RequestJob, RequestOutcome, RequestThreadData } from './request-protocol.js'
+import { createEndpointQueue } from './endpoint-queue.js'
+import {
+  type DeliveredEvent,
+  isSuccess,
+  type JobOutcome,
+  type RequestJob,
+  type RequestOutcome,
+  type RequestThreadData,
+} from './request-protocol.js'
 import { signRequest } from './signing.js'
 
 /** Bytes of an answer that are kept with the delivery, and that are read beyond them. */
 const MAX_ANSWER_BYTES = 4_096
 const MAX_DROPPED_BYTES = 65_536
+/** Milliseconds. */
+const REPORT_INTERVAL = 5
 /** Webhooks with the same host share its connections. */
 const MAX_CONNECTIONS = 64
 
@@ -25,8 +35,16 @@ function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData)
     authorities,
   })
   const report = collectOutcomes(port)
+  const enqueue = createEndpointQueue<RequestJob>({
+    run: async (job) => {
+      const outcome = await client.then((ready) => runJob(ready, job, userAgent))
+      report([job.number, outcome])
+      return isSuccess(outcome)
+    },
+    giveBack: (job) => report([job.number, { kind: 'not-made' }]),
+  })
   port.on('message', (jobs: readonly RequestJob[]) => {
-    for (const job of jobs) void client.then((ready) => runJob(ready, job, userAgent)).then(report)
+    for (const job of jobs) enqueue(job)
   })
 }
 
@@ -34,20 +52,20 @@ function collectOutcomes(port: MessagePort): (outcome: JobOutcome) => void {
   let waiting: JobOutcome[] = []
   return (outcome) => {
     if (waiting.push(outcome) > 1) return
-    setImmediate(() => {
+    setTimeout(() => {
       port.postMessage(waiting)
       waiting = []
-    })
+    }, REPORT_INTERVAL)
   }
 }
 
 /** Never rejects. */
-async function runJob(client: HttpClient, job: RequestJob, userAgent: string): Promise<JobOutcome> {
+async function runJob(client: HttpClient, job: RequestJob, userAgent: string): Promise<RequestOutcome> {
   try {
-    return [job.number, await request(client, job, userAgent)]
+    return await request(client, job, userAgent)
   } catch (error) {
     const reason = error instanceof HttpFault ? error.message : `the request cannot be made: ${errorMessageOf(error)}`
-    return [job.number, { kind: 'fault', reason }]
+    return { kind: 'fault', reason }
   }
 }
 
@@ -61,8 +79,9 @@ async function request(client: HttpClient, job: RequestJob, userAgent: string): 
     'x-service-attempt': String(attempt),
     ...signRequest({ id: event.id, at, body, secret, previousSecret }),
   }
+  const begun = performance.now()
   const answer = await client.post({ url: new URL(url), headers, body, timeout, addresses })
-  return { kind: 'answer', status: answer.status, body: answer.body.toString() }
+  return { kind: 'answer', status: answer.status, body: answer.body.toString(), took: performance.now() - begun }
 }
 
 function composeBody({ id, type, created_at: createdAt, data }: DeliveredEvent): string {

@@ -1,10 +1,10 @@
 /** What an outcome means for the lane of its webhook: its pace, since when it fails, and the lines in the log. */
 import type { Log } from '../platform/log.js'
-import { decideDelivery, decideDisabling, describeFailure, isSuccess } from './decide-delivery.js'
+import { decideDelivery, decideDisabling, describeFailure } from './decide-delivery.js'
 import type { DisabledReason } from './disable-webhook.js'
 import { paceAfterFailure, paceAfterSuccess } from './endpoint-pace.js'
 import type { SettledAttempt } from './outcome-writer.js'
-import type { RequestOutcome } from './request-protocol.js'
+import { isSuccess, type RequestOutcome } from './request-protocol.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { Webhook } from './webhook-records.js'
 
@@ -32,8 +32,8 @@ export function settleOutcome(lane: WebhookLane, task: Task, attempt: Attempt): 
   return { settled, disabling: isSuccess(outcome) ? noteSuccess(lane, attempt) : noteFailure(lane, attempt) }
 }
 
-function noteSuccess(lane: WebhookLane, { log }: Attempt): null {
-  lane.pace = paceAfterSuccess(lane.pace)
+function noteSuccess(lane: WebhookLane, { outcome, log }: Attempt): null {
+  lane.pace = paceAfterSuccess(lane.pace, outcome.kind === 'answer' ? outcome.took : 0)
   if (lane.failingSince !== null) {
     log.info({ ...describeLane(lane), failingSince: new Date(lane.failingSince) }, 'a webhook answers again')
   }

@@ -27,7 +27,7 @@ const DUE_PAGE = 50
 export class WebhookLane {
   readonly ref: WebhookRef
   pace: EndpointPace
-  /** Attempts under way. */
+  /** Attempts under way or handed over. */
   running = 0
   failingSince: number | null
   isEnabled = true
@@ -72,7 +72,7 @@ export class WebhookLane {
 
   /** May `take` find something at this time? */
   hasWork(now: number): boolean {
-    if (!this.isEnabled || this.running >= this.pace.limit || now < this.pausedUntil) return false
+    if (!this.isEnabled || this.running >= this.pace.jobs || now < this.pausedUntil) return false
     if (this.hasDueRetries(now)) return true
     return (
       now >= this.pace.resumesAt && (this.walk.mayTake || this.replay?.walk.mayTake === true || this.canBeginReplay)

@@ -225,6 +225,24 @@ t.test('a mail to the address unsubscribes too, and a later request repeats noth
   t.match(suppressions(app), [{ email: 'carol@b.test', source_email_id: id }])
 })
 
+t.test('copies that memory has no room for are read back', async (t) => {
+  const { app, sink } = await openApp(t)
+  const names = Array.from({ length: 12 }, (_, n) => `x${n}`)
+  const html = `${'<p>Grüße</p>\n'.repeat(8_000)}${email.html}`
+  const id = await send(app, { ...email, html, to: names.map((name) => `${name}@b.test`), bcc: [] })
+  await app.waitUntilSettled(id)
+  const [own] = app.rows<{ bytes: number }>('select sum(length(bytes)) as bytes from recipient_copies')
+  t.ok((own?.bytes ?? 0) > 1_048_576, 'more than is handed over in memory')
+  const messages = await readArrived(sink)
+  t.equal(new Set([...messages.values()].map(({ path }) => path)).size, 12)
+  for (const name of names) {
+    const { raw, path } = requireArrived(messages, name)
+    t.equal(await verifiesDkim(app, raw), 'pass', name)
+    t.match((await visit(app, 'POST', path)).text, /You are unsubscribed</)
+    t.match(app.rows('select 1 from suppressions where email = ?', `${name}@b.test`), [{}])
+  }
+})
+
 t.test('after a restart each recipient gets the bytes that it would have got before', async (t) => {
   let isDown = true
   const sink = await openSink({ script: { message: () => (isDown ? '451 4.3.0 later' : '250 ok'), rcpt: '250 ok' } })

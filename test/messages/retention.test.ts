@@ -12,12 +12,18 @@ import { createMessagePurge } from '../../src/messages/retention.js'
 import { insertIdempotency, removeExpiredKeys } from '../../src/sending/idempotency.js'
 import type { Database } from '../../src/storage/database.js'
 import { readServiceState } from '../../src/storage/service-state.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import { createLinkId } from '../../src/tracking/link-id.js'
+import { insertHtmlEdits, insertLink } from '../../src/tracking/links.js'
 import { writeConfiguration } from '../helpers/daemon/test-daemon.js'
 import { bulkEmail } from '../helpers/database/bulk.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-const tables = ['emails', 'recipients', 'raw_messages', 'dkim_signatures', 'queue', 'attempts', 'events'] as const
+const tables = [
+  ...['emails', 'recipients', 'raw_messages', 'dkim_signatures', 'html_edits', 'recipient_copies', 'queue', 'attempts'],
+  'events',
+] as const
 
 const counts = ({ read }: Database): Record<string, number> =>
   Object.fromEntries(
@@ -33,6 +39,12 @@ async function email({ commit, read }: Database, at: number, settled: boolean): 
   const of = { workspace_id: 'ws_1', email_id: email.id }
   await commit([
     insertSignature({ ...of, created_at: at, field: 'DKIM-Signature: x\r\n' }),
+    insertHtmlEdits({ ...of, created_at: at, edits: toJson(['x']) }),
+    {
+      sql: `insert into recipient_copies (recipient_id, email_id, workspace_id, created_at, prefix, suffix, bytes)
+        values (?, ?, 'ws_1', ?, 0, 0, x'')`,
+      parameters: [id, email.id, at],
+    },
     insertAttempt({
       ...of,
       recipient_id: id,
@@ -71,6 +83,8 @@ t.test('bytes go first, records later, and nothing of unsettled emails', async (
     recipients: 3,
     raw_messages: 2,
     dkim_signatures: 2,
+    html_edits: 2,
+    recipient_copies: 2,
     queue: 1,
     attempts: 3,
     events: 3,
@@ -81,6 +95,8 @@ t.test('bytes go first, records later, and nothing of unsettled emails', async (
     recipients: 2,
     raw_messages: 2,
     dkim_signatures: 2,
+    html_edits: 2,
+    recipient_copies: 2,
     queue: 1,
     attempts: 2,
     events: 1,
@@ -141,7 +157,7 @@ t.test('idempotency keys are removed in small steps, smaller if their answers ar
 t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const { config } = writeConfiguration(file.slice(0, file.lastIndexOf('/')), {
-    settings: { retention: { messages: '1d', events: '2d', audit: '3d' } },
+    settings: { retention: { messages: '1d', events: '2d', audit: '3d', links: '4d' } },
   })
   const day = 86_400_000
   let now = 10 * day
@@ -168,6 +184,9 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
       }),
     ),
   )
+  const link = (at: number) =>
+    insertLink({ id: createLinkId(at), workspace_id: 'ws_1', email_id: '', url: '', created_at: at })
+  await database.commit([link(now - 5.5 * day), link(now - 4.5 * day)])
   const used = (at: number) => addUsage({ workspace_id: 'ws_1', kind: domainUsageKind('a.test'), bucket: at, count: 1 })
   await database.commit([used(now - 2 * day), used(now)])
 
@@ -178,6 +197,7 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   t.same(database.read('select key from idempotency', []), [{ key: 'k1' }])
   t.same(database.read('select bucket from usage', []), [{ bucket: now }])
   t.same(database.read('select at from audit_log', []), [{ at: now - 2.5 * day }])
+  t.same(database.read('select created_at from links', []), [{ created_at: now - 4.5 * day }], 'after its message')
 
   now += 600_000
   const second = startHousekeeping(parts)

@@ -18,7 +18,12 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
     return prepared
   }
   const createStoredParts = (): StoredParts =>
-    ({ hold: () => undefined, usageWrites: () => [], release: () => undefined }) as Partial<StoredParts> as StoredParts
+    ({
+      hold: () => undefined,
+      usageWrites: () => [],
+      release: () => undefined,
+      fillBodies: (bodies) => ({ ...bodies, hasUnsubscribeLink: false }),
+    }) as Partial<StoredParts> as StoredParts
   const commitEmails = (): never => t.fail('emails are committed') as never
   const deps: BatchDeps = {
     read: () => [],

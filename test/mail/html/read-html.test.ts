@@ -52,6 +52,54 @@ t.test('attributes keep their order, their decoded values and their places', asy
   t.equal(html.slice(tag?.start, tag?.end), html.slice(1, html.indexOf('>') + 1))
 })
 
+t.test('a value has its quotes and its place, whatever precedes it', async (t) => {
+  const html = `<a b = "&amp;c" d='' e=\u00a0f g= &lt;h i="" j>`
+  const [tag] = read(html).tags
+  t.same(
+    tag?.attributes.map(({ quote, start, end }) => [quote, html.slice(start, end)]),
+    [
+      ['"', '&amp;c'],
+      ["'", ''],
+      ['', '\u00a0f'],
+      ['', '&lt;h'],
+      ['"', ''],
+      ['', ''],
+    ],
+  )
+})
+
+t.test('the caller may raise the limits', async (t) => {
+  const html = `<a ${'b '.repeat(300)}c="${'x'.repeat(3_000)}">`
+  const tags: HtmlTag[] = []
+  const handler = {
+    onOpenTag: (tag: HtmlTag) => void tags.push(tag),
+    onCloseTag: () => undefined,
+    onText: () => undefined,
+  }
+  readHtml(html, handler, { maxAttributes: 301, maxValue: 2_999 })
+  t.match(tags, [{ attributes: { length: 301 } }])
+  t.equal(tags[0]?.attributes.at(-1)?.value.length, 2_999)
+})
+
+t.test('the end of markup is told when it is complete', async (t) => {
+  const ends = (html: string): string[] => {
+    const found: string[] = []
+    let at = 0
+    const onMarkupEnd = (end: number): void => {
+      found.push(html.slice(at, end))
+      at = end
+    }
+    readHtml(html, { onOpenTag: () => undefined, onCloseTag: () => undefined, onText: () => undefined, onMarkupEnd })
+    return found
+  }
+  t.same(ends('<a><b/></a x><!--c--><!d><?e><![CDATA[f]]></!g>'), [
+    ...['<a>', '<b/>', '</a x>', '<!--c-->', '<!d>', '<?e>', '<![CDATA[f]]>', '</!g>'],
+  ])
+  for (const cut of ['<a', '<a b="', '</a', '</a ', '<!--c', '<!--c--', '<!d', '<?e', '<![CDATA[f', '</!g']) {
+    t.same(ends(cut), [], cut)
+  }
+})
+
 t.test('what exceeds a limit is left out, and so is a tag that the end cuts off', async (t) => {
   const wide = read(`<a ${Array.from({ length: 201 }, (_, n) => `a${n}=1`).join(' ')}>`).tags[0]
   t.equal(wide?.attributes.length, 200)

@@ -1,0 +1,50 @@
+/**
+ * The jobs of one thread, by webhook: so many at a time as each job allows, the others in order behind them.
+ *
+ * More jobs are handed over than run, so that a fast endpoint does not wait for the main thread. If one fails, those that
+ * wait behind it are given back: the main thread decides how to go on.
+ */
+export interface QueuedJob {
+  readonly webhookId: string
+  /** Jobs of the webhook that may run at a time. */
+  readonly limit: number
+}
+
+interface QueueDeps<Job> {
+  /** Resolves to whether it succeeded; never rejects. */
+  readonly run: (job: Job) => Promise<boolean>
+  readonly giveBack: (job: Job) => void
+}
+
+interface Endpoint<Job> {
+  running: number
+  waiting: Job[]
+}
+
+export function createEndpointQueue<Job extends QueuedJob>({ run, giveBack }: QueueDeps<Job>): (job: Job) => void {
+  const endpoints = new Map<string, Endpoint<Job>>()
+
+  function startNext(id: string, endpoint: Endpoint<Job>): void {
+    const [next] = endpoint.waiting
+    if (next === undefined) {
+      if (endpoint.running === 0) endpoints.delete(id)
+      return
+    }
+    if (endpoint.running >= next.limit) return
+    endpoint.waiting.shift()
+    endpoint.running += 1
+    void run(next).then((succeeded) => {
+      endpoint.running -= 1
+      if (!succeeded) for (const job of endpoint.waiting.splice(0)) giveBack(job)
+      startNext(id, endpoint)
+    })
+    startNext(id, endpoint)
+  }
+
+  return (job) => {
+    const endpoint = endpoints.get(job.webhookId) ?? { running: 0, waiting: [] }
+    endpoints.set(job.webhookId, endpoint)
+    endpoint.waiting.push(job)
+    startNext(job.webhookId, endpoint)
+  }
+}

@@ -4,7 +4,7 @@
  * More jobs are handed over than run, so that a fast endpoint does not wait for the main thread. If one fails, those that
  * wait behind it are given back: the main thread decides how to go on.
  */
-export interface QueuedJob {
+interface QueuedJob {
   readonly webhookId: string
   /** Jobs of the webhook that may run at a time. */
   readonly limit: number

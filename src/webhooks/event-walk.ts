@@ -37,7 +37,7 @@ export interface WalkEvent {
 }
 
 export class EventWalk {
-  /** False: there was no further event. */
+  /** False: there was no further event than those of the page. */
   hasMore = true
   private page: readonly LoggedEvent[] = []
   private pageIndex = 0
@@ -67,7 +67,11 @@ export class EventWalk {
 
   /** The same, once `done` are settled too. */
   isCompleteAfter(done: ReadonlySet<number>): boolean {
-    return !this.hasMore && [...this.open.keys()].every((seq) => done.has(seq))
+    return !this.canRead && [...this.open.keys()].every((seq) => done.has(seq))
+  }
+
+  private get canRead(): boolean {
+    return this.hasMore || this.pageIndex < this.page.length
   }
 
   private get isBlocked(): boolean {
@@ -75,11 +79,11 @@ export class EventWalk {
     return oldest !== undefined && this.takenCount - oldest >= MAX_AHEAD
   }
 
-  /** The next event to deliver. Reads one page at most: null means none yet while `hasMore`. */
+  /** The next event to deliver. Reads one page at most: null means none yet while `mayTake`. */
   take(reads: WalkReads): WalkEvent | null {
     const returned = this.returned.shift()
     if (returned !== undefined) return returned
-    if (this.isBlocked || !this.hasMore) return null
+    if (this.isBlocked || !this.canRead) return null
     if (this.pageIndex === this.page.length) this.readPage(reads)
     while (this.pageIndex < this.page.length) {
       const event = this.page[this.pageIndex]
@@ -101,7 +105,7 @@ export class EventWalk {
 
   /** Has it an event to take, or may it find one? */
   get mayTake(): boolean {
-    return this.returned.length > 0 || (this.hasMore && !this.isBlocked)
+    return this.returned.length > 0 || (this.canRead && !this.isBlocked)
   }
 
   /** `done` are settled in the commit that this cursor is part of. */

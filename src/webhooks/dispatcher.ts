@@ -30,7 +30,7 @@ const POLL_INTERVAL = 100
 /** Milliseconds of one turn of the event loop. */
 const TURN_TIME = 2
 /** From this load of the thread on, so many attempts begin between two polls: 1,000 a second. */
-const BUSY_LOAD = 0.7
+const BUSY_LOAD = 0.5
 const BUSY_ATTEMPTS = 100
 /** Milliseconds until an attempt without a known outcome is made again. */
 const LOSS_PAUSE = 1_000

@@ -14,13 +14,9 @@ import { type LedLink, rewriteHtml } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
 import type { TrackingBaseFor } from './tracking-host.js'
 
-/**
- * What takes 5 ms on the main thread: characters of any HTML, and of HTML with few tags, such as one with embedded
- * pictures.
- */
-const MAX_HTML = 200_000
-const MAX_PLAIN_HTML = 600_000
-const MAX_TAGS = 2_000
+/** Characters and tags, which together take some 5 ms on the main thread. */
+const MAX_HTML = 500_000
+const MAX_TAGS = 10_000
 
 /** Why a message goes out without tracking. */
 export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
@@ -87,8 +83,7 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
 }
 
 function isQuickToTrack(html: string): boolean {
-  if (html.length <= MAX_HTML) return true
-  if (html.length > MAX_PLAIN_HTML) return false
+  if (html.length > MAX_HTML) return false
   let tags = 0
   for (let at = html.indexOf('<'); at !== -1 && tags <= MAX_TAGS; at = html.indexOf('<', at + 1)) tags += 1
   return tags <= MAX_TAGS

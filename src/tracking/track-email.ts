@@ -14,9 +14,10 @@ import { type LedLink, rewriteHtml } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
 import type { TrackingBaseFor } from './tracking-host.js'
 
-/** Characters and tags, which together take some 5 ms on the main thread. */
+/** Of all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
 const MAX_HTML = 500_000
 const MAX_TAGS = 10_000
+const MAX_LINKS = 1_000
 
 /** Why a message goes out without tracking. */
 export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
@@ -33,8 +34,8 @@ export interface TrackedEmail {
 
 export interface EmailTracking {
   /**
-   * The HTML with its links led through us and the pixel; one that is too large is returned as it is. May be called
-   * for several bodies or copies of the email. `withPixel`: false for a body after the first of one message.
+   * The HTML with its links led through us and the pixel; one that is too large, together with those before it, is
+   * returned as it is. May be called for several bodies of the email. `withPixel`: false for a body after the first.
    */
   readonly trackHtml: (html: string, withPixel?: boolean) => string
   /** Set if HTML was returned as it was. */
@@ -59,34 +60,49 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
     const own = ownUrlsOf(publicUrl, mailHostOf(email.domain))
     const links = new EmailLinks(email, base)
     const pixel = email.opens ? buildPixel(base, email.emailId) : null
+    const budget = new TrackingBudget()
     const leadLink = (href: string): LedLink | null => {
-      const url = email.clicks ? linkUrlOf(href, own) : null
+      const url = email.clicks && budget.takeLink() ? linkUrlOf(href, own) : null
       return url === null ? null : links.leadTo(url)
     }
-    let skipped: TrackingSkip | null = null
     let isChanged = false
     return {
       trackHtml: (html, withPixel = true) => {
-        if (!isQuickToTrack(html)) {
-          skipped = 'too-large'
-          return html
-        }
+        if (!budget.takeHtml(html)) return html
         const rewritten = rewriteHtml(html, { pixel: withPixel ? pixel : null, leadLink })
+        if (budget.isExceeded) return html
         links.addEdits(rewritten.edits)
         isChanged ||= rewritten.html !== html
         return rewritten.html
       },
-      skipped: () => skipped,
+      skipped: () => (budget.isExceeded ? 'too-large' : null),
       collectWrites: () => (isChanged ? links.toWrites() : []),
     }
   }
 }
 
-function isQuickToTrack(html: string): boolean {
-  if (html.length > MAX_HTML) return false
-  let tags = 0
-  for (let at = html.indexOf('<'); at !== -1 && tags <= MAX_TAGS; at = html.indexOf('<', at + 1)) tags += 1
-  return tags <= MAX_TAGS
+/** What is left of the limits of an email. */
+class TrackingBudget {
+  isExceeded = false
+  private characters = MAX_HTML
+  private tags = MAX_TAGS
+  private links = MAX_LINKS
+
+  takeHtml(html: string): boolean {
+    this.characters -= html.length
+    if (this.characters < 0) this.isExceeded = true
+    for (let at = html.indexOf('<'); at !== -1 && !this.isExceeded; at = html.indexOf('<', at + 1)) {
+      this.tags -= 1
+      if (this.tags < 0) this.isExceeded = true
+    }
+    return !this.isExceeded
+  }
+
+  takeLink(): boolean {
+    this.links -= 1
+    if (this.links < 0) this.isExceeded = true
+    return !this.isExceeded
+  }
 }
 
 /** The distinct links of an email. */

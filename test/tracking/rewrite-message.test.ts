@@ -362,3 +362,13 @@ t.test('another reader sees the same HTML before, and after it was restored', as
   )
   t.ok(links > 300, `${links} links`)
 })
+
+t.test('all HTML parts together may have 1 MB as they are encoded', async (t) => {
+  const part = (size: number): readonly string[] => ['Content-Type: text/html', '', 'x'.repeat(size)]
+  const head = 'Content-Type: text/html\r\n\r\n'.length
+  const half = 524_288 - head
+  t.equal(text(lines(...top, ...multipart('mixed', [part(1_048_577 - head)]))), 'too-large')
+  t.not(text(lines(...top, ...multipart('mixed', [part(1_048_576 - head)]))), 'too-large')
+  t.not(text(lines(...top, ...multipart('mixed', [part(half), part(half), plain]))), 'too-large')
+  t.equal(text(lines(...top, ...multipart('mixed', [part(half), part(half + 1), plain]))), 'too-large')
+})

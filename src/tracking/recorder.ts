@@ -13,12 +13,12 @@ import { addressKeyOf } from '../accounts/client-address.js'
 import { isEventRecorded } from '../events/event-log.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { TokenBuckets } from '../platform/token-buckets.js'
 import type { Store } from '../storage/database.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { type Hit, sizeOfHit } from './hit.js'
 import { LinkSweeps } from './link-sweeps.js'
 import { type PlannedHit, planHit } from './plan-hits.js'
-import { TokenBuckets } from './token-buckets.js'
 
 /** Bytes of hits that wait: 20,000 and more, unless their URLs are very long. */
 const MAX_WAITING = 16 * 1_048_576
@@ -62,7 +62,8 @@ export class HitRecorder {
     const { maxWaiting = MAX_WAITING, clock } = this.deps
     const now = clock()
     const isAllowed =
-      this.ofAddress.take(addressKeyOf(hit.address), now) && this.ofEmail.take(`${hit.kind} ${hit.emailId}`, now)
+      this.ofAddress.take(addressKeyOf(hit.address), now) === 0 &&
+      this.ofEmail.take(`${hit.kind} ${hit.emailId}`, now) === 0
     const size = sizeOfHit(hit)
     if (isAllowed && this.waitingSize + size <= maxWaiting) {
       this.waiting.push(hit)

@@ -2,9 +2,9 @@
  * Token buckets by key, for limits that only have to be about right: a key that was not used for long is forgotten and
  * begins with a full bucket again, as all do after a restart.
  */
-import { createLruCache, type LruCache } from '../platform/lru-cache.js'
+import { createLruCache, type LruCache } from './lru-cache.js'
 
-interface BucketSettings {
+export interface BucketSettings {
   /** Tokens of a full bucket. */
   readonly burst: number
   /** Tokens that it gains in a second. */
@@ -15,6 +15,8 @@ interface BucketSettings {
 interface Bucket {
   tokens: number
   at: number
+  /** How often in a row it had no token. */
+  refusals: number
 }
 
 export class TokenBuckets {
@@ -26,18 +28,24 @@ export class TokenBuckets {
     this.buckets = createLruCache({ max: settings.maxKeys })
   }
 
-  /** False: the bucket of this key is empty. */
-  take(key: string, now: number): boolean {
+  /** The number of keys that are remembered. */
+  get size(): number {
+    return this.buckets.size
+  }
+
+  /** 0: a token was taken. Otherwise how often in a row the bucket of this key had none, this time included. */
+  take(key: string, now: number): number {
     const { burst, perSecond } = this.settings
     let bucket = this.buckets.get(key)
     if (bucket === undefined) {
-      bucket = { tokens: burst, at: now }
+      bucket = { tokens: burst, at: now, refusals: 0 }
       this.buckets.set(key, bucket)
     }
     bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
     bucket.at = Math.max(bucket.at, now)
-    if (bucket.tokens < 1) return false
-    bucket.tokens -= 1
-    return true
+    const hasToken = bucket.tokens >= 1
+    if (hasToken) bucket.tokens -= 1
+    bucket.refusals = hasToken ? 0 : bucket.refusals + 1
+    return bucket.refusals
   }
 }

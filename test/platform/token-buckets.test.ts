@@ -1,9 +1,9 @@
 /** Token buckets: the burst, what they gain, and that keys do not share one. */
 import t from 'tap'
-import { TokenBuckets } from '../../src/tracking/token-buckets.js'
+import { TokenBuckets } from '../../src/platform/token-buckets.js'
 
 const countTaken = (buckets: TokenBuckets, key: string, now: number, tries: number): number =>
-  Array.from({ length: tries }, () => buckets.take(key, now)).filter(Boolean).length
+  Array.from({ length: tries }, () => buckets.take(key, now)).filter((refusals) => refusals === 0).length
 
 t.test('a burst, then what time brings', async (t) => {
   const buckets = new TokenBuckets({ burst: 5, perSecond: 2, maxKeys: 10 })
@@ -18,7 +18,16 @@ t.test('a burst, then what time brings', async (t) => {
 
 t.test('a key that was not used for long begins anew', async (t) => {
   const buckets = new TokenBuckets({ burst: 1, perSecond: 0, maxKeys: 2 })
-  t.same([buckets.take('a', 0), buckets.take('a', 0)], [true, false])
-  t.same([buckets.take('b', 0), buckets.take('c', 0)], [true, true])
-  t.ok(buckets.take('a', 0))
+  t.same([buckets.take('a', 0), buckets.take('a', 0)], [0, 1])
+  t.same([buckets.take('b', 0), buckets.take('c', 0)], [0, 0])
+  t.equal(buckets.size, 2)
+  t.equal(buckets.take('a', 0), 0)
+})
+
+t.test('refusals are counted until there is a token again', async (t) => {
+  const buckets = new TokenBuckets({ burst: 1, perSecond: 1, maxKeys: 2 })
+  t.same(
+    [0, 0, 0, 1_000, 1_000].map((now) => buckets.take('a', now)),
+    [0, 1, 2, 0, 1],
+  )
 })

@@ -2,8 +2,8 @@
  * Finds addresses that follow most links of a message at once, as scanners do: more than half of them, of four or more,
  * within ten seconds.
  *
- * The clicks of an address are kept in memory for that time, so a sweep during a restart may go unnoticed. Limits: the
- * 20,000 latest pairs of email and address, 1,000 clicks of each.
+ * The clicks of an address are kept in memory for that time, so a sweep during a restart may go unnoticed. Limits: 1,000
+ * clicks of each pair of email and address, 100,000 in all, which are some 20 MB.
  */
 import { addressKeyOf } from '../accounts/client-address.js'
 import { createLruCache, type LruCache } from '../platform/lru-cache.js'
@@ -11,8 +11,8 @@ import { createLruCache, type LruCache } from '../platform/lru-cache.js'
 /** Milliseconds. */
 const SWEEP_TIME = 10_000
 const MIN_LINKS = 4
-const MAX_PAIRS = 20_000
 const MAX_CLICKS = 1_000
+const MAX_ALL_CLICKS = 100_000
 
 interface Click {
   readonly linkId: string
@@ -31,7 +31,15 @@ interface NewClick extends Click {
 }
 
 export class LinkSweeps {
-  private readonly recent: LruCache<SeenClick[]> = createLruCache({ max: MAX_PAIRS })
+  private readonly recent: LruCache<SeenClick[]> = createLruCache({
+    max: MAX_ALL_CLICKS,
+    weightOf: (clicks) => clicks.length,
+  })
+
+  /** Clicks in memory. */
+  get size(): number {
+    return [...this.recent.values()].reduce((sum, { length }) => sum + length, 0)
+  }
 
   /**
    * Adds a click. Null: it belongs to no sweep. Otherwise those earlier clicks of the sweep that were not found before.

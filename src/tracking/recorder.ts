@@ -17,7 +17,7 @@ import type { Store } from '../storage/database.js'
 import { StorageFault } from '../storage/writer/write.js'
 import type { Hit } from './hit.js'
 import { LinkSweeps } from './link-sweeps.js'
-import { type PlannedHit, planHit } from './plan-hits.js'
+import { joinWrites, type PlannedHit, planHit } from './plan-hits.js'
 import { TokenBuckets } from './token-buckets.js'
 
 /** Hits that wait, of at most some 5 KB and usually 500 bytes. */
@@ -60,8 +60,7 @@ export class HitRecorder {
   record(hit: Hit): void {
     const { maxWaiting = MAX_WAITING, clock } = this.deps
     const now = clock()
-    const isAllowed =
-      this.ofAddress.take(addressKeyOf(hit.address), now) && this.ofEmail.take(`${hit.kind} ${hit.emailId}`, now)
+    const isAllowed = this.ofAddress.take(addressKeyOf(hit.address), now) && this.ofEmail.has(emailKeyOf(hit), now)
     if (isAllowed && this.waiting.length < maxWaiting) {
       this.waiting.push(hit)
       this.startLater()
@@ -106,7 +105,7 @@ export class HitRecorder {
         // A commit whose answer was lost may have been made.
         if (tried && this.isStored(planned)) return
         tried = true
-        await commit(planned.flatMap(({ writes }) => writes))
+        await commit(joinWrites(planned))
       })
     } catch (err) {
       log.error({ err, hits: hits.length }, 'opens and clicks could not be recorded')
@@ -129,12 +128,21 @@ export class HitRecorder {
 
   private async plan(hits: readonly Hit[]): Promise<readonly PlannedHit[]> {
     const planned: PlannedHit[] = []
+    const deps = { read: this.deps.read, sweeps: this.sweeps, isAllowed: (hit: Hit) => this.takeOfEmail(hit) }
     for (const [place, hit] of hits.entries()) {
       if (place > 0 && place % MAX_TURN === 0) await yieldTurn()
-      const one = planHit({ read: this.deps.read, sweeps: this.sweeps }, hit)
+      const one = planHit(deps, hit)
       if (one !== null) planned.push(one)
     }
     return planned
+  }
+
+  /** Only hits of emails that exist count: ids that are made up would push those of a flood out of memory. */
+  private takeOfEmail(hit: Hit): boolean {
+    const now = this.deps.clock()
+    const isAllowed = this.ofEmail.take(emailKeyOf(hit), now)
+    if (!isAllowed) this.leaveOut(now)
+    return isAllowed
   }
 
   private isStored(planned: readonly PlannedHit[]): boolean {
@@ -151,4 +159,8 @@ export class HitRecorder {
     this.shed = 0
     this.warnedAt = now
   }
+}
+
+function emailKeyOf({ kind, emailId }: Hit): string {
+  return `${kind} ${emailId}`
 }

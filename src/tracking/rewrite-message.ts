@@ -14,8 +14,8 @@ import type { EmailTracking, TrackingSkip } from './track-email.js'
 
 /** Octets, without the line end (RFC 5321 section 4.5.3.1.6). */
 const MAX_LINE = 998
-/** Characters that `trackHtml` would not take, encoded at most. */
-const MAX_ENCODED = 4 * 1_048_576
+/** Bytes of all HTML bodies, encoded: more than the characters that `trackHtml` takes usually need. */
+const MAX_ENCODED = 2 * 1_048_576
 
 /** `raw` itself if it has no HTML to track; the reason why it stays as it is if it should be tracked and cannot be. */
 export function rewriteMessage(
@@ -25,6 +25,7 @@ export function rewriteMessage(
 ): Buffer | TrackingSkip {
   const parts = findHtmlParts(raw, header)
   if (typeof parts === 'string') return parts
+  if (parts.reduce((sum, { start, end }) => sum + end - start, 0) > MAX_ENCODED) return 'too-large'
   const pieces: Uint8Array[] = []
   let at = 0
   for (const [place, part] of parts.entries()) {
@@ -47,7 +48,6 @@ function rewritePart(
   const encoding = readTransferEncoding(bytes, header)
   if (encoding === null) return 'encoding'
   const body = bytes.subarray(header.bodyStart)
-  if (body.length > MAX_ENCODED) return 'too-large'
   const decoded = decodeTransfer(body, encoding)
   if (decoded === null) return 'encoding'
   const content = decodeBody(decoded, charset)

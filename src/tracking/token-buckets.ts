@@ -27,17 +27,29 @@ export class TokenBuckets {
   }
 
   /** False: the bucket of this key is empty. */
+  has(key: string, now: number): boolean {
+    const bucket = this.buckets.get(key)
+    return bucket === undefined || this.fill(bucket, now) >= 1
+  }
+
+  /** False: the bucket of this key was empty. */
   take(key: string, now: number): boolean {
-    const { burst, perSecond } = this.settings
+    const { burst } = this.settings
     let bucket = this.buckets.get(key)
     if (bucket === undefined) {
       bucket = { tokens: burst, at: now }
       this.buckets.set(key, bucket)
     }
-    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
-    bucket.at = Math.max(bucket.at, now)
-    if (bucket.tokens < 1) return false
+    if (this.fill(bucket, now) < 1) return false
     bucket.tokens -= 1
     return true
+  }
+
+  /** Adds what it has gained; returns its tokens. */
+  private fill(bucket: Bucket, now: number): number {
+    const { burst, perSecond } = this.settings
+    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
+    bucket.at = Math.max(bucket.at, now)
+    return bucket.tokens
   }
 }

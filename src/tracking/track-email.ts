@@ -16,11 +16,13 @@ import type { TrackingBaseFor } from './tracking-host.js'
 
 /**
  * What takes 5 ms on the main thread: characters of any HTML, and of HTML with few tags, such as one with embedded
- * pictures.
+ * pictures. All bodies of an email count together.
  */
 const MAX_HTML = 200_000
 const MAX_PLAIN_HTML = 600_000
 const MAX_TAGS = 2_000
+/** Distinct links of an email, each a row of the commit that stores it. */
+const MAX_LINKS = 1_000
 
 /** Why a message goes out without tracking. */
 export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
@@ -37,8 +39,8 @@ export interface TrackedEmail {
 
 export interface EmailTracking {
   /**
-   * The HTML with its links led through us and the pixel; one that is too large is returned as it is. May be called
-   * for several bodies or copies of the email. `withPixel`: false for a body after the first of one message.
+   * The HTML with its links led through us and the pixel; one that is too large, has too many links, or comes after
+   * such a one is returned as it is. May be called for several bodies or copies of the email. `withPixel`: false for a body after the first of one message.
    */
   readonly trackHtml: (html: string, withPixel?: boolean) => string
   /** Set if HTML was returned as it was. */
@@ -67,15 +69,17 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
       const url = email.clicks ? linkUrlOf(href, own) : null
       return url === null ? null : links.leadTo(url)
     }
+    const fits = createSizeCheck()
     let skipped: TrackingSkip | null = null
     let isChanged = false
     return {
       trackHtml: (html, withPixel = true) => {
-        if (!isQuickToTrack(html)) {
+        const rewritten =
+          skipped === null && fits(html) ? rewriteHtml(html, { pixel: withPixel ? pixel : null, leadLink }) : null
+        if (rewritten === null || links.size > MAX_LINKS) {
           skipped = 'too-large'
           return html
         }
-        const rewritten = rewriteHtml(html, { pixel: withPixel ? pixel : null, leadLink })
         links.addEdits(rewritten.edits)
         isChanged ||= rewritten.html !== html
         return rewritten.html
@@ -86,12 +90,16 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
   }
 }
 
-function isQuickToTrack(html: string): boolean {
-  if (html.length <= MAX_HTML) return true
-  if (html.length > MAX_PLAIN_HTML) return false
+/** Whether the next body of an email can be tracked quickly, with those before it. */
+function createSizeCheck(): (html: string) => boolean {
+  let length = 0
   let tags = 0
-  for (let at = html.indexOf('<'); at !== -1 && tags <= MAX_TAGS; at = html.indexOf('<', at + 1)) tags += 1
-  return tags <= MAX_TAGS
+  return (html) => {
+    length += html.length
+    if (length > MAX_PLAIN_HTML) return false
+    for (let at = html.indexOf('<'); at !== -1 && tags <= MAX_TAGS; at = html.indexOf('<', at + 1)) tags += 1
+    return length <= MAX_HTML || tags <= MAX_TAGS
+  }
 }
 
 /** The distinct links of an email. */
@@ -106,6 +114,11 @@ class EmailLinks {
     base: string,
   ) {
     this.escapedBase = escapeHtml(base)
+  }
+
+  /** Distinct links so far. */
+  get size(): number {
+    return this.byUrl.size
   }
 
   leadTo(url: string): LedLink {

@@ -140,3 +140,11 @@ t.test('an address that clicks without end costs bounded memory and time', async
   }
   t.equal(found, 950, 'one more than half of 1,900 is within the 1,000 clicks that are kept')
 })
+
+t.test('many pairs of email and address cost bounded memory too', async (t) => {
+  const sweeps = new LinkSweeps()
+  for (let place = 0; place < 110_000; place += 1) {
+    sweeps.add({ emailId: `e${place % 1_000}`, linkId: 'a', address: A, at: 0, eventId: 'x' }, () => 1)
+  }
+  t.ok(sweeps.size <= 100_000)
+})

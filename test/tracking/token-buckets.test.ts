@@ -22,3 +22,12 @@ t.test('a key that was not used for long begins anew', async (t) => {
   t.same([buckets.take('b', 0), buckets.take('c', 0)], [true, true])
   t.ok(buckets.take('a', 0))
 })
+
+t.test('to ask whether a token is left takes none and remembers nothing', async (t) => {
+  const buckets = new TokenBuckets({ burst: 1, perSecond: 1, maxKeys: 2 })
+  t.ok(buckets.take('a', 0))
+  for (const key of ['b', 'c', 'd', 'e']) t.ok(buckets.has(key, 0))
+  t.notOk(buckets.has('a', 999))
+  t.ok(buckets.has('a', 1_000))
+  t.same([buckets.take('a', 1_000), buckets.take('a', 1_000)], [true, false])
+})

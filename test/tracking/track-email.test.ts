@@ -78,3 +78,26 @@ t.test('what would take too long stays', async (t) => {
     t.equal(tracking.skipped(), fits ? null : 'too-large')
   }
 })
+
+t.test('all bodies of an email count together', async (t) => {
+  const tracking = track()
+  const half = '<br>'.repeat(25_000)
+  t.not(tracking.trackHtml(half), half)
+  t.not(tracking.trackHtml(half, false).length, 0)
+  t.equal(tracking.skipped(), null)
+  t.equal(tracking.trackHtml('<a href="https://b.test/">', false), '<a href="https://b.test/">')
+  t.equal(tracking.skipped(), 'too-large')
+})
+
+t.test('an email has at most 1,000 distinct links', async (t) => {
+  const linksOf = (count: number): string =>
+    Array.from({ length: count }, (_, place) => `<a href="https://b.test/${place}">`).join('')
+  const most = track()
+  t.match(most.trackHtml(linksOf(1_000).repeat(2)), '/v1/track/click/')
+  t.equal(most.skipped(), null)
+  t.equal(most.collectWrites().length, 1_001)
+  const more = track()
+  t.equal(more.trackHtml(linksOf(1_001)), linksOf(1_001))
+  t.equal(more.skipped(), 'too-large')
+  t.equal(more.trackHtml('<a href="https://c.test/">'), '<a href="https://c.test/">', 'nor is a body behind it tracked')
+})

@@ -33,19 +33,30 @@ export class TokenBuckets {
     return this.buckets.size
   }
 
+  /** Would `take` get a token? */
+  has(key: string, now: number): boolean {
+    const bucket = this.buckets.get(key)
+    return bucket === undefined || this.fill(bucket, now) >= 1
+  }
+
   /** 0: a token was taken. Otherwise how often in a row the bucket of this key had none, this time included. */
   take(key: string, now: number): number {
-    const { burst, perSecond } = this.settings
     let bucket = this.buckets.get(key)
     if (bucket === undefined) {
-      bucket = { tokens: burst, at: now, refusals: 0 }
+      bucket = { tokens: this.settings.burst, at: now, refusals: 0 }
       this.buckets.set(key, bucket)
     }
-    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
-    bucket.at = Math.max(bucket.at, now)
-    const hasToken = bucket.tokens >= 1
+    const hasToken = this.fill(bucket, now) >= 1
     if (hasToken) bucket.tokens -= 1
     bucket.refusals = hasToken ? 0 : bucket.refusals + 1
     return bucket.refusals
+  }
+
+  /** Adds what it has gained; returns its tokens. */
+  private fill(bucket: Bucket, now: number): number {
+    const { burst, perSecond } = this.settings
+    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
+    bucket.at = Math.max(bucket.at, now)
+    return bucket.tokens
   }
 }

@@ -31,3 +31,12 @@ t.test('refusals are counted until there is a token again', async (t) => {
     [0, 1, 2, 0, 1],
   )
 })
+
+t.test('to ask whether a token is left takes none and remembers nothing', async (t) => {
+  const buckets = new TokenBuckets({ burst: 1, perSecond: 1, maxKeys: 2 })
+  t.equal(buckets.take('a', 0), 0)
+  for (const key of ['b', 'c', 'd', 'e']) t.ok(buckets.has(key, 0))
+  t.notOk(buckets.has('a', 999))
+  t.ok(buckets.has('a', 1_000))
+  t.same([buckets.take('a', 1_000), buckets.take('a', 1_000)], [0, 1])
+})

@@ -8,6 +8,7 @@ import { WebhookLane } from '../../src/webhooks/webhook-lane.js'
 import { type Webhook, webhookById } from '../../src/webhooks/webhook-records.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { rowOf } from '../helpers/database/rows.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const ref = { workspaceId: 'ws_1', id: 'wh_1' }
 const EVENTS = 500
@@ -89,7 +90,7 @@ t.test('outcomes wait while the database takes no writes, and the end of the web
   const { writer, ends } = openWriter(place, commit)
   for (const settled of failAll(place)) writer.add(place.lane, settled, 'gone')
   t.ok(faults > 0)
-  while (place.webhook()?.event_cursor !== EVENTS) await new Promise((resolve) => setTimeout(resolve, 50))
+  await waitUntil('all are on disk', () => place.webhook()?.event_cursor === EVENTS)
   await writer.stop()
   t.same(ends, ['wh_1'])
   t.match(place.webhook(), { enabled: 0, disabled_reason: 'gone' })

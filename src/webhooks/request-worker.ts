@@ -73,10 +73,10 @@ async function request(client: HttpClient, job: RequestJob, userAgent: string): 
   const { event, url, addresses, timeout, deliveryId, attempt, at, secret, previousSecret } = job
   const body = composeBody(event)
   const headers = {
-    'content-type': 'application/json',
-    'user-agent': userAgent,
-    'x-service-delivery': deliveryId,
-    'x-service-attempt': String(attempt),
+    'Content-Type': 'application/json',
+    'User-Agent': userAgent,
+    'X-Service-Delivery': deliveryId,
+    'X-Service-Attempt': String(attempt),
     ...signRequest({ id: event.id, at, body, secret, previousSecret }),
   }
   const begun = performance.now()

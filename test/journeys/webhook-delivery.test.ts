@@ -73,7 +73,8 @@ t.test('each event arrives once, signed in both ways, over kept connections', as
     t.equal(headers['x-service-signature'], `sha256=${hexOf(hook.signing_secret, body)}`)
     t.same(library.verify(body, webhookHeaders(request)), event)
     t.equal(headers['webhook-id'], event['id'])
-    t.match(headers, { 'content-type': 'application/json', 'user-agent': /^Posthorn\/\d/, 'x-service-attempt': '1' })
+    t.match(headers, { 'content-type': 'application/json', 'user-agent': /^Posthorn\/\d/ })
+    t.match(headers, { 'x-service-delivery': /^[0-9a-f-]{36}$/, 'x-service-attempt': '1' })
   }
   const ports = new Set(receiver.requests.map(({ clientPort }) => clientPort))
   await app.submitAccepted()

@@ -2,7 +2,19 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone', 'api', 'rewrite', 'track', 'webhooks']
+export const kinds = [
+  'accept',
+  'relay',
+  'rest',
+  'floor',
+  'queue',
+  'inbound',
+  'zone',
+  'api',
+  'rewrite',
+  'track',
+  'webhooks',
+]
 
 export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [rewrite] [track] [webhooks] [options]
 

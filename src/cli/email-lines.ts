@@ -9,6 +9,7 @@ export function emailLines(story: EmailDetails): string[] {
     `  message-id  ${story.message_id}`,
     `  accepted    ${story.created_at}`,
     ...(story.scheduled_for === null ? [] : [`  scheduled   ${story.scheduled_for}`]),
+    ...(story.tracking.skipped === undefined ? [] : [`  tracking    none: ${story.tracking.skipped}`]),
     ...story.recipients.flatMap(recipientLines),
   ]
 }

@@ -15,7 +15,7 @@ const SHARE = 96 * MB
 
 /** The message, and a copy without the header fields that are too costly to verify. */
 const MX_COPIES = 2
-/** The message, the message with our fields, and the copy for the database. */
+/** The message, and two copies while SQLite stores it: the bound parameter and the row. */
 const SUBMISSION_COPIES = 3
 /** The body, its text, the decoded parts, and the composed message. */
 const REQUEST_COPIES = 4

@@ -17,8 +17,8 @@ export function renderUnsubscribePage({ address, sender }: Recipient, stage: 'as
     case 'asks':
       return renderNote(
         'Unsubscribe?',
-        html`<p>Mail from <b>${sender}</b> to <b>${shown}</b> stops when you unsubscribe. This concerns all mail of this sender that
-goes through this server, messages that you have asked for included.</p>
+        html`<p>You got mail from <b>${sender}</b> at <b>${shown}</b>. If you unsubscribe, the organization behind this
+sender sends no more mail to this address through this server: no messages that you have asked for, either.</p>
 <form method="post">
 <button>Unsubscribe</button>
 </form>

@@ -75,7 +75,8 @@ export function composeEmail({ hostname, prepare, beginTracking, links }: Compos
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
     const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
     const prepared = prepare(principal, { ...submission, templateId, tracking, personal })
-    freeMemory(raw)
+    // Else its memory goes to the writer.
+    if (prepared.raw.length > 0) freeMemory(raw)
     return prepared
   }
 }

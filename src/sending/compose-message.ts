@@ -15,6 +15,8 @@ import { encodeBase64Lines } from '../mail/base64-lines.js'
 import { withCrlf } from '../mail/line-ends.js'
 import { createMessageId } from '../mail/message-id.js'
 import { textOfHtml } from '../messages/mime/text-of-html.js'
+import { concatWithHeadroom } from '../platform/memory/byte-pieces.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
 
 import { composeHeader } from './compose-header.js'
 import { type ComposedMessage, composePlain } from './compose-plain.js'
@@ -56,7 +58,10 @@ export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): C
   const pieces: Piece[] = [{ bytes: Buffer.from(composeHeader(content)), encoding: null }]
   writeNode(tree, pieces)
   pieces.push(toPiece('\r\n'))
-  return { raw: Buffer.concat(pieces.map(({ bytes }) => bytes)), bodies: findBodies(pieces, countBodies(rest)) }
+  const parts = pieces.map(({ bytes }) => bytes)
+  const composed = { raw: concatWithHeadroom(parts), bodies: findBodies(pieces, countBodies(rest)) }
+  freeMemory(...parts)
+  return composed
 }
 
 interface Piece {
@@ -121,7 +126,7 @@ function collapseBlanks(filename: string): string {
   return filename.replace(/\s+/g, ' ')
 }
 
-/** Writes a part with its children. */
+/** Writes a part with its children. Each piece has memory of its own. */
 function writeNode(node: MimeNode, pieces: Piece[]): void {
   pieces.push(toPiece(`${node.buildHeaders()}\r\n\r\n`))
   if (node.childNodes.length === 0) {

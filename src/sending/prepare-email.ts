@@ -14,7 +14,6 @@ import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
 import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
-import { freeMemory } from '../platform/memory/free-memory.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
@@ -33,7 +32,7 @@ export interface PrepareDeps {
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Empty after the commit if the message is large: its memory is transferred to the writer. */
+  /** Empty if the message is large, at the latest after the commit: its memory is transferred to the writer. */
   readonly raw: Buffer
   /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
@@ -52,13 +51,13 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
-    const { raw, messageId } = prepareMessage(tracked.raw, tracked.header, origin)
-    if (tracked.raw !== message.raw) freeMemory(tracked.raw)
+    const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
+    const { raw, stored } = toStoredBytes(pieces, submission)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
     const copies = planRecipientCopies(raw, submission, recipients)
     const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
-    const enqueued = enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]))
+    const enqueued = enqueue(email, recipients, stored)
     const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
       enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
@@ -68,6 +67,22 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
       copies,
     }
   }
+}
+
+interface StoredBytes {
+  readonly raw: Buffer
+  readonly stored: Buffer | MovedBytes
+}
+
+/**
+ * A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end.
+ * Not if it has copies, which are made of its bytes.
+ */
+function toStoredBytes(pieces: readonly Buffer[], { personal }: Submission): StoredBytes {
+  const moved = new MovedBytes(pieces)
+  if (moved.length >= MOVE_FROM_BYTES && personal == null) return { raw: Buffer.alloc(0), stored: moved }
+  const raw = Buffer.concat(pieces)
+  return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
 }
 
 /** The message itself is that of the first recipient, even if that one is suppressed. */
@@ -187,6 +202,8 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
 interface TrackedSubmission {
   readonly raw: Buffer
   readonly header: Header
+  /** What follows `raw`. */
+  readonly rest: readonly Buffer[]
   readonly tracking: SubmittedTracking
 }
 
@@ -197,15 +214,16 @@ function trackSubmission(
   { message: { raw }, header, options, emailId, now, tracking }: Submission,
   { domain, track_opens, track_clicks }: SendingDomain,
 ): TrackedSubmission {
-  if (tracking !== null) return { raw, header, tracking }
+  if (tracking !== null) return { raw, header, rest: [], tracking }
   const opens = options.trackOpens ?? track_opens === 1
   const clicks = options.trackClicks ?? track_clicks === 1
   const begun = beginTracking({ workspaceId, emailId, domain, opens, clicks, now })
-  const rewritten = begun === null ? raw : rewriteMessage(raw, header, begun.trackHtml)
+  const rewritten = begun === null ? null : rewriteMessage(raw, header, begun.trackHtml)
   const skipped = typeof rewritten === 'string' ? rewritten : (begun?.skipped() ?? null)
-  if (begun === null || typeof rewritten === 'string' || skipped !== null || rewritten === raw) {
-    return { raw, header, tracking: { opens, clicks, skipped, writes: [] } }
+  if (begun === null || rewritten === null || typeof rewritten === 'string' || skipped !== null) {
+    return { raw, header, rest: [], tracking: { opens, clicks, skipped, writes: [] } }
   }
+  const [first, ...rest] = rewritten
   const writes = begun.collectWrites()
-  return { raw: rewritten, header: scanHeader(rewritten), tracking: { opens, clicks, skipped, writes } }
+  return { raw: first, header: scanHeader(first), rest, tracking: { opens, clicks, skipped, writes } }
 }

@@ -9,7 +9,7 @@
  * `MAX_LIST_LENGTH`, and more Received fields than a message has that is not in a loop (RFC 5321 section 6.3).
  */
 import { formatForDisplay } from '../mail/address.js'
-import { findFields, type Header, type HeaderField, readFieldValue, spliceHeader } from '../mail/header-fields.js'
+import { findFields, type Header, type HeaderField, readFieldValue, spliceToPieces } from '../mail/header-fields.js'
 import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { checkHopCount } from '../mail/hop-count.js'
@@ -34,7 +34,19 @@ interface MessageOrigin {
 
 const strippedFields = new Set(['bcc', 'resent-bcc', 'return-path', REFERENCE_FIELD])
 
-export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigin): { raw: Buffer; messageId: string } {
+interface PreparedMessage {
+  /** Most of them are views of the submitted message. */
+  readonly pieces: readonly Buffer[]
+  readonly messageId: string
+}
+
+/** `rest`: what follows `raw`, which has the whole header. */
+export function prepareMessage(
+  raw: Buffer,
+  header: Header,
+  origin: MessageOrigin,
+  rest: readonly Buffer[] = [],
+): PreparedMessage {
   const field = findFields(header, 'message-id')[0]
   const existingId = field === undefined ? '' : readFieldValue(raw, field)
   const messageId = isMessageId(existingId) ? existingId : createMessageId(origin.emailId, origin.hostname)
@@ -44,12 +56,9 @@ export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigi
     ...(findFields(header, 'date').length === 0 ? [`Date: ${formatMessageDate(now)}\r\n`] : []),
     ...(existingId === '' ? [`Message-ID: ${messageId}\r\n`] : []),
   ]
+  const remove = findRemovedFields(header, existingId === '')
   return {
-    raw: spliceHeader(raw, header, {
-      remove: findRemovedFields(header, existingId === ''),
-      prepend,
-      append: added.join(''),
-    }),
+    pieces: [...spliceToPieces(raw, header, { remove, prepend, append: added.join('') }), ...rest],
     messageId: existingId === '' ? messageId : existingId,
   }
 }

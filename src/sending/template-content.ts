@@ -29,9 +29,9 @@ interface Linked {
 }
 
 export interface ContentFiller {
-  /** Throws a Refusal for missing or unsuitable values, and for a template without a body. */
+  /** Throws a Refusal for missing or unsuitable values, too many links, and a template without a body. */
   readonly fillTemplate: (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'> & Linked
-  /** Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal `too-large`. */
+  /** Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal for too many of them, or too many bytes. */
   readonly fillBodies: (bodies: Bodies, first: FirstRecipient) => Bodies & Linked
 }
 
@@ -43,9 +43,10 @@ export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>):
         const details = { field: 'template_id', value: id }
         throw new Refusal('invalid-parameter', 'template_id: the template has neither html nor text', details)
       }
-      const variables = [html, text].flatMap((part) => (part === null ? [] : [...part.uses.keys()]))
-      const hasUnsubscribeLink = variables.some(({ name }) => name === UNSUBSCRIBE_URL)
-      return { ...renderTemplate(template, data, urlOf({ recipientId, from })), hasUnsubscribeLink }
+      const uses = [html, text].flatMap((part) => (part === null ? [] : [...part.uses]))
+      const links = uses.reduce((sum, [{ name }, times]) => sum + (name === UNSUBSCRIBE_URL ? times : 0), 0)
+      checkLinks(links, 'template_id')
+      return { ...renderTemplate(template, data, urlOf({ recipientId, from })), hasUnsubscribeLink: links > 0 }
     },
     fillBodies: ({ html, text }, first) => {
       const url = urlOf(first)
@@ -56,5 +57,19 @@ export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>):
 }
 
 function fillBody(body: string | null, url: string, form: 'html' | 'text'): string | null {
-  return body === null ? null : insertUnsubscribeUrl(body, url, form, checkSize)
+  if (body === null) return null
+  let links = 0
+  return insertUnsubscribeUrl(body, url, form, (size) => {
+    checkLinks(++links, form)
+    checkSize(size)
+  })
+}
+
+/** Each of them is written anew for each recipient. */
+const MAX_LINKS = 1_000
+
+function checkLinks(links: number, field: string): void {
+  if (links <= MAX_LINKS) return
+  const message = `${field}: the variable ${UNSUBSCRIBE_URL} stands there more than ${MAX_LINKS} times`
+  throw new Refusal('invalid-parameter', message, { field, value: UNSUBSCRIBE_URL, limit: MAX_LINKS })
 }

@@ -13,7 +13,6 @@ import { BASE64_LINE, BYTES_PER_LINE } from '../mail/base64-lines.js'
 import { scanHeader } from '../mail/header-fields.js'
 import type { RecipientCopy } from '../messages/recipient-copies.js'
 
-
 export type BodyEncoding = '7bit' | 'quoted-printable' | 'base64'
 
 /** Where the encoded text or HTML of a message is. Counted from its end, because the header may still change. */

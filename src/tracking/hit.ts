@@ -1,4 +1,4 @@
-/** A request for a pixel or a tracked link, as it waits to be recorded. Its texts are bounded, so a hit has at most 5 KB. */
+/** A request for a pixel or a tracked link, as it waits to be recorded. What the client sent in it is bounded. */
 import type { Requester } from './machine.js'
 
 interface HitCommon extends Requester {
@@ -34,6 +34,15 @@ export function boundReferer(text: string | undefined): string | null {
 function boundText(text: string | undefined, max: number): string | null {
   if (text === undefined || text === '') return null
   return text.length <= max ? text : Buffer.from(text.slice(0, max)).toString()
+}
+
+/** Bytes of a hit without its texts. */
+const HIT_SIZE = 400
+
+/** Bytes that a hit takes in memory, about. */
+export function sizeOfHit(hit: Hit): number {
+  const size = HIT_SIZE + (hit.userAgent?.length ?? 0)
+  return hit.kind === 'open' ? size : size + hit.url.length + (hit.referer?.length ?? 0)
 }
 
 const emailIdForm = /^(?:bc-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -15,13 +15,13 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Store } from '../storage/database.js'
 import { StorageFault } from '../storage/writer/write.js'
-import type { Hit } from './hit.js'
+import { type Hit, sizeOfHit } from './hit.js'
 import { LinkSweeps } from './link-sweeps.js'
 import { joinWrites, type PlannedHit, planHit } from './plan-hits.js'
 import { TokenBuckets } from './token-buckets.js'
 
-/** Hits that wait, of at most some 5 KB and usually 500 bytes. */
-const MAX_WAITING = 10_000
+/** Bytes of hits that wait: 20,000 and more, unless their URLs are very long. */
+const MAX_WAITING = 16 * 1_048_576
 /** Hits of one commit, and of one turn of the event loop, which then takes about a millisecond. */
 const MAX_BATCH = 100
 const MAX_TURN = 20
@@ -36,7 +36,7 @@ const ADDRESS_LIMIT = { burst: 5_000, perSecond: 2_500, maxKeys: 10_000 }
 interface RecorderDeps extends Store {
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
-  /** For tests: how many hits may wait. */
+  /** For tests. */
   readonly maxWaiting?: number
   readonly retryDelay?: number
 }
@@ -47,6 +47,7 @@ export class HitRecorder {
   private readonly ofEmail = new TokenBuckets(EMAIL_LIMIT)
   private readonly ofAddress = new TokenBuckets(ADDRESS_LIMIT)
   private waiting: Hit[] = []
+  private waitingSize = 0
   private timer: NodeJS.Timeout | null = null
   private running: Promise<void> | null = null
   private readonly stopping = new AbortController()
@@ -61,8 +62,10 @@ export class HitRecorder {
     const { maxWaiting = MAX_WAITING, clock } = this.deps
     const now = clock()
     const isAllowed = this.ofAddress.take(addressKeyOf(hit.address), now) && this.ofEmail.has(emailKeyOf(hit), now)
-    if (isAllowed && this.waiting.length < maxWaiting) {
+    const size = sizeOfHit(hit)
+    if (isAllowed && this.waitingSize + size <= maxWaiting) {
       this.waiting.push(hit)
+      this.waitingSize += size
       this.startLater()
     } else this.leaveOut(now)
   }
@@ -90,8 +93,14 @@ export class HitRecorder {
 
   /** Full batches follow each other at once; what is left waits for more, except at the end. */
   private async recordWaiting(): Promise<void> {
-    do await this.recordBatch(this.waiting.splice(0, MAX_BATCH))
+    do await this.recordBatch(this.takeBatch())
     while (this.waiting.length >= MAX_BATCH || (this.stopping.signal.aborted && this.waiting.length > 0))
+  }
+
+  private takeBatch(): readonly Hit[] {
+    const batch = this.waiting.splice(0, MAX_BATCH)
+    for (const hit of batch) this.waitingSize -= sizeOfHit(hit)
+    return batch
   }
 
   private async recordBatch(hits: readonly Hit[]): Promise<void> {

@@ -36,6 +36,7 @@ export function restoreHtml(html: string, emailId: string, edits: readonly strin
   readHtml(
     html,
     {
+      readsAttributesOf: (name) => name === 'a' || name === 'area' || name === 'img',
       onOpenTag({ name, attributes, start, end }) {
         if (name === 'img') {
           const src = attributes[0]?.value ?? ''

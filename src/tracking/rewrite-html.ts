@@ -110,6 +110,10 @@ class PlaceFinder implements HtmlHandler {
     private readonly leadLink: Rewriting['leadLink'],
   ) {}
 
+  readsAttributesOf(name: string): boolean {
+    return name === 'a' || name === 'area'
+  }
+
   onOpenTag(tag: HtmlTag): void {
     if (this.raw !== '') return
     if (tag.name === 'a' || tag.name === 'area') this.addLink(tag)

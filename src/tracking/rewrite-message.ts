@@ -14,19 +14,22 @@ import type { EmailTracking, TrackingSkip } from './track-email.js'
 
 /** Octets, without the line end (RFC 5321 section 4.5.3.1.6). */
 const MAX_LINE = 998
-/** Bytes of all HTML bodies, encoded: more than the characters that `trackHtml` takes usually need. */
-const MAX_ENCODED = 2 * 1_048_576
+/** Octets of all HTML bodies with their headers, encoded; more would take longer than 5 ms. */
+const MAX_ENCODED = 1_048_576
 
-/** `raw` itself if it has no HTML to track; the reason why it stays as it is if it should be tracked and cannot be. */
+/**
+ * The pieces of the message, of which the first has its whole header; what stays shares the memory of `raw`. Only `raw`
+ * if it has no HTML to track; the reason why it stays as it is if it should be tracked and cannot be.
+ */
 export function rewriteMessage(
   raw: Buffer,
   header: Header,
   trackHtml: EmailTracking['trackHtml'],
-): Buffer | TrackingSkip {
+): readonly [Buffer, ...Buffer[]] | TrackingSkip {
   const parts = findHtmlParts(raw, header)
   if (typeof parts === 'string') return parts
   if (parts.reduce((sum, { start, end }) => sum + end - start, 0) > MAX_ENCODED) return 'too-large'
-  const pieces: Uint8Array[] = []
+  const pieces: Buffer[] = []
   let at = 0
   for (const [place, part] of parts.entries()) {
     const rewritten = rewritePart(raw.subarray(part.start, part.end), part, (html) => trackHtml(html, place === 0))
@@ -34,7 +37,8 @@ export function rewriteMessage(
     pieces.push(raw.subarray(at, part.start), ...rewritten)
     at = part.end
   }
-  return at === 0 ? raw : Buffer.concat([...pieces, raw.subarray(at)])
+  const [first = raw, ...others] = [...pieces, raw.subarray(at)].filter(({ length }) => length > 0)
+  return [first, ...others]
 }
 
 type TransferEncoding = 'identity' | 'quoted-printable' | 'base64'
@@ -44,7 +48,7 @@ function rewritePart(
   bytes: Buffer,
   { header, charset }: HtmlPart,
   trackHtml: (html: string) => string,
-): readonly Uint8Array[] | TrackingSkip {
+): readonly Buffer[] | TrackingSkip {
   const encoding = readTransferEncoding(bytes, header)
   if (encoding === null) return 'encoding'
   const body = bytes.subarray(header.bodyStart)
@@ -61,7 +65,7 @@ function rewritePart(
   return encodePart(bytes, header, content.encode(tracked + lastBreak), encoding)
 }
 
-function encodePart(bytes: Buffer, header: Header, text: Buffer, encoding: TransferEncoding): readonly Uint8Array[] {
+function encodePart(bytes: Buffer, header: Header, text: Buffer, encoding: TransferEncoding): readonly Buffer[] {
   const head = bytes.subarray(0, header.bodyStart)
   switch (encoding) {
     case 'base64':

@@ -14,13 +14,9 @@ import { type LedLink, rewriteHtml } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
 import type { TrackingBaseFor } from './tracking-host.js'
 
-/**
- * What takes 5 ms on the main thread: characters of any HTML, and of HTML with few tags, such as one with embedded
- * pictures. All bodies of an email count together.
- */
-const MAX_HTML = 200_000
-const MAX_PLAIN_HTML = 600_000
-const MAX_TAGS = 2_000
+/** Characters and tags of all bodies of an email, which together take some 5 ms on the main thread. */
+const MAX_HTML = 500_000
+const MAX_TAGS = 10_000
 /** Distinct links of an email, each a row of the commit that stores it. */
 const MAX_LINKS = 1_000
 
@@ -96,9 +92,9 @@ function createSizeCheck(): (html: string) => boolean {
   let tags = 0
   return (html) => {
     length += html.length
-    if (length > MAX_PLAIN_HTML) return false
+    if (length > MAX_HTML) return false
     for (let at = html.indexOf('<'); at !== -1 && tags <= MAX_TAGS; at = html.indexOf('<', at + 1)) tags += 1
-    return length <= MAX_HTML || tags <= MAX_TAGS
+    return tags <= MAX_TAGS
   }
 }
 

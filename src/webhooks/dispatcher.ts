@@ -3,7 +3,7 @@
  *
  * Nothing is stored for an event before its first attempt, so a backlog is a cursor that lags, whatever its length. The
  * outcome of an attempt and the cursor are one commit: a crash repeats the attempts that were under way, and no others.
- * A turn of the event loop makes a bounded number of steps, each of which reads two pages at most. Mail goes first:
+ * A turn of the event loop takes 2 ms and the step that exceeds them, which reads two pages at most. Mail goes first:
  * while this thread is busy, attempts begin at a limited rate, and the backlog goes out afterwards.
  */
 import type { Log } from '../platform/log.js'
@@ -27,9 +27,10 @@ interface DispatcherDeps extends Store, AttemptDeps {
 
 /** Milliseconds in which new events and due retries are noticed. */
 const POLL_INTERVAL = 100
-const MAX_STEPS = 20
+/** Milliseconds of one turn of the event loop. */
+const TURN_TIME = 2
 /** From this load of the thread on, so many attempts begin between two polls: 1,000 a second. */
-const BUSY_LOAD = 0.7
+const BUSY_LOAD = 0.5
 const BUSY_ATTEMPTS = 100
 /** Milliseconds until an attempt without a known outcome is made again. */
 const LOSS_PAUSE = 1_000
@@ -144,7 +145,8 @@ export class Dispatcher {
 
   private pump(): void {
     const now = this.deps.clock()
-    for (let steps = 0; steps < MAX_STEPS && this.canAdvance; steps += 1) {
+    const end = performance.now() + TURN_TIME
+    while (this.canAdvance && performance.now() < end) {
       const lane = this.turns.next()
       if (lane !== null) this.advance(lane, now)
     }

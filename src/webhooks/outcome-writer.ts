@@ -120,11 +120,12 @@ export class OutcomeWriter {
   private takeBatch(): Map<WebhookLane, LaneOutcomes> {
     const batch = new Map<WebhookLane, LaneOutcomes>()
     let count = 0
-    for (const [lane, outcomes] of this.waiting) {
+    for (const [lane, { settled, disabling }] of this.waiting) {
       if (count >= BATCH_SIZE) break
-      batch.set(lane, outcomes)
-      this.waiting.delete(lane)
-      count += outcomes.settled.length + 1
+      const part = settled.splice(0, BATCH_SIZE - count)
+      batch.set(lane, { settled: part, disabling })
+      if (settled.length === 0) this.waiting.delete(lane)
+      count += part.length + 1
     }
     return batch
   }

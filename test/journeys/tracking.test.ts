@@ -159,6 +159,24 @@ t.test('SMTP: a message that cannot be taken apart goes out as it is, and its em
   }
 })
 
+t.test('SMTP: an HTML message without parts, whose lines become too long', async (t) => {
+  const place = await open(t)
+  const { app } = place
+  const long = `<p>${'x'.repeat(950)}<a href=http://b.test/>ü</a>`
+  const head = ['From: App <app@a.test>', 'To: bob@b.test', ...on, 'Content-Type: text/html; charset=utf-8']
+  const raw = [...head, 'Content-Transfer-Encoding: 8bit', 'Subject: hello', '', long, ''].join('\r\n')
+  const id = await app.submitAccepted({ raw })
+  const delivered = await readDelivered(place, id)
+  const [header = ''] = delivered.raw.toString().split('\r\n\r\n')
+  t.same(header.match(/^Content-Transfer-Encoding:.*$/gim), ['Content-Transfer-Encoding: quoted-printable'])
+  t.notMatch(header, /X-Service/)
+  t.ok(delivered.raw.toString().endsWith('\r\n'))
+  t.match(delivered.html, `/v1/track/click/${linksOf(app, id)[0]?.id}">ü</a><img `)
+  t.ok(await isSigned(app, delivered.raw))
+  t.equal(String((await showRecord(app, id))['html']).trim(), long)
+  t.same(app.errors, [])
+})
+
 t.test('REST: on by default, made text has the own URLs, and off is off', async (t) => {
   const place = await open(t)
   const { app } = place

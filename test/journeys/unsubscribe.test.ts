@@ -310,6 +310,19 @@ t.test('an email without the link has no fields and no copies; a client may set 
   }
 })
 
+t.test('a body has at most a thousand links', async (t) => {
+  const { app } = await openApp(t)
+  const post = (body: object): Promise<RestAnswer> =>
+    app.rest('POST', '/v1/emails', { body: { ...email, to: 'bob@b.test', bcc: [], ...body } })
+  t.equal((await post({ html: '{{unsubscribe_url}} '.repeat(1_000) })).status, 201)
+  const over = { html: '{{unsubscribe_url}} '.repeat(1_001) }
+  const refused = await post(over)
+  t.match(refused.json(), { error: { code: 'validation_error', details: { errors: [{ field: 'html' }] } } })
+  const made = await app.rest('POST', '/v1/templates', { body: { name: 'n', subject: 's', ...over } })
+  const byTemplate = await post({ template_id: made.json<{ id: string }>().id })
+  t.match(byTemplate.json(), { error: { code: 'validation_error', details: { errors: [{ field: 'template_id' }] } } })
+})
+
 t.test('copies beyond their limit are refused', async (t) => {
   const { app } = await openApp(t)
   const to = Array.from({ length: 50 }, (_, n) => `x${n}@b.test`)

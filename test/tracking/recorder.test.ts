@@ -4,7 +4,7 @@ import { parseAddress } from '../../src/mail/address.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault, type Write } from '../../src/storage/writer/write.js'
-import type { Hit } from '../../src/tracking/hit.js'
+import { type ClickHit, type Hit, sizeOfHit } from '../../src/tracking/hit.js'
 import { HitRecorder } from '../../src/tracking/recorder.js'
 import { bulkEmail } from '../helpers/database/bulk.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
@@ -72,7 +72,7 @@ async function createWorld(t: Test, options: { readonly maxWaiting?: number } = 
 const open = (emailId: string, address = '192.0.2.1'): Hit => ({
   ...{ kind: 'open', emailId, userAgent: BROWSER, address, at: NOW },
 })
-const click = (emailId: string): Hit => ({
+const click = (emailId: string): ClickHit => ({
   ...{ kind: 'click', emailId, linkId: 'link', url: URL_OF_LINK, referer: null },
   ...{ userAgent: BROWSER, address: '192.0.2.1', at: NOW },
 })
@@ -110,11 +110,24 @@ t.test('more hits are batches in their order', async (t) => {
 })
 
 t.test('what does not fit in memory is left out and counted', async (t) => {
-  const world = await createWorld(t, { maxWaiting: 10 })
+  const world = await createWorld(t, { maxWaiting: 10 * sizeOfHit(open('')) })
   for (let hit = 0; hit < 25; hit += 1) world.recorder.record(open(world.emailId))
   await world.recorder.stop()
   t.equal(world.events(), 10)
   t.same(world.warnings, [{ left_out: 1 }, { left_out: 14 }])
+})
+
+t.test('a long URL takes the room of many hits, until it is recorded', async (t) => {
+  const long: ClickHit = { ...click(''), url: `https://example.com/${'x'.repeat(8_000)}` }
+  const world = await createWorld(t, { maxWaiting: sizeOfHit(long) })
+  for (let round = 1; round <= 2; round += 1) {
+    world.recorder.record({ ...long, emailId: world.emailId })
+    world.recorder.record(open(world.emailId))
+    await waitUntil('it is stored', () => world.events() === round)
+  }
+  await world.recorder.stop()
+  t.equal(world.events(), 2)
+  t.same(world.warnings, [{ left_out: 1 }, { left_out: 1 }])
 })
 
 t.test('an email records a burst of opens and of clicks, and an address of both', async (t) => {
@@ -128,7 +141,7 @@ t.test('an email records a burst of opens and of clicks, and an address of both'
 })
 
 t.test('a flood of made-up ids does not make an email record more', async (t) => {
-  const world = await createWorld(t, { maxWaiting: 100_000 })
+  const world = await createWorld(t, { maxWaiting: 64 * 1_048_576 })
   const addresses = Array.from({ length: 20 }, (_, place) => `198.51.100.${place}`)
   for (let hit = 0; hit < 1_000; hit += 1) world.recorder.record(open(world.emailId))
   for (const address of addresses)
@@ -231,6 +244,28 @@ t.test('hits that cannot be stored at the end, or because of a bug, are in the l
     { err: disk, hits: 2 },
   ])
   t.equal(world.events(), 1)
+})
+
+t.test('a click while the message is being handed over is a machine', async (t) => {
+  const world = await createWorld(t)
+  const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: NOW - 60_000 })
+  await world.database.commit([
+    ...writes,
+    { sql: 'update emails set track_clicks = 1 where id = ?', parameters: [email.id] },
+  ])
+  for (const leased of [0, 1]) {
+    await world.database.commit([
+      { sql: 'update queue set leased = ? where email_id = ?', parameters: [leased, email.id] },
+    ])
+    const before = world.events()
+    world.recorder.record(click(email.id))
+    await waitUntil('it is stored', () => world.events() > before)
+  }
+  const found = world.database.read<{ machine: number }>(
+    `select json_extract(data, '$.machine') as machine from events where type = 'email.clicked' order by seq`,
+    [],
+  )
+  t.same(found, [{ machine: 0 }, { machine: 1 }])
 })
 
 t.test('several recipients: the first that is not suppressed, and the latest delivery', async (t) => {

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { simpleParser } from 'mailparser'
 import t from 'tap'
+import { parseDomainName } from '../../src/mail/address.js'
+import { encodeBase64Lines } from '../../src/mail/base64-lines.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
+import { encodeQuotedPrintable } from '../../src/mail/quoted-printable.js'
+import { restoreHtml } from '../../src/tracking/restore-html.js'
 import { rewriteMessage } from '../../src/tracking/rewrite-message.js'
-import type { EmailTracking } from '../../src/tracking/track-email.js'
+import { createEmailTracker, type EmailTracking } from '../../src/tracking/track-email.js'
 import { checkForm } from '../helpers/mail/check-form.js'
 
 /** Stands for a link that is longer than the one before. */
@@ -14,7 +18,11 @@ const trackHtml: EmailTracking['trackHtml'] = (html, withPixel = true) =>
 
 function rewrite(raw: string | Buffer): Buffer | string {
   const bytes = typeof raw === 'string' ? Buffer.from(raw, 'latin1') : raw
-  return rewriteMessage(bytes, scanHeader(bytes), trackHtml)
+  return join(rewriteMessage(bytes, scanHeader(bytes), trackHtml))
+}
+
+function join(result: ReturnType<typeof rewriteMessage>): Buffer | string {
+  return typeof result === 'string' ? result : Buffer.concat(result)
 }
 
 const text = (raw: string | Buffer): string => {
@@ -152,7 +160,7 @@ t.test('what would take long is not taken apart', async (t) => {
     )
   const field = `X: ${'x'.repeat(990)}`
   const manyFields = Array.from({ length: 140 }, () => field)
-  const megabyte = `${`${'x'.repeat(98)}\r\n`.repeat(10_600)}`
+  const half = `${`${'x'.repeat(98)}\r\n`.repeat(5_300)}`
   const table: readonly [string, readonly string[]][] = [
     ['malformed', ['Content-Type: multipart/mixed; boundary=b', '', '--b\r\n\r\n\r\n'.repeat(1_000_000), '--b--']],
     [
@@ -161,11 +169,11 @@ t.test('what would take long is not taken apart', async (t) => {
     ],
     ['malformed', parts(1, [...manyFields, ...html])],
     ['malformed', parts(4, [...manyFields.slice(0, 40), ...html])],
-    ['too-large', [...html, megabyte, megabyte]],
-    ['too-large', parts(2, [...html, megabyte])],
+    ['too-large', [...html, half, half]],
+    ['too-large', parts(2, [...html, half])],
   ]
   for (const [place, [reason, part]] of table.entries()) t.equal(text(lines(...top, ...part)), reason, `${place}`)
-  t.match(text(lines(...top, ...parts(1, [...html, megabyte]))), 'TRACKED')
+  t.match(text(lines(...top, ...parts(1, [...html, half]))), 'TRACKED')
   t.match(text(lines(...top, ...parts(3, [...manyFields.slice(0, 40), ...html]))), 'TRACKED')
 })
 
@@ -281,7 +289,7 @@ t.test('of any tree of parts, only the HTML bodies change', async () => {
   fc.assert(
     fc.property(tree, ({ raw, expected }) => {
       const bytes = Buffer.from(`From: a@a.test\r\n${raw}\r\n`)
-      const result = rewriteMessage(bytes, scanHeader(bytes), (html) => html.replaceAll('LINK', 'TRACKED-LINK'))
+      const result = join(rewriteMessage(bytes, scanHeader(bytes), (html) => html.replaceAll('LINK', 'TRACKED-LINK')))
       if (typeof result === 'string') return
       changed += result.equals(bytes) ? 0 : 1
       assert.equal(result.toString(), `From: a@a.test\r\n${expected}\r\n`)
@@ -320,9 +328,62 @@ t.test('any bytes are read without an error, and what stays is equal', async () 
   fc.assert(
     fc.property(fc.array(fc.oneof(piece, fc.string({ unit: 'binary' })), { maxLength: 40, size: 'max' }), (pieces) => {
       const raw = Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${pieces.join('')}`)
-      const result = rewriteMessage(raw, scanHeader(raw), (html) => html)
+      const result = join(rewriteMessage(raw, scanHeader(raw), (html) => html))
       if (typeof result !== 'string') assert.deepEqual(result, raw)
     }),
     { numRuns: 3_000 },
   )
+})
+
+const emailId = '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'
+const base = 'https://mail.test'
+const begin = createEmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+
+const submitted = fc.record({
+  charset: fc.constantFrom('utf-8', 'iso-8859-1'),
+  encoding: fc.constantFrom('8bit', 'quoted-printable', 'base64'),
+  pieces: fc.array(
+    fc.constantFrom(
+      ...['<a href="http://a.test/?b&amp;c">', "<A HREF='https://ä.test/é'>", '<a href=http://a.test/?b&c>', '</a>'],
+      ...['<p>', 'é ', ' x ', '=', '\r\n', '</body>', '<!-- <a href="http://b.test/"> -->', 'y'.repeat(900)],
+    ),
+    { minLength: 1, maxLength: 20 },
+  ),
+})
+
+t.test('another reader sees the same HTML before, and after it was restored', async (t) => {
+  let links = 0
+  const readBody = async (raw: Buffer): Promise<string | false> =>
+    (await simpleParser(raw, { skipHtmlToText: true, skipImageLinks: true })).html
+  await fc.assert(
+    fc.asyncProperty(submitted, async ({ charset, encoding, pieces }) => {
+      const octets = Buffer.from(`${pieces.join('')}\r\n`, charset === 'utf-8' ? 'utf8' : 'latin1')
+      const head = lines(
+        ...top,
+        `Content-Type: text/html; charset=${charset}`,
+        `Content-Transfer-Encoding: ${encoding}`,
+        '',
+      )
+      const body =
+        encoding === 'base64'
+          ? Buffer.from(`${encodeBase64Lines(octets).toString()}\r\n`)
+          : encoding === 'quoted-printable'
+            ? encodeQuotedPrintable(octets)
+            : octets
+      const raw = Buffer.concat([Buffer.from(head), body])
+      const domain = parseDomainName('a.test')
+      const tracking = begin({ workspaceId: 'ws_1', emailId, domain, opens: true, clicks: true, now: 0 })
+      assert.ok(tracking !== null)
+      const result = join(rewriteMessage(raw, scanHeader(raw), tracking.trackHtml))
+      assert.ok(Buffer.isBuffer(result))
+      const writes = tracking.collectWrites()
+      links += writes.length - 1
+      const edits = writes.at(-1)?.parameters.find((value) => typeof value === 'string' && value.startsWith('['))
+      const html = await readBody(result)
+      assert.ok(html !== false && html.includes('/v1/track/open/'))
+      assert.equal(restoreHtml(html, emailId, JSON.parse(String(edits)) as string[]), await readBody(raw))
+    }),
+    { numRuns: 500 },
+  )
+  t.ok(links > 300, `${links} links`)
 })

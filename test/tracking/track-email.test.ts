@@ -64,13 +64,11 @@ t.test('opens or clicks alone', async (t) => {
 
 t.test('what would take too long stays', async (t) => {
   const table: readonly [string, boolean][] = [
-    ['<br>'.repeat(50_000), true],
-    [`${'<br>'.repeat(50_000)}x`, false],
-    [`<img src="data:${'x'.repeat(500_000)}">`, true],
-    [`${'<b>'.repeat(2_000)}${'x'.repeat(200_000)}`, true],
-    [`${'<b>'.repeat(2_001)}${'x'.repeat(200_000)}`, false],
-    ['x'.repeat(600_000), true],
-    ['x'.repeat(600_001), false],
+    ['x'.repeat(500_000), true],
+    ['x'.repeat(500_001), false],
+    [`<img src="data:${'x'.repeat(490_000)}">`, true],
+    ['<b>'.repeat(10_000), true],
+    ['<b>'.repeat(10_001), false],
   ]
   for (const [html, fits] of table) {
     const tracking = track()
@@ -81,7 +79,7 @@ t.test('what would take too long stays', async (t) => {
 
 t.test('all bodies of an email count together', async (t) => {
   const tracking = track()
-  const half = '<br>'.repeat(25_000)
+  const half = '<br>'.repeat(5_000)
   t.not(tracking.trackHtml(half), half)
   t.not(tracking.trackHtml(half, false).length, 0)
   t.equal(tracking.skipped(), null)

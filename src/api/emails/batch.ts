@@ -167,7 +167,7 @@ function composeItem(
     const prepared = compose(principal, requested, now)
     const copied = prepared.copies?.bytes ?? 0
     stored.hold(copied)
-    return { answer: toCreatedEmail(prepared, requested), prepared, bytes: prepared.raw.length + copied }
+    return { answer: toCreatedEmail(prepared, requested), prepared, bytes: prepared.enqueued.email.size + copied }
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error
     return { answer: { error: error.message, index }, prepared: null, bytes }

@@ -4,8 +4,9 @@
  * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI
  * document, so that they cannot disagree. There are six kinds, by who may call them: with a key
  * (`route`), with a key and a file (`uploadRoute`), with a link that we signed (`signedLinkRoute`),
- * without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers of our mail (`pageRoute`). `run` calls the rooms below and builds the answer; a client's fault
- * is thrown as a Refusal.
+ * without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers of our mail
+ * (`pageRoute`). `run` calls the rooms below and builds the answer; a client's fault is thrown as a
+ * Refusal.
  */
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'

@@ -39,7 +39,8 @@ export function replyRoute(deps: CreateDeps): Route {
     area: 'send',
     tag: 'Inbound email',
     summary: 'Answer an inbound email',
-    description: 'Sent from the address that it was sent to, to its Reply-To or From, with In-Reply-To and References.',
+    description:
+      'Sent from the address that it was sent to, to its Reply-To or From, with In-Reply-To and References. Opens and clicks are tracked.',
     body: replyRequest,
     answers: { 200: { description: 'It is stored, and will be delivered.', schema: sentReply } },
     refusals: [

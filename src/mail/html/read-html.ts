@@ -39,6 +39,8 @@ export interface HtmlTag {
 }
 
 export interface HtmlHandler {
+  /** Absent: those of every tag. A tag whose attributes are not read has none. */
+  readsAttributesOf?(name: string): boolean
   onOpenTag(tag: HtmlTag): void
   /** `name`: lower case. `nameStart`: its place; the tag as written may begin with blanks before it. */
   onCloseTag(name: string, nameStart: number): void
@@ -93,38 +95,42 @@ function tagCallbacks(
 ): Pick<Callbacks, TagCallback> {
   let name = ''
   let tagStart = 0
+  let reads = true
   let attributes: HtmlAttribute[] = []
   let attribute: OpenAttribute = { name: '', nameEnd: 0, value: '', start: null, hasValue: false }
-  const appendValue = (piece: string): void => {
-    attribute.hasValue = true
-    const room = maxValue - attribute.value.length
-    if (room > 0) attribute.value += piece.slice(0, room)
-  }
   const endTag = (at: number, selfClosing: boolean): void => {
     handler.onOpenTag({ name, attributes, selfClosing, start: tagStart, end: at + 1 })
     handler.onMarkupEnd?.(at + 1)
   }
   const endAttribute = (quote: QuoteType, end: number): void => {
-    if (attributes.length < maxAttributes) attributes.push(completeAttribute(html, attribute, end, quote))
+    if (reads && attributes.length < maxAttributes) attributes.push(completeAttribute(html, attribute, end, quote))
   }
   return {
     onopentagname(start, end) {
       name = readName(html, start, end)
       tagStart = start - 1
+      reads = handler.readsAttributesOf?.(name) ?? true
       attributes = []
     },
     onattribname(start, end) {
-      attribute = { name: readName(html, start, end), nameEnd: end, value: '', start: null, hasValue: false }
+      if (reads) attribute = { name: readName(html, start, end), nameEnd: end, value: '', start: null, hasValue: false }
     },
     onattribdata(start, end) {
+      if (!reads) return
       if (!attribute.hasValue) attribute.start = start
-      appendValue(html.slice(start, Math.min(end, start + maxValue)))
+      appendValue(attribute, html.slice(start, Math.min(end, start + maxValue)), maxValue)
     },
-    onattribentity: (code) => appendValue(String.fromCodePoint(code)),
+    onattribentity: (code) => reads && appendValue(attribute, String.fromCodePoint(code), maxValue),
     onattribend: endAttribute,
     onopentagend: (at) => endTag(at, false),
     onselfclosingtag: (at) => endTag(at, true),
   }
+}
+
+function appendValue(attribute: OpenAttribute, piece: string, maxValue: number): void {
+  attribute.hasValue = true
+  const room = maxValue - attribute.value.length
+  if (room > 0) attribute.value += piece.slice(0, room)
 }
 
 function otherCallbacks(html: string, handler: HtmlHandler): Omit<Callbacks, TagCallback> {

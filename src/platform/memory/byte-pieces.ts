@@ -48,7 +48,7 @@ export class BytePieces {
   }
 
   private reserve(maxBytes: number): void {
-    const joined = Buffer.allocUnsafeSlow(HEADROOM_BYTES + maxBytes).subarray(HEADROOM_BYTES)
+    const joined = allocateWithHeadroom(maxBytes)
     this.copyTo(joined)
     const { bytes } = this
     this.clear()
@@ -88,6 +88,20 @@ export class BytePieces {
   }
 }
 
+function allocateWithHeadroom(bytes: number): Buffer {
+  return Buffer.allocUnsafeSlow(HEADROOM_BYTES + bytes).subarray(HEADROOM_BYTES)
+}
+
+/** All pieces in one; from 1 MB on in memory of its own, with room in front for header fields. */
+export function concatWithHeadroom(pieces: readonly Buffer[]): Buffer {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+  if (bytes < RESERVE_FROM_BYTES) return Buffer.concat(pieces)
+  const joined = allocateWithHeadroom(bytes)
+  let at = 0
+  for (const piece of pieces) at += piece.copy(joined, at)
+  return joined
+}
+
 /**
  * Joins pieces without copying the large ones: the last pieces must be adjacent in the same memory, with room for
  * the others in front of them. Null: that is not so, and the pieces have to be copied.
@@ -105,12 +119,15 @@ export function joinInPlace(all: readonly Uint8Array[]): Buffer | null {
     at -= 1
   }
   const end = last.byteOffset + last.byteLength
+  const front = pieces.slice(0, at)
+  const size = front.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  // Nothing is written unless all of it fits: the pieces must stay as they are for a copy.
+  if (size > start || front.some((piece) => piece.buffer === buffer)) return null
   const memory = Buffer.from(buffer)
-  for (; at > 0; at -= 1) {
-    const piece = pieces[at - 1] ?? last
-    if (piece.buffer === buffer || piece.byteLength > start) return null
-    start -= piece.byteLength
-    memory.set(piece, start)
+  let to = start - size
+  for (const piece of front) {
+    memory.set(piece, to)
+    to += piece.byteLength
   }
-  return memory.subarray(start, end)
+  return memory.subarray(start - size, end)
 }

@@ -9,9 +9,8 @@ import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
 t.test('the total size of the messages of a batch is bounded', async (t) => {
   let composed = 0
   const prepared = {
-    raw: Buffer.alloc(MAX_BATCH_BYTES / 4),
     suppressed: [],
-    enqueued: { email: { created_at: 0, scheduled_for: null } },
+    enqueued: { email: { created_at: 0, scheduled_for: null, size: MAX_BATCH_BYTES / 4 } },
   } as unknown as PreparedEmail
   const compose = (): PreparedEmail => {
     composed += 1

@@ -194,6 +194,7 @@ t.test('a reply goes to the author, from the address that received the email, in
     text: 'thank you',
     headers: { 'In-Reply-To': '<1@b.test>', References: '<1@b.test>' },
     attachments: [{ filename: 'b.txt', size: 5 }],
+    tracking: { open: true, click: true },
   })
   const unanswerable = await app.rest('POST', `/v1/inbound/${failed}/reply`, { body: { text: 'hello?' } })
   t.equal(unanswerable.status, 400)

@@ -83,3 +83,24 @@ t.test('dropping the mail of a domain makes room', (t) => {
   t.ok(cache.get(put('ws_1', 'x@c.test'), 'entry'))
   t.end()
 })
+
+t.test('messages of single recipients count for the room, and leave with their recipients', (t) => {
+  const copy = { prefix: 1, suffix: 1, bytes: Buffer.alloc(50_000), isSignatureStored: false }
+  const withCopies = (id: string, count: number): CachedMessage => ({
+    ...message(id),
+    copies: new Map(Array.from({ length: count }, (_, n) => [`entry ${n}`, copy])),
+  })
+  const cache = new MessageCache(200_000)
+  cache.put(withCopies('four', 4), ['entry 0'])
+  t.equal(cache.get('four', 'entry 0'), undefined)
+  cache.put(withCopies('three', 3), ['entry 0', 'entry 1', 'entry 2'])
+  cache.put(withCopies('one', 1), ['entry 0'])
+  t.equal(cache.get('one', 'entry 0'), undefined, 'there is no room beside the three')
+  cache.release('three', 'entry 1')
+  t.same([...(cache.get('three', 'entry 0')?.copies.keys() ?? [])], ['entry 0', 'entry 2'])
+  cache.release('three', 'entry 0')
+  cache.release('three', 'entry 2')
+  cache.put(withCopies('one', 1), ['entry 0'])
+  t.ok(cache.get('one', 'entry 0'), 'all of their room is free again')
+  t.end()
+})

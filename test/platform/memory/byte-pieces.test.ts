@@ -1,6 +1,6 @@
 /** Bytes that arrive in pieces: joined in memory of their own, with header fields put in front in place. */
 import t from 'tap'
-import { BytePieces, joinInPlace } from '../../../src/platform/memory/byte-pieces.js'
+import { BytePieces, concatWithHeadroom, joinInPlace } from '../../../src/platform/memory/byte-pieces.js'
 
 const MOST = 3_000_000
 
@@ -37,3 +37,30 @@ t.test('data that may become large is copied once, and a prefix needs no copy', 
   t.equal(joinInPlace([Buffer.alloc(65_537), raw]), null, 'more than there is room for')
   t.equal(joinInPlace([]), null)
 })
+
+t.test('pieces that cannot be joined in place stay as they are', async (t) => {
+  const { raw, expected } = collectPieces(MOST, 2_000_000)
+  const header = raw.subarray(0, 1_000)
+  for (const front of [
+    [header, fieldsOf(30)],
+    [fieldsOf(65_000), fieldsOf(1_600)],
+    [header, fieldsOf(9), fieldsOf(9)],
+  ]) {
+    t.equal(joinInPlace([...front, raw.subarray(1_000)]), null)
+    t.ok(raw.equals(expected))
+  }
+})
+
+t.test('composed pieces are joined with room in front', async (t) => {
+  for (const size of [0, 10, 600_000, 700_000]) {
+    const pieces = [Buffer.alloc(size, 'a'), Buffer.alloc(0), Buffer.alloc(size, 'b')]
+    const joined = concatWithHeadroom(pieces)
+    t.ok(joined.equals(Buffer.concat(pieces)), `${size} bytes, twice`)
+    const whole = joinInPlace([fieldsOf(100), joined])
+    if (size === 700_000) t.ok(whole?.equals(Buffer.concat([fieldsOf(100), joined])), 'a prefix needs no copy')
+  }
+})
+
+function fieldsOf(size: number): Buffer {
+  return Buffer.alloc(size, 'Received: x')
+}

@@ -163,6 +163,13 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
     row('raw_messages', { email_id: 'whole', workspace_id: 'ws_1' }),
     row('recipients', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1', status: 'queued' }),
     row('queue', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1' }),
+    row('emails', { id: 'copied', workspace_id: 'ws_1', status: 'queued', has_copies: 1 }),
+    row('raw_messages', { email_id: 'copied', workspace_id: 'ws_1' }),
+    ...['c1', 'c2'].flatMap((id) => [
+      row('recipients', { id, email_id: 'copied', workspace_id: 'ws_1', status: 'queued' }),
+      row('queue', { id, email_id: 'copied', workspace_id: 'ws_1' }),
+    ]),
+    row('recipient_copies', { recipient_id: 'c2', email_id: 'copied', workspace_id: 'ws_1' }),
     row('emails', { id: 'own', workspace_id: 'service', status: 'delivered' }),
     row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 6 }),
     row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 0 }),
@@ -182,6 +189,8 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
   t.same(verifyData(file), [])
 
   await database.commit([
+    { sql: 'delete from recipient_copies', parameters: [] },
+    row('recipient_copies', { recipient_id: 'c9', email_id: 'gone', workspace_id: 'ws_1' }),
     row('emails', { id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
     row('recipients', { id: 'r2', email_id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
     row('emails', { id: 'settled', workspace_id: 'ws_1', status: 'delivered' }),
@@ -215,10 +224,12 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
       'queue-email: 1 queue entries without their email: gone',
       'recipient-queue: 1 unsettled recipients without a queue entry: r2',
       'email-raw: 1 unsettled emails without their raw message: bare',
+      'recipient-copy: 1 unsettled recipients without their copy of the message: c2',
       'cached-file-chunks: 1 cached files whose chunks are not all of them: f2',
       'bayes-counts: 1 stored counts of learned tokens that differ from the rows: ws_1',
       'cached-file-totals: 1 stored sizes of cached files that differ from the rows: ws_1',
       'inbound-totals: 1 stored sizes of inbound mail that differ from the rows: ws_1',
+      'recipient_copies-email: 1 rows of recipient_copies without their email: gone',
       'attempts-email: 1 rows of attempts without their email: gone',
       'webhook_deliveries-webhook: 1 deliveries without their webhook: w2',
       'webhook_replays-webhook: 1 replays without their webhook: w3',

@@ -4,7 +4,8 @@
  */
 import type { WebhookLane } from './webhook-lane.js'
 
-const MAX_ATTEMPTS = 256
+/** Attempts at a time, and so the most connections that they need. */
+export const MAX_ATTEMPTS = 256
 const MAX_OF_WORKSPACE = 192
 const MAX_FAILING = 64
 

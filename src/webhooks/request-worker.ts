@@ -9,6 +9,7 @@ import { errorMessageOf } from '../platform/errors.js'
 import { createHttpClient, type HttpClient } from '../platform/http/http-client.js'
 import { HttpFault } from '../platform/http/http-fault.js'
 import { createEndpointQueue } from './endpoint-queue.js'
+import { MAX_ATTEMPTS } from './fair-turns.js'
 import {
   type DeliveredEvent,
   isSuccess,
@@ -24,12 +25,11 @@ const MAX_ANSWER_BYTES = 4_096
 const MAX_DROPPED_BYTES = 65_536
 /** Milliseconds. */
 const REPORT_INTERVAL = 5
-/** Webhooks with the same host share its connections. */
-const MAX_CONNECTIONS = 64
 
 function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData): void {
   const client = createHttpClient({
-    maxConnections: MAX_CONNECTIONS,
+    // Webhooks with the same host share its connections; none may wait for the connection of another one.
+    maxConnections: MAX_ATTEMPTS,
     maxBodyBytes: MAX_ANSWER_BYTES,
     maxDroppedBytes: MAX_DROPPED_BYTES,
     authorities,

@@ -39,6 +39,9 @@ const rawElements: ReadonlySet<string> = new Set(
   'script style title textarea xmp iframe noembed noframes noscript plaintext'.split(' '),
 )
 
+/** HTML section 13.2.6.5: in them a tag written as `<title/>` closes itself. */
+const foreignElements: ReadonlySet<string> = new Set(['svg', 'math'])
+
 export const trackingLimits: Required<HtmlLimits> = {
   maxLength: Number.POSITIVE_INFINITY,
   maxAttributes: 1_000,
@@ -102,6 +105,8 @@ class PlaceFinder implements HtmlHandler {
   lastComplete = 0
   /** The raw element that is open; empty: none. */
   private raw = ''
+  /** Open elements in which `<style/>` and the like are complete. */
+  private foreign = 0
   /** A `</body>` whose `>` was not seen yet. */
   private openBodyEnd: number | null = null
 
@@ -117,10 +122,12 @@ class PlaceFinder implements HtmlHandler {
   onOpenTag(tag: HtmlTag): void {
     if (this.raw !== '') return
     if (tag.name === 'a' || tag.name === 'area') this.addLink(tag)
-    else if (rawElements.has(tag.name)) this.raw = tag.name
+    else if (foreignElements.has(tag.name)) this.foreign += tag.selfClosing ? 0 : 1
+    else if (rawElements.has(tag.name) && !(this.foreign > 0 && tag.selfClosing)) this.raw = tag.name
   }
 
   onCloseTag(name: string, nameStart: number): void {
+    if (this.raw === '' && this.foreign > 0 && foreignElements.has(name)) this.foreign -= 1
     if (this.raw === name && name !== 'plaintext') this.raw = ''
     // `</ body>` is a comment (HTML section 13.2.5.7).
     else if (this.raw === '' && name === 'body' && this.html[nameStart - 1] === '/') this.openBodyEnd = nameStart - 2

@@ -1,5 +1,6 @@
 /** What recording needs of an email, and what it changes of it. */
 import { sql } from 'kysely'
+import { isInJsonList } from '../storage/json-list.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Json } from '../storage/tables/columns.js'
 import type { DeliveryProgress } from './machine.js'
@@ -112,7 +113,7 @@ export const markMachineClicks = prepareWrite<EmailKey & { eventIds: Json<readon
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')
-    .where(sql<boolean>`id in (select value from json_each(${slot('eventIds')}))`),
+    .where(isInJsonList('id', slot('eventIds'))),
 )
 
 /** Before `recountClicks`, which finds only the links that persons have clicked. */

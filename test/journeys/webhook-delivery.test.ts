@@ -313,6 +313,21 @@ t.test('one dead endpoint and a slow one delay no other', async (t) => {
   t.ok(slow.requests.length <= 8, 'and has no more than its slots')
 })
 
+t.test('endpoints of one host do not take its connections from each other', async (t) => {
+  const app = await start(t)
+  const receiver = await webhookReceiver(t)
+  receiver.answer((response, { path }) => {
+    if (path === '/fast') response.end('ok')
+  })
+  for (let count = 0; count < 10; count += 1) await subscribe(app, receiver)
+  const fast = await subscribe(app, { url: receiver.url.replace('/hook', '/fast') })
+  for (let count = 0; count < 8; count += 1) await app.submitAccepted()
+  await waitUntil('80 requests without an answer', () => {
+    return receiver.requests.filter(({ path }) => path === '/hook').length === 80
+  })
+  await waitForDeliveries(app, fast, 'delivered', 8)
+})
+
 t.test('an address that may not be dialled is not dialled, whatever DNS says later', async (t) => {
   const receiver = await webhookReceiver(t)
   const zone = { 'rebinding.test': { addresses: ['127.0.0.1'] }, 'inside.test': { addresses: ['10.0.0.1', '::1'] } }

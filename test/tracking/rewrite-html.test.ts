@@ -39,6 +39,8 @@ const url = (number: number): string => buildClickUrl(base, idOf(number))
 t.test('links', async (t) => {
   const table: readonly [string, string][] = [
     ['<a href="http://a.test/">', `<a href="${url(0)}">`],
+    ['<svg><title/><style/></svg><a href="http://a.test/">', `<svg><title/><style/></svg><a href="${url(0)}">`],
+    ['<svg/><title/><a href="http://a.test/">', '<svg/><title/><a href="http://a.test/">'],
     ["<A\nHREF = 'http://a.test/'>", `<A\nHREF = '${url(0)}'>`],
     ['<a href=http://a.test/>', `<a href="${url(0)}">`],
     ['<a href=http://a.test/ id=x>', `<a href="${url(0)}" id=x>`],

@@ -86,3 +86,27 @@ t.test('at most ten at a time, and none for a webhook that is disabled', async (
     kind: 'webhook-not-found',
   })
 })
+
+t.test('a workspace replays so many events on one day', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const [one, other, foreign] = [
+    await createWebhook(database),
+    await createWebhook(database),
+    await createWebhook(database, { workspaceId: 'ws_2' }),
+  ]
+  const events = ['ws_1', 'ws_2'].flatMap((workspaceId) =>
+    Array.from({ length: 4 }, () => buildEventWrite({ workspaceId, type: 'email.sent', at: 5 })),
+  )
+  await database.commit(events)
+  const range = { from: 0, to: 10, types: ['email.sent'] as const }
+  const replay = (webhook: WebhookRef, now: number): Promise<unknown> =>
+    replayRange({ ...database, maxReplayed: 10 }, webhook, range, now).catch((error: unknown) => error)
+  t.equal(await replay(one, 1), 4)
+  t.equal(await replay(other, 2), 4)
+  const expected = { kind: 'conflict', details: { count: 4, left: 2, limit: 10 } }
+  t.match([await replay(one, 3), await replay(other, 86_399_999)], [expected, expected])
+  t.equal(await replay(foreign, 4), 4, 'each workspace has its own limit')
+  t.same([await replay(one, 86_400_000), await replay(one, 86_400_001)], [4, 4], 'the next day')
+  t.match(await replay(one, 86_400_002), expected)
+  t.equal(replaysOf(database, one).length, 3)
+})

@@ -10,6 +10,7 @@ export const up = runStatements([
     enabled integer not null, disabled_reason text, secret text not null, previous_secret text,
     previous_secret_until integer, event_cursor integer not null, failing_since integer,
     last_status text, last_at integer, last_response_status integer,
+    replay_day integer not null default 0, replayed integer not null default 0,
     created_at integer not null, updated_at integer not null) strict`,
   'create index webhooks_of_workspace on webhooks (workspace_id, id)',
   `create table webhook_deliveries (

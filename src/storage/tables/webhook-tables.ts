@@ -28,6 +28,9 @@ export interface WebhooksTable {
   last_status: DeliveryStatus | null
   last_at: Timestamp | null
   last_response_status: number | null
+  /** The last day, counted from 1970 in UTC, of which a range was replayed, and how many events were replayed on it. */
+  replay_day: number
+  replayed: number
   created_at: Timestamp
   updated_at: Timestamp
 }

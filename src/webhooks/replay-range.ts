@@ -31,8 +31,7 @@ interface ReplayRequest {
 }
 
 const insert = prepareWrite<WebhookReplaysTable & { readonly max: number }>(({ db, slot }) => {
-  const names = ['id', 'workspace_id', 'webhook_id', 'types', 'from_time', 'to_time', 'next_seq', 'last_seq'] as const
-  const columns = [...names, 'created_at'] as const
+  const columns = ['id', 'workspace_id', 'webhook_id', 'types', 'next_seq', 'last_seq', 'created_at'] as const
   const row = db
     .selectNoFrom((eb) => columns.map((name) => eb.val(slot(name)).as(name)))
     .where(sql<boolean>`exists (select 1 from webhooks where id = ${slot('webhook_id')}
@@ -102,8 +101,6 @@ export async function replayRange(
     workspace_id: workspaceId,
     webhook_id: id,
     types: toJson(types),
-    from_time: from,
-    to_time: to,
     next_seq: first,
     last_seq: last,
     created_at: now,

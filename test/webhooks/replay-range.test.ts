@@ -12,10 +12,7 @@ import { buildEventWrite } from '../helpers/database/store-events.js'
 const types = ['email.queued', 'email.sent', 'webhook.test'] as const
 
 const replaysOf = (database: Database, { id }: WebhookRef): unknown[] =>
-  database.read(
-    'select types, from_time, to_time, next_seq, last_seq from webhook_replays where webhook_id = ? order by created_at',
-    [id],
-  )
+  database.read('select types, next_seq, last_seq from webhook_replays where webhook_id = ? order by created_at', [id])
 
 t.test('the count is that of the events of the range, of the workspace and of the types', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -62,9 +59,7 @@ t.test('many events are counted in steps', async (t) => {
   const range = { from: 0, to: 10_000, types: ['email.sent'] as const }
   t.equal(await replayRange({ ...database, read }, webhook, range, 1), 5_500)
   t.equal(reads, 2)
-  t.match(replaysOf(database, webhook), [
-    { types: '["email.sent"]', from_time: 0, to_time: 10_000, next_seq: 1, last_seq: 11_000 },
-  ])
+  t.match(replaysOf(database, webhook), [{ types: '["email.sent"]', next_seq: 1, last_seq: 11_000 }])
 })
 
 t.test('at most ten at a time, and none for a webhook that is disabled', async (t) => {

@@ -26,8 +26,8 @@ export const up = runStatements([
   `create index webhook_deliveries_waiting on webhook_deliveries (webhook_id, id) where status = 'pending'`,
   `create index webhook_deliveries_failed on webhook_deliveries (webhook_id, id) where status = 'failed'`,
   `create table webhook_replays (
-    id text primary key, workspace_id text not null, webhook_id text not null, types text, from_time integer not null,
-    to_time integer not null, next_seq integer not null, last_seq integer not null, created_at integer not null) strict`,
+    id text primary key, workspace_id text not null, webhook_id text not null, types text not null,
+    next_seq integer not null, last_seq integer not null, created_at integer not null) strict`,
   'create index webhook_replays_of_webhook on webhook_replays (webhook_id, id)',
   `create table webhook_removals (
     webhook_id text primary key, workspace_id text not null, created_at integer not null) strict, without rowid`,

@@ -61,10 +61,8 @@ export interface WebhookReplaysTable {
   id: string
   workspace_id: string
   webhook_id: string
-  /** Null: all types of the webhook. */
-  types: Json<readonly EventType[]> | null
-  from_time: Timestamp
-  to_time: Timestamp
+  types: Json<readonly EventType[]>
+  /** The range of the log that is left. */
   next_seq: number
   last_seq: number
   created_at: Timestamp

@@ -2,7 +2,7 @@
  * From hits to the writes that record them: an event each, and what persons change: `opened_at`, `clicked_at` and the
  * counts of links.
  *
- * Nothing is recorded of an email that is gone (its links still lead on until `retention.links`), was never there, or
+ * Nothing is recorded of an email that is gone (its links work until `retention.links`), was never there, or
  * has no tracking of that kind.
  */
 import { createEventId, recordEventOfEmail } from '../events/event-log.js'

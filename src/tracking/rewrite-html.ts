@@ -1,6 +1,6 @@
 /**
- * Leads the links of an HTML body through us and adds the pixel, in one pass over its tokens; every other character
- * stays.
+ * Rewrites the links of an HTML body to tracked ones and adds the pixel, in one pass over its tokens; every other
+ * character stays.
  *
  * A link is the first `href` of an `a` or `area`. What stands in comments (so in conditional comments for Outlook) and
  * in elements without markup in them is no link. The pixel stands before the last `</body>`, else at the end, but never
@@ -14,8 +14,8 @@ import { type HtmlHandler, type HtmlLimits, type HtmlTag, readHtml } from '../ma
 /** Characters of a value, decoded. */
 const MAX_HREF = 8_192
 
-/** Where a link leads instead of its own URL. */
-export interface LedLink {
+/** What stands in place of the URL of a link. */
+export interface TrackedLink {
   readonly id: string
   /** Escaped for an attribute in any quotes. */
   readonly href: string
@@ -25,7 +25,7 @@ interface Rewriting {
   /** Complete markup; null: none. */
   readonly pixel: string | null
   /** `href`: decoded. Null: it stays. */
-  readonly leadLink: (href: string) => LedLink | null
+  readonly trackLink: (href: string) => TrackedLink | null
 }
 
 interface RewrittenHtml {
@@ -48,8 +48,8 @@ export const trackingLimits: Required<HtmlLimits> = {
   maxValue: MAX_HREF,
 }
 
-export function rewriteHtml(html: string, { pixel, leadLink }: Rewriting): RewrittenHtml {
-  const places = findPlaces(html, leadLink)
+export function rewriteHtml(html: string, { pixel, trackLink }: Rewriting): RewrittenHtml {
+  const places = findPlaces(html, trackLink)
   const pieces: string[] = []
   const edits: string[] = []
   let at = 0
@@ -58,15 +58,15 @@ export function rewriteHtml(html: string, { pixel, leadLink }: Rewriting): Rewri
     at = end
   }
   let pixelLeft = pixel
-  for (const { start, end, quote, led } of places.links) {
+  for (const { start, end, quote, tracked } of places.links) {
     if (pixelLeft !== null && start > places.pixel) {
       append(places.pixel)
       pieces.push(pixelLeft)
       pixelLeft = null
     }
     append(start)
-    pieces.push(`${quote}${led.href}${quote}`)
-    edits.push(`${led.id} ${html.slice(start, end)}`)
+    pieces.push(`${quote}${tracked.href}${quote}`)
+    edits.push(`${tracked.id} ${html.slice(start, end)}`)
     at = end
   }
   if (pixelLeft !== null) {
@@ -83,7 +83,7 @@ interface LinkPlace {
   readonly end: number
   /** For the new value. */
   readonly quote: '"' | "'"
-  readonly led: LedLink
+  readonly tracked: TrackedLink
 }
 
 interface Places {
@@ -91,8 +91,8 @@ interface Places {
   readonly pixel: number
 }
 
-function findPlaces(html: string, leadLink: Rewriting['leadLink']): Places {
-  const finder = new PlaceFinder(html, leadLink)
+function findPlaces(html: string, trackLink: Rewriting['trackLink']): Places {
+  const finder = new PlaceFinder(html, trackLink)
   readHtml(html, finder, trackingLimits)
   return { links: finder.links, pixel: finder.bodyEnd ?? finder.lastComplete }
 }
@@ -112,7 +112,7 @@ class PlaceFinder implements HtmlHandler {
 
   constructor(
     private readonly html: string,
-    private readonly leadLink: Rewriting['leadLink'],
+    private readonly trackLink: Rewriting['trackLink'],
   ) {}
 
   readsAttributesOf(name: string): boolean {
@@ -149,10 +149,10 @@ class PlaceFinder implements HtmlHandler {
   private addLink({ attributes }: HtmlTag): void {
     const href = attributes.find(({ name }) => name === 'href')
     if (href === undefined || href.end === 0 || href.value.length >= MAX_HREF) return
-    const led = this.leadLink(href.value)
-    if (led === null) return
+    const tracked = this.trackLink(href.value)
+    if (tracked === null) return
     const margin = href.quote.length
     const place = { start: href.start - margin, end: href.end + margin }
-    this.links.push({ ...place, quote: href.quote === "'" ? "'" : '"', led })
+    this.links.push({ ...place, quote: href.quote === "'" ? "'" : '"', tracked })
   }
 }

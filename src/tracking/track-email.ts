@@ -1,6 +1,6 @@
 /**
- * The tracking of one email: its links led through us and its pixel in each of its HTML bodies or copies, and the
- * writes that belong to the commit of the email. The same URL becomes the same link in all of them.
+ * The tracking of one email: its HTML bodies with tracked links and the pixel, and the writes that belong to the
+ * commit of the email. The same URL becomes the same link in all of them.
  */
 import { mailHostOf } from '../domains/sending-domains.js'
 import type { DomainName } from '../mail/address.js'
@@ -10,7 +10,7 @@ import type { Write } from '../storage/writer/write.js'
 import { createLinkId } from './link-id.js'
 import { linkUrlOf, ownUrlsOf } from './link-url.js'
 import { insertHtmlEdits, insertLink } from './links.js'
-import { type LedLink, rewriteHtml } from './rewrite-html.js'
+import { rewriteHtml, type TrackedLink } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
 import type { TrackingBaseFor } from './tracking-host.js'
 
@@ -34,7 +34,7 @@ export interface TrackedEmail {
 
 export interface EmailTracking {
   /**
-   * The HTML with its links led through us and the pixel; one that is too large, together with those before it, is
+   * The HTML with tracked links and the pixel; one that is too large, together with those before it, is
    * returned as it is. May be called for several bodies of the email. `withPixel`: false for a body after the first.
    */
   readonly trackHtml: (html: string, withPixel?: boolean) => string
@@ -61,15 +61,15 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
     const links = new EmailLinks(email, base)
     const pixel = email.opens ? buildPixel(base, email.emailId) : null
     const budget = new TrackingBudget()
-    const leadLink = (href: string): LedLink | null => {
+    const trackLink = (href: string): TrackedLink | null => {
       const url = email.clicks && budget.takeLink() ? linkUrlOf(href, own) : null
-      return url === null ? null : links.leadTo(url)
+      return url === null ? null : links.findOrAdd(url)
     }
     let isChanged = false
     return {
       trackHtml: (html, withPixel = true) => {
         if (!budget.takeHtml(html)) return html
-        const rewritten = rewriteHtml(html, { pixel: withPixel ? pixel : null, leadLink })
+        const rewritten = rewriteHtml(html, { pixel: withPixel ? pixel : null, trackLink })
         if (budget.isExceeded) return html
         links.addEdits(rewritten.edits)
         isChanged ||= rewritten.html !== html
@@ -107,7 +107,7 @@ class TrackingBudget {
 
 /** The distinct links of an email. */
 class EmailLinks {
-  private readonly byUrl = new Map<string, LedLink>()
+  private readonly byUrl = new Map<string, TrackedLink>()
   /** For each link, its edits in their order. */
   private readonly edits = new Map<string, string[]>()
   private readonly escapedBase: string
@@ -119,7 +119,7 @@ class EmailLinks {
     this.escapedBase = escapeHtml(base)
   }
 
-  leadTo(url: string): LedLink {
+  findOrAdd(url: string): TrackedLink {
     const known = this.byUrl.get(url)
     if (known !== undefined) return known
     const id = createLinkId(this.email.now)

@@ -12,19 +12,19 @@ import { toJson } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
 import { countClick, countLinks } from './clicked-links.js'
 import type { ClickHit, Hit } from './hit.js'
-import type { LinkSweeps } from './link-sweeps.js'
-import { isMachineClick, isMachineOpen } from './machine.js'
 import {
   clearClicks,
   type EmailKey,
-  findTrackedEmail,
+  findHitEmail,
+  type HitEmail,
   markClicked,
   markMachineClicks,
   markOpened,
   recountClicks,
   resetClicked,
-  type TrackedEmail,
-} from './tracked-email.js'
+} from './hit-email.js'
+import type { LinkSweeps } from './link-sweeps.js'
+import { isMachineClick, isMachineOpen } from './machine.js'
 
 interface PlanDeps {
   readonly read: Read
@@ -50,7 +50,7 @@ export function joinWrites(planned: readonly PlannedHit[]): readonly Write[] {
 
 /** Null: the hit is not recorded. */
 export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
-  const email = findTrackedEmail(deps.read, hit.kind, hit.emailId)
+  const email = findHitEmail(deps.read, hit.kind, hit.emailId)
   if (email === null || !deps.isAllowed(hit)) return null
   const eventId = createEventId(hit.at)
   const plan = hit.kind === 'open' ? planOpen({ hit, email, eventId }) : planClick(deps, { hit, email, eventId })
@@ -59,7 +59,7 @@ export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
 
 interface TrackedHit<Kind extends Hit> {
   readonly hit: Kind
-  readonly email: TrackedEmail
+  readonly email: HitEmail
   readonly eventId: string
 }
 

@@ -33,7 +33,7 @@ const leasedEntry = prepareRead<EmailId>()(({ db, slot }) =>
   db.selectFrom('queue').select('id').where('email_id', '=', slot('id')).where('leased', '=', 1).limit(1),
 )
 
-export interface TrackedEmail {
+export interface HitEmail {
   readonly id: string
   readonly workspaceId: string
   /** The first that is not suppressed. */
@@ -43,7 +43,7 @@ export interface TrackedEmail {
 }
 
 /** Null: there is no such email, or it has no tracking of this kind. */
-export function findTrackedEmail(read: Read, kind: 'open' | 'click', id: string): TrackedEmail | null {
+export function findHitEmail(read: Read, kind: 'open' | 'click', id: string): HitEmail | null {
   const [email] = emailOfAnyWorkspace(read, { id })
   if (email === undefined || email.tracking_skipped !== null) return null
   if ((kind === 'open' ? email.track_opens : email.track_clicks) === 0) return null

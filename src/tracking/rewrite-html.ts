@@ -8,7 +8,6 @@
  *
  * Limits: 1,000 attributes of a tag and 8 KB of an href; what exceeds them stays.
  */
-
 import { type HtmlHandler, type HtmlLimits, type HtmlTag, readHtml } from '../mail/html/read-html.js'
 
 /** Characters of a value, decoded. */

@@ -150,8 +150,8 @@ export class WebhookLane {
 
   private beginReplay(read: Read): void {
     if (!this.canBeginReplay) return
-    this.mayHaveReplay = false
     const row = findReplay(read, this.ref)
+    this.mayHaveReplay = false
     if (row === undefined) return
     const types: ReadonlySet<string> = new Set(parseJson(row.types))
     const accepts = ({ type }: LoggedEvent): boolean => types.has(type)

@@ -33,6 +33,8 @@ export class WebhookLane {
   isEnabled = true
   /** Nothing is taken before that time. */
   pausedUntil = 0
+  /** How often in a row attempts ended without a known outcome; those that ended together count once. */
+  losses = 0
   webhook: Webhook
   walk: EventWalk
   replay: { readonly row: Replay; readonly walk: EventWalk } | null = null

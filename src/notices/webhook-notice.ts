@@ -4,9 +4,12 @@
  * Of the URL only the scheme and the host are shown: its path and query often contain a secret.
  */
 import { administratorsOf } from '../accounts/people/members.js'
+import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import type { Timestamp } from '../storage/tables/columns.js'
 import type { WebhookDisabledData } from '../webhooks/disable-webhook.js'
+import { createEventReader } from '../webhooks/event-pages.js'
+import { type WebhookRef, webhookById } from '../webhooks/webhook-records.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
 interface WebhookNoticeDeps {
@@ -30,6 +33,7 @@ export function buildWebhookNotices(
     reason === 'gone'
       ? 'The endpoint answered 410 (Gone), which means that it does not exist any more.'
       : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
+  const from = findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
   const resource = `${publicUrl}/v1/webhooks/${id}`
   const pieces: readonly Piece[] = [
     { kind: 'text', text: `The webhook ${id} at ${origin} was disabled on ${formatTime(at)}. ${cause}` },
@@ -39,14 +43,22 @@ export function buildWebhookNotices(
       lines: [
         `PATCH ${resource} {"enabled": true}`,
         `POST ${resource}/test`,
-        `POST ${resource}/replay {"from": "${since ?? new Date(at).toISOString()}", "to": "(now)"}`,
+        `POST ${resource}/replay {"from": "${formatTimestamp(from)}", "to": "(now)"}`,
       ],
     },
     {
       kind: 'text',
-      text: 'The last request delivers again what happened in that time. GET .../deliveries shows how the attempts ended.',
+      text: 'The last request delivers what happened in that time. GET .../deliveries?status=failed lists what had failed before.',
     },
   ]
   const subject = `A webhook is disabled: ${origin}`
   return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+/** Before the endpoint failed, events may have waited for their first attempt: then the oldest of them. */
+function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Timestamp {
+  const cursor = webhookById(read, webhook)?.event_cursor
+  if (cursor === undefined) return failedAt
+  const [waiting] = createEventReader(read).readEvents(webhook.workspaceId, cursor)
+  return Math.min(failedAt, waiting?.created_at ?? failedAt)
 }

@@ -74,7 +74,11 @@ t.test('cancelling settles every waiting recipient, and nothing is left in the q
   await t.rejects(cancelScheduled(database, viewer, id, 5000), conflict('cancelled'), 'once')
   await t.rejects(reschedule(database, viewer, id, 8000), conflict('cancelled'))
   await t.rejects(sendScheduledNow(database, viewer, id, 8000), conflict('cancelled'))
-  t.equal(database.read('select 1 from events where email_id = ?', [id]).length, 1, 'no event tells of it')
+  t.same(
+    database.read(`select type from events where email_id = ? and type <> 'email.queued'`, [id]),
+    [],
+    'no event tells of it',
+  )
 })
 
 t.test('moving an email moves all of its entries, and its age counts from there', async (t) => {

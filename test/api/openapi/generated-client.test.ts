@@ -18,6 +18,12 @@ import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js
 const run = promisify(execFile)
 const modules = resolve('node_modules')
 
+/** A warning or an error. */
+interface LintProblem {
+  readonly ruleId: string
+  readonly location: readonly { readonly pointer: string }[]
+}
+
 /** A folder in which packages are found. */
 function workshop(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-client-'))
@@ -39,15 +45,12 @@ t.test('a linter finds no errors and no warnings in the document', async (t) => 
   const { stdout } = await run(process.execPath, argv, { cwd: folder, env }).catch((error: unknown) => {
     return error as { stdout: string }
   })
-  const { totals, problems } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as {
-    readonly totals: Readonly<Record<string, number>>
-    readonly problems: readonly { readonly ruleId: string; readonly message: string }[]
-  }
+  const { problems } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { readonly problems: readonly LintProblem[] }
   t.same(
-    problems.map(({ ruleId, message }) => `${ruleId}: ${message}`),
-    [],
+    problems.map(({ ruleId, location }) => `${ruleId}: ${location.map(({ pointer }) => pointer).join(' ')}`),
+    // A tracked link answers with a redirect, or 404.
+    ['operation-2xx-response: #/paths/~1v1~1track~1click~1{trackingId}/get/responses'],
   )
-  t.match(totals, { errors: 0, warnings: 0 })
 })
 
 function bin(): string {

@@ -18,6 +18,7 @@ const total = Number(rate) * Number(seconds)
 const requests = paths.map((path) =>
   Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nUser-Agent: ${agent}\r\n\r\n`),
 )
+// Each connection in turn: the server closes those that send nothing.
 const idle = await Promise.all(Array.from({ length: CONNECTIONS }, open))
 const waiting = []
 const times = []
@@ -26,7 +27,7 @@ const begun = performance.now()
 const timer = setInterval(() => {
   const now = performance.now()
   for (; due < total && begun + (due / rate) * 1000 <= now; due += 1) waiting.push(due)
-  while (waiting.length > 0 && idle.length > 0) idle.pop()(waiting.shift())
+  while (waiting.length > 0 && idle.length > 0) idle.shift()(waiting.shift())
 }, 1)
 
 async function open() {

@@ -11,7 +11,7 @@ import { uuidv7 } from '../platform/ids.js'
 import type { Store } from '../storage/database.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
 import { tryCommit } from '../storage/writer/write.js'
-import { listVariableNames, parseTemplateText, UNSUBSCRIBE_URL } from './template-text.js'
+import { listVariableNames, parseTemplateText, type TemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,
   insertTemplate,
@@ -34,6 +34,8 @@ interface TemplateRequest {
 export const MAX_TEMPLATE_BYTES = 1_048_576
 /** Different variables of a template. */
 export const MAX_VARIABLES = 1_000
+/** Different defaults of a template's variables: each is filled in and escaped once. */
+const MAX_DEFAULTS = 1_000
 /** All their names as JSON, which lists of templates show completely. */
 const MAX_VARIABLE_BYTES = 65_536
 
@@ -97,7 +99,9 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
     throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
   }
-  const used = listVariableNames([subject, html ?? '', text ?? ''].map(parseTemplateText))
+  const texts = [subject, html ?? '', text ?? ''].map(parseTemplateText)
+  checkDefaults(texts)
+  const used = listVariableNames(texts)
   const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)
   if (variables.length > MAX_VARIABLES) {
     const message = `has ${variables.length} variables, allowed: ${MAX_VARIABLES}`
@@ -114,4 +118,11 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     listed_variables: listed === null ? null : toJson([...new Set(listed)]),
     variables: json,
   }
+}
+
+function checkDefaults(texts: readonly TemplateText[]): void {
+  const defaults = texts.flatMap(({ uses }) => [...uses.keys()]).filter(({ fallback }) => fallback !== null).length
+  if (defaults <= MAX_DEFAULTS) return
+  const message = `has ${defaults} different defaults of variables, allowed: ${MAX_DEFAULTS}`
+  throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: defaults })
 }

@@ -1,8 +1,8 @@
 /**
  * Renders a template with values: subject and bodies. Pure.
  *
- * Values are text, numbers and booleans; any other value counts as missing. They are substituted
- * once: a variable within a value stays text. In HTML they are escaped, in a subject their line ends
+ * Values are text, numbers and booleans; any other value counts as missing, and the default of the variable stands for
+ * it, if there is one. They are substituted once: a variable within a value stays text. In HTML they are escaped, in a subject their line ends
  * are removed. Only own properties of the data are read, never inherited ones.
  *
  * The size is computed before anything is rendered, so that a short template that repeats a long value
@@ -64,7 +64,8 @@ export function renderTemplate(template: ParsedTemplate, data: TemplateData, uns
 }
 
 function checkEscapedSize({ uses }: TemplateText, values: Values): void {
-  const size = [...uses.keys()].reduce((sum, { name, raw }) => sum + (raw ? 0 : (values.get(name)?.length ?? 0)), 0)
+  const escaped = [...uses.keys()].filter(({ raw }) => !raw)
+  const size = escaped.reduce((sum, variable) => sum + textOf(values, variable).length, 0)
   if (size <= MAX_ESCAPED) return
   const message = `the values that are escaped have ${size} characters, allowed: ${MAX_ESCAPED}`
   throw new Refusal('too-large', message, { size, limit: MAX_ESCAPED })
@@ -76,16 +77,23 @@ function checkSubject(text: string): string {
   throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: formatForDisplay(text) })
 }
 
+/** By name; a variable without a value has a default. */
 type Values = Map<string, string>
+
+function textOf(values: Values, { name, fallback }: Variable): string {
+  return values.get(name) ?? fallback ?? ''
+}
 
 function collectValues({ id, subject, html, text }: ParsedTemplate, data: TemplateData): Values {
   const values: Values = new Map()
   const missingValues: [name: string, why: string][] = []
-  for (const name of listVariableNames([subject, html, text].filter((part) => part !== null))) {
+  const texts = [subject, html, text].filter((part) => part !== null)
+  const required = listRequiredNames(texts)
+  for (const name of listVariableNames(texts)) {
     const found = findValue(data, name.split('.'))
     const value = toText(found)
     if (value !== null) values.set(name, value)
-    else
+    else if (required.has(name))
       missingValues.push([
         name,
         found === undefined ? 'is required by the template' : 'must be text, a number or a boolean',
@@ -100,6 +108,12 @@ function collectValues({ id, subject, html, text }: ParsedTemplate, data: Templa
       .slice(0, MAX_ERRORS)
       .map(([name, message]) => ({ field: `template_data.${name}`, message, value: null })),
   })
+}
+
+/** The names that occur without a default. */
+function listRequiredNames(texts: readonly TemplateText[]): ReadonlySet<string> {
+  const variables = texts.flatMap(({ uses }) => [...uses.keys()])
+  return new Set(variables.filter(({ fallback }) => fallback === null).map(({ name }) => name))
 }
 
 const MAX_LISTED_NAMES = 10
@@ -140,14 +154,12 @@ const htmlFormat: PartFormat = {
 
 function renderedSizeOf({ literalBytes, uses }: TemplateText, values: Values, { size }: PartFormat): number {
   let sum = literalBytes
-  for (const [variable, times] of uses) sum += size(values.get(variable.name) ?? '', variable) * times
+  for (const [variable, times] of uses) sum += size(textOf(values, variable), variable) * times
   return sum
 }
 
 function renderPart({ pieces, uses }: TemplateText, values: Values, { write }: PartFormat): string {
-  const written = new Map(
-    [...uses.keys()].map((variable) => [variable, write(values.get(variable.name) ?? '', variable)]),
-  )
+  const written = new Map([...uses.keys()].map((variable) => [variable, write(textOf(values, variable), variable)]))
   return pieces.map((piece) => (typeof piece === 'string' ? piece : written.get(piece))).join('')
 }
 

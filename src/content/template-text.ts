@@ -1,9 +1,9 @@
 /**
  * Parses the text of a template into literal text and variables. Pure.
  *
- * `{{name}}` and `{{{name}}}`, with or without blanks inside the braces; a name consists of words of
- * letters, digits, `_` and `-`, joined by dots. Any other template syntax stays literal text. One pass,
- * linear in the length of the text.
+ * `{{name}}` and `{{{name}}}`, with or without blanks inside the braces, and with a default, `{{name|text}}`; a name
+ * consists of words of letters, digits, `_` and `-`, joined by dots. Any other template syntax stays literal text. One
+ * pass, linear in the length of the text.
  */
 import { escapeHtml } from '../mail/markup.js'
 
@@ -14,6 +14,8 @@ export interface Variable {
   readonly path: readonly string[]
   /** Three braces: in HTML its value is not escaped. */
   readonly raw: boolean
+  /** Stands for a value that the data lacks; null: none, the value is required. */
+  readonly fallback: string | null
 }
 
 export interface TemplateText {
@@ -28,10 +30,10 @@ export interface TemplateText {
 export const UNSUBSCRIBE_URL = 'unsubscribe_url'
 
 const NAME_PATTERN = String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}(?:\.[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}){0,9}`
-const variablePattern = new RegExp(
-  String.raw`\{\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}\}|\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}`,
-  'gu',
-)
+/** Without braces, so that the scans of two places never overlap. At most 500 characters. */
+const FALLBACK_PATTERN = String.raw`\|([^{}]{0,500})`
+const VARIABLE_PATTERN = String.raw`\s{0,20}(${NAME_PATTERN})\s{0,20}(?:${FALLBACK_PATTERN})?`
+const variablePattern = new RegExp(String.raw`\{\{\{${VARIABLE_PATTERN}\}\}\}|\{\{${VARIABLE_PATTERN}\}\}`, 'gu')
 
 export function parseTemplateText(text: string): TemplateText {
   const pieces: (string | Variable)[] = []
@@ -48,8 +50,12 @@ export function parseTemplateText(text: string): TemplateText {
   }
 
   for (const match of text.matchAll(variablePattern)) {
-    const [matched, raw, escaped] = match
-    const variable = internVariable(known, raw ?? escaped ?? '', raw !== undefined)
+    const [matched, raw, rawFallback, escaped, fallback] = match
+    const variable = internVariable(known, {
+      name: raw ?? escaped ?? '',
+      raw: raw !== undefined,
+      fallback: (rawFallback ?? fallback)?.trim() ?? null,
+    })
     pushLiteral(match.index)
     pieces.push(variable)
     uses.set(variable, (uses.get(variable) ?? 0) + 1)
@@ -59,9 +65,9 @@ export function parseTemplateText(text: string): TemplateText {
   return { pieces, literalBytes, uses }
 }
 
-function internVariable(known: Map<string, Variable>, name: string, raw: boolean): Variable {
-  const key = raw ? `{${name}` : name
-  const found = known.get(key) ?? { name, path: name.split('.'), raw }
+function internVariable(known: Map<string, Variable>, { name, raw, fallback }: Omit<Variable, 'path'>): Variable {
+  const key = `${raw ? '{' : ''}${name}${fallback === null ? '' : `|${fallback}`}`
+  const found = known.get(key) ?? { name, path: name.split('.'), raw, fallback }
   known.set(key, found)
   return found
 }

@@ -7,9 +7,12 @@
  * client of the API must not flood the administrators, who may be others, with mail of the service.
  */
 import { administratorsOf } from '../accounts/people/members.js'
+import { formatTimestamp } from '../platform/clock.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { type Json, parseJson, type Timestamp } from '../storage/tables/columns.js'
 import type { WebhookDisabledData } from '../webhooks/disable-webhook.js'
+import { createEventReader } from '../webhooks/event-pages.js'
+import { type WebhookRef, webhookById } from '../webhooks/webhook-records.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
 interface WebhookNoticeDeps {
@@ -53,8 +56,24 @@ export function buildWebhookNotices(
     reason === 'gone'
       ? 'The endpoint answered 410 (Gone), which means that it does not exist any more.'
       : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
-  const resource = `${publicUrl}/v1/webhooks/${id}`
-  const pieces: readonly Piece[] = [
+  const from = findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
+  const pieces = buildPieces({ id, origin, cause, at, from, resource: `${publicUrl}/v1/webhooks/${id}` })
+  const subject = `A webhook is disabled: ${origin}`
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+interface NoticeText {
+  readonly id: string
+  readonly origin: string
+  readonly cause: string
+  readonly at: Timestamp
+  readonly from: Timestamp
+  /** The URL of the webhook in the API. */
+  readonly resource: string
+}
+
+function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): readonly Piece[] {
+  return [
     { kind: 'text', text: `The webhook ${id} at ${origin} was disabled on ${formatTime(at)}. ${cause}` },
     { kind: 'text', text: 'No events are delivered to it until it is enabled again. When the endpoint works:' },
     {
@@ -62,14 +81,20 @@ export function buildWebhookNotices(
       lines: [
         `PATCH ${resource} {"enabled": true}`,
         `POST ${resource}/test`,
-        `POST ${resource}/replay {"from": "${since ?? new Date(at).toISOString()}", "to": "(now)"}`,
+        `POST ${resource}/replay {"from": "${formatTimestamp(from)}", "to": "(now)"}`,
       ],
     },
     {
       kind: 'text',
-      text: 'The last request delivers again what happened in that time. GET .../deliveries shows how the attempts ended.',
+      text: 'The last request delivers what happened in that time. GET .../deliveries?status=failed lists what had failed before.',
     },
   ]
-  const subject = `A webhook is disabled: ${origin}`
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+/** Before the endpoint failed, events may have waited for their first attempt: then the oldest of them. */
+function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Timestamp {
+  const cursor = webhookById(read, webhook)?.event_cursor
+  if (cursor === undefined) return failedAt
+  const [waiting] = createEventReader(read).readEvents(webhook.workspaceId, cursor)
+  return Math.min(failedAt, waiting?.created_at ?? failedAt)
 }

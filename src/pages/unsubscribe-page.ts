@@ -18,7 +18,7 @@ export function renderUnsubscribePage({ address, sender }: Recipient, stage: 'as
       return renderNote(
         'Unsubscribe?',
         html`<p>You got mail from <b>${sender}</b> at <b>${shown}</b>. If you unsubscribe, the organization behind this
-sender sends no more mail to this address through this server: no messages that you have asked for, either.</p>
+sender can send no more mail to this address through this server, not even messages that you ask for.</p>
 <form method="post">
 <button>Unsubscribe</button>
 </form>

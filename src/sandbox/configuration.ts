@@ -82,5 +82,9 @@ listen = ["${HOST}:${mx}"]          # other servers bring mail here
 "${DOMAIN}" = "${HOST}:${sink}"
 # ... and for those of all other domains, so that nothing leaves this machine.
 "*" = "${HOST}:${sink}"
+
+[webhooks]
+# Receivers of webhooks may be on this machine.
+allowed_private_networks = ["127.0.0.0/8", "::1/128"]
 `
 }

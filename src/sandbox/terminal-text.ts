@@ -47,6 +47,10 @@ export function guideLines(guide: Guide): string[] {
     curlCommand(guide),
     '',
     ...inboundLines(guide),
+    'What happened to all mail is a list of events; docs/webhooks.md shows a program that gets them at once:',
+    '',
+    eventsCommand(guide),
+    '',
     `To bounce@${DOMAIN} the sink answers 550, to defer@${DOMAIN} 451. Look at what happens:`,
     '',
     posthornCommand(`explain ${emailId}`),
@@ -83,6 +87,11 @@ function curlCommand({ key, caFile, configured: { api } }: Guide): string {
   const email = JSON.stringify({ from: SENDER, to: RECIPIENT, subject: 'Hello', text: 'Sent with curl.' })
   const fields = `-H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json'`
   return `  curl --cacert ${quoteForShell(caFile)} ${fields} -d '${email}' https://${api.host}:${api.port}/v1/emails`
+}
+
+function eventsCommand({ key, caFile, configured: { api } }: Guide): string {
+  const url = `https://${api.host}:${api.port}/v1/events`
+  return `  curl --cacert ${quoteForShell(caFile)} -H 'Authorization: Bearer ${key}' ${url}`
 }
 
 /** As a single word of a shell. */

@@ -17,21 +17,28 @@ interface UrlRules {
   readonly resolveAddresses: Resolver['resolveAddresses']
 }
 
+/** The rule that the text breaks, whatever its host leads to; null: none. */
+export function findUrlFault(text: string): string | null {
+  if (text.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters`
+  if (!/^https?:\/\/[^/\\?#]/i.test(text)) return 'must begin with https:// or http:// and a host'
+  if (/[\s\p{Cc}\\]/u.test(text) || !URL.canParse(text)) return 'is not a valid URL'
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') return 'must have no user name and no password'
+  if (text.includes('#')) return 'must have no fragment ("#")'
+  return isAllowedPort(url) ? null : 'must have the port 80, 443 or one from 1024 to 65535'
+}
+
 /** Checks syntax, scheme, port and an address as host; throws a Refusal for the field `url`. */
 export function checkWebhookUrl(text: string, mayConnect: AddressGuard): URL {
-  if (text.length > MAX_URL_LENGTH) throw refuseUrl(text, `must have at most ${MAX_URL_LENGTH} characters`)
-  if (!/^https?:\/\/[^/\\?#]/i.test(text)) throw refuseUrl(text, 'must begin with https:// or http:// and a host')
-  if (/[\s\p{Cc}\\]/u.test(text) || !URL.canParse(text)) throw refuseUrl(text, 'is not a valid URL')
+  const fault = findUrlFault(text)
+  if (fault !== null) throw refuseUrl(text, fault)
   const url = new URL(text)
-  if (url.username !== '' || url.password !== '') throw refuseUrl(text, 'must have no user name and no password')
-  if (text.includes('#')) throw refuseUrl(text, 'must have no fragment ("#")')
-  if (!isAllowedPort(url)) throw refuseUrl(text, 'must have the port 80, 443 or one from 1024 to 65535')
   const address = literalAddressOf(url)
   if (address !== null && !mayConnect(address)) throw refuseUrl(text, PRIVATE)
   return url
 }
 
-const PRIVATE = 'must lead to a public address'
+const PRIVATE = 'must lead to a public address, or to a network of webhooks.allowed_private_networks'
 
 /** Look-ups of one workspace at a time. A host whose DNS is silent holds each for up to 21 s. */
 const MAX_LOOKUPS = 4

@@ -71,6 +71,41 @@ t.test('a value is escaped for each part', async (t) => {
   t.same(render({ subject: 's' }, {}), { subject: 's', html: null, text: null })
 })
 
+t.test('a default stands for a value that the data lacks', async (t) => {
+  const data = { name: 'Bob', empty: '', zero: 0, nothing: null, list: ['x'], object: { a: 1 } } as const
+  const rows: readonly (readonly [template: string, html: string, text: string])[] = [
+    ['Hi {{name|there}}!', 'Hi Bob!', 'Hi Bob!'],
+    ['Hi {{gone|there}}!', 'Hi there!', 'Hi there!'],
+    ['{{ gone | my friend }}{{gone|}}.', 'my friend.', 'my friend.'],
+    ['[{{empty|x}}] {{zero|x}}', '[] 0', '[] 0'],
+    ['{{nothing|a}}{{list|b}}{{object|c}}{{object.b|d}}{{object.a|e}}', 'abcd1', 'abcd1'],
+    [`{{gone|<b> & "c"}}{{{gone|<b>}}}`, '&lt;b&gt; &amp; &quot;c&quot;<b>', '<b> & "c"<b>'],
+    ['{{gone|a|b}} {{gone|$&}} {{gone|name}}', 'a|b $&amp; name', 'a|b $& name'],
+    [`{{gone|${'x'.repeat(500)}}}`, 'x'.repeat(500), 'x'.repeat(500)],
+    ['{{gone|a}} {{gone|b}} {{{gone|a}}} {{toString|c}}', 'a b a c', 'a b a c'],
+    ['{{unsubscribe_url|nowhere}}', LINK, LINK],
+  ]
+  for (const [template, html, text] of rows) {
+    const found = render({ html: template, text: template }, data)
+    t.same([found.html, found.text], [html, text], template)
+  }
+  t.equal(render({ subject: 'A {{gone|b\r\nc}}' }, data).subject, 'A bc')
+  t.equal(render({ subject: 'A {{unsubscribe_url|b}}' }, data).subject, 'A ')
+  // A name is required if it occurs anywhere without a default.
+  const missing = refusal(() => render({ html: '{{a|x}} {{b|y}}', text: '{{b}}' }, {}))
+  t.same([missing.kind, missing.details['variables']], ['invalid-template-variables', ['b']])
+  t.same(listVariableNames(['{{a|x}} {{{b|y}}} {{a}} {{unsubscribe_url|z}}'].map(parseTemplateText)), ['a', 'b'])
+})
+
+t.test('defaults count for the size of escaped values', async (t) => {
+  const long = 'x'.repeat(500)
+  const html = Array.from({ length: 600 }, (_, n) => `{{a|${long.slice(3)}${100 + n}}}`).join('')
+  t.match(
+    refusal(() => render({ html }, {})),
+    { kind: 'too-large', details: { size: 300_000, limit: 262_144 } },
+  )
+})
+
 t.test('text that is no variable stays unchanged', async (t) => {
   const rows = [
     '{{}}',
@@ -83,7 +118,11 @@ t.test('text that is no variable stays unchanged', async (t) => {
     '{{.a}}',
     '{{a..b}}',
     '{{-a}}',
-    '{{a|upper}}',
+    '{{|a}}',
+    '{{a|{b}}}',
+    '{{a|b}',
+    `{{a|${'x'.repeat(501)}}}`,
+    '{{a b|c}}',
     '{{"a"}}',
     '{a}',
     '{ {a} }',

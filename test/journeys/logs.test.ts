@@ -104,6 +104,8 @@ t.test('each request has a line with the id that its client knows', async (t) =>
   t.match(await ask('POST', '/v1/emails', { body: from }), { status: 400, code: 'invalid_from_address', ...keyed })
   const probes = await lines('request', () => app.rest('GET', '/healthz', { key: null }))
   t.match(probes, [{ level: 20, path: '/healthz', status: 200 }], 'probes are for debugging')
+  const opens = await lines('request', () => app.rest('GET', `/v1/track/open/${id}`, { key: null }))
+  t.match(opens, [{ level: 20, route: '/track/open/:emailId', status: 200 }], 'and so are opens')
 })
 
 t.test('inbound mail has sender and recipients in its line, accepted or refused', async (t) => {

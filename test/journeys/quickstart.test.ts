@@ -134,13 +134,16 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
     await t.rejects(shell('bash', ['-c', line.replace(/--cacert '[^']*'/, '')]), { code: 60 }, 'it does verify')
   })
 
-  await t.test('the lines for inbound mail', { skip: skipWithout('swaks') }, async (t) => {
+  await t.test('the lines for inbound mail and events', { skip: skipWithout('swaks') }, async (t) => {
     const [bring = ''] = first.said().match(/^ {2}swaks .*friend@.*$/m) ?? []
     t.match(bring, `127.0.0.1:${base + 26}`)
     await shell('bash', ['-c', bring])
     const [read = ''] = first.said().match(/^ {2}curl .*\/v1\/inbound$/m) ?? []
     const { stdout } = await shell('bash', ['-c', read])
     t.match(JSON.parse(stdout), { data: [{ id: String, status: /^(received|processed)$/ }] })
+    const [list = ''] = first.said().match(/^ {2}curl .*\/v1\/events$/m) ?? []
+    const events = JSON.parse((await shell('bash', ['-c', list])).stdout) as { data: { type: string }[] }
+    t.ok(events.data.some(({ type }) => type === 'email.delivered'))
   })
 
   await t.test('the examples of the documents', async (t) => {

@@ -203,6 +203,8 @@ t.test('a wrong request names the field, the value and the rule', async (t) => {
     t.equal((await withUrl(url)).status, 201, url)
   }
 
+  const both = await create({ url: 'ftp://public.test/', events: ['email.eaten'] })
+  t.match(errorsOf(both), [{ field: 'url' }, { field: 'events[0]' }], 'all problems at once')
   const types = await create({ url: 'https://public.test/', events: ['email.sent', 'email.eaten', 'webhook.disabled'] })
   t.match(errorsOf(types), [
     { field: 'events[1]', value: 'email.eaten', message: /^allowed: email\.queued, / },
@@ -213,7 +215,7 @@ t.test('a wrong request names the field, the value and the rule', async (t) => {
   t.match(errorsOf(change), [{ field: 'events' }, { field: 'enabled', message: /true or false/ }])
   const replay = (body: object): Promise<RestAnswer> => app.rest('POST', `/v1/webhooks/${id}/replay`, { body })
   const [from, to] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z']
-  t.match(errorsOf(await replay({ from, to })), [{ field: 'from', message: 'must be before `to`' }])
+  t.match(errorsOf(await replay({ from, to })), [{ field: 'to', message: 'must be later than from' }])
   t.match(errorsOf(await replay({ from: 'yesterday', to, types: [] })), [{ field: 'from', value: 'yesterday' }])
   const foreign = await replay({ from, to: '2026-01-02T00:00:00Z', types: ['email.sent', 'email.opened'] })
   const message = 'allowed: the types of the webhook: email.sent, email.bounced'

@@ -6,7 +6,9 @@ import { recordEvent } from '../../src/events/event-log.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { buildWebhookNotices } from '../../src/notices/webhook-notice.js'
 import type { Role } from '../../src/storage/tables/account-tables.js'
+import { createWebhook } from '../helpers/database/create-webhook.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
+import { buildEventWrite } from '../helpers/database/store-events.js'
 
 const at = Date.UTC(2026, 10, 22, 15, 4)
 const common = { webhook_id: 'wh_1', url: 'https://user-hooks.example:8443/secret?key=secret' }
@@ -71,4 +73,20 @@ t.test('a webhook causes one notice a day, and a workspace fifty', async (t) => 
   let notices = 0
   for (let place = 0; place < 60; place += 1) notices += await disable(`wh_many_${place}`, at + 2 * day)
   t.equal(notices, 49, 'with the one of less than a day ago, 50')
+})
+
+t.test('the replay begins with the oldest event that still waits for its first attempt', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const webhook = await createWebhook(database, { workspaceId: 'ws_1', events: ['email.sent'] })
+  const email = parseAddress('owner@a.test')
+  await database.commit([
+    insertUser({ id: 'u', email, full_name: 'O', password_hash: null, created_at: 0 }),
+    insertMember({ id: 'm', workspace_id: 'ws_1', user_id: 'u', role: 'owner', joined_at: 0 }),
+  ])
+  for (const minutes of [30, 20])
+    await database.commit([buildEventWrite({ type: 'email.sent', at: at - minutes * 60_000 })])
+  const deps = { read: database.read, publicUrl: 'https://mail.service.test' }
+  const data = { ...common, webhook_id: webhook.id, reason: 'gone', failing_since: null } as const
+  const [mail] = buildWebhookNotices(deps, { seq: 1_000, workspace_id: 'ws_1', created_at: at }, data)
+  t.match(JSON.stringify(mail).replaceAll('\\"', '"'), /"from": "2026-11-22T14:34:00.000Z"/)
 })

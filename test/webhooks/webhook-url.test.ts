@@ -168,10 +168,10 @@ t.test('a name is judged by what it resolves to now', async (t) => {
       (error: Error) => error.message,
     )
   for (const [name, expected] of Object.entries({
-    'inside.test': 'url: must lead to a public address',
+    'inside.test': 'url: must lead to a public address, or to a network of webhooks.allowed_private_networks',
     'outside.test': 'accepted',
     'mixed.test': 'accepted',
-    'mapped.test': 'url: must lead to a public address',
+    'mapped.test': 'url: must lead to a public address, or to a network of webhooks.allowed_private_networks',
     'nowhere.test': 'accepted',
     'silent.test': 'accepted',
   })) {

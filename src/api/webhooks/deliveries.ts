@@ -98,7 +98,7 @@ const replayRequest = z
     types: eventTypeList.optional().meta({ description: 'Some of the types of the webhook. Default: all of them.' }),
   })
   .superRefine(({ from, to }, context) => {
-    if (from >= to) context.addIssue({ code: 'custom', path: ['from'], message: 'must be before `to`' })
+    if (from >= to) context.addIssue({ code: 'custom', path: ['to'], message: 'must be later than from' })
   })
   .meta({ id: 'ReplayRequest', example: { from: '2026-11-20T08:00:00Z', to: '2026-11-20T10:00:00Z' } })
 

@@ -5,7 +5,7 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { Delivery } from '../../webhooks/delivery-list.js'
 import type { Webhook } from '../../webhooks/webhook-records.js'
-import { MAX_URL_LENGTH } from '../../webhooks/webhook-url.js'
+import { findUrlFault, MAX_URL_LENGTH } from '../../webhooks/webhook-url.js'
 import { eventId } from '../events/event-schemas.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { timestamp, uuid } from '../http/input/values.js'
@@ -21,11 +21,15 @@ export const eventTypeList = z
   .transform((types) => [...new Set(types)])
   .meta({ description: 'Types of events; each counts once.', example: ['email.delivered', 'email.bounced'] })
 
-/** `webhook-url.ts` has the other rules. */
+/** The rules for its host are checked when the request is run. */
 const url = z
   .string()
   .max(MAX_URL_LENGTH)
   .regex(/^\P{Cs}*$/u, 'must be valid Unicode')
+  .superRefine((text, context) => {
+    const fault = text.length > MAX_URL_LENGTH ? null : findUrlFault(text)
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+  })
   .meta({
     description:
       'An https or http URL with a public host, without credentials and fragment; the port is 80, 443 or above 1023.',
@@ -95,7 +99,10 @@ export const delivery = z
     next_attempt_at: timestamp.nullable(),
     response_status: z.int().nullable().meta({ example: 200 }),
     response_body: z.string().nullable().meta({ description: 'Its first 4 KB.', example: 'ok' }),
-    error: z.string().nullable().meta({ description: 'Why there is no response.', example: null }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last attempt failed; null if it succeeded.', example: null }),
     created_at: timestamp,
     delivered_at: timestamp.nullable(),
   })

@@ -155,6 +155,7 @@ t.test('an invalid template is refused with its field', async (t) => {
     [{ ...good, variables: 'a' }, 'validation_error', 'variables'],
     [{ ...good, variables: ['a', 5] }, 'validation_error', 'variables[1]'],
     [{ ...good, text: Array.from({ length: 1001 }, (_, n) => `{{v${n}}}`).join('') }, 'validation_error', 'variables'],
+    [{ ...good, text: Array.from({ length: 1001 }, (_, n) => `{{v|${n}}}`).join('') }, 'validation_error', 'variables'],
     [
       { ...good, variables: Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(700, 'x')) },
       'validation_error',

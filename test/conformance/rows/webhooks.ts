@@ -276,7 +276,7 @@ const deliveries: readonly Row[] = [
         says: 'an end before the start',
         id: '{webhook}',
         body: { from: '{later}', to: '{soon}' },
-        refused: { code: 'validation_error', fields: ['from'] },
+        refused: { code: 'validation_error', fields: ['to'] },
       },
       {
         says: 'a type that the webhook does not have',

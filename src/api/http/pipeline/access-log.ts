@@ -1,7 +1,7 @@
 /**
  * The access log: one line at level info for each request, when its answer has ended.
  *
- * Health probes are logged at level debug. Lines about unauthenticated and refused requests are
+ * Health probes, and requests for pixels and links of mail, which become events, are logged at level debug. Lines about unauthenticated and refused requests are
  * limited for each client; all others are written. A line never has the query, the body, or more of
  * a key than its prefix.
  */
@@ -19,16 +19,16 @@ interface AccessLogDeps {
   readonly clock: Clock
 }
 
-/** `path`: below the version. */
-export function logOnClose(ctx: ApiContext, path: string, isProbe: boolean, deps: AccessLogDeps): void {
+/** `path`: below the version. `isQuiet`: the line is one for debugging. */
+export function logOnClose(ctx: ApiContext, path: string, isQuiet: boolean, deps: AccessLogDeps): void {
   const { log } = deps
-  if (log.isLevelEnabled(isProbe ? 'debug' : 'info')) ctx.res.once('close', () => logRequest(ctx, path, isProbe, deps))
+  if (log.isLevelEnabled(isQuiet ? 'debug' : 'info')) ctx.res.once('close', () => logRequest(ctx, path, isQuiet, deps))
 }
 
 type LogLine = { client: string } & Record<string, unknown>
 
 /** Builds the line field by field, since this is done for every request. */
-function logRequest(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clock }: AccessLogDeps): void {
+function logRequest(ctx: ApiContext, path: string, isQuiet: boolean, { log, lines, clock }: AccessLogDeps): void {
   const { identity, route, bytes = 0, code } = ctx.state
   const { principal, requestId, startedAt } = identity
   const { method, res } = ctx
@@ -44,7 +44,7 @@ function logRequest(ctx: ApiContext, path: string, isProbe: boolean, { log, line
   if (code !== undefined) line['code'] = code
   if (!res.writableFinished) line['broken'] = true
   line['requestId'] = requestId
-  if (isProbe) log.debug(line, 'request')
+  if (isQuiet) log.debug(line, 'request')
   else if (principal === null || (code !== undefined && res.statusCode < 500)) lines.info(line, 'request')
   else log.info(line, 'request')
 }

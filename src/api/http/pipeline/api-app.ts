@@ -54,7 +54,7 @@ type Phase =
       readonly dispatch: Dispatch
       readonly showPage: ShowPage | null
       /** No rate limit counts requests for these paths. */
-      readonly isUncounted: (path: string) => boolean
+      readonly isTracking: (path: string) => boolean
     }
   | { readonly kind: 'draining' }
 
@@ -67,10 +67,11 @@ export function createApiApp(deps: AppDeps): ApiApp {
   app.use(async (ctx: ApiContext) => {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
-    const anonymous = isHealth || phase.kind !== 'serving' || phase.isUncounted(path)
+    const isTracking = phase.kind === 'serving' && phase.isTracking(path)
+    const anonymous = isHealth || phase.kind !== 'serving' || isTracking
     const identify = anonymous ? identityResolver.identifyAnonymous : identityResolver.identify
     ctx.state.identity = identify(ctx.req, peerOf(ctx.req))
-    logOnClose(ctx, path, isHealth, deps)
+    logOnClose(ctx, path, isHealth || isTracking, deps)
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
       if (isHealth) await answerHealth(ctx, phase, deps)
@@ -89,7 +90,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
       const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
       const dispatch = createDispatch(endpointsOf(routes, document, deps))
-      phase = { kind: 'serving', dispatch, showPage, isUncounted: createUncountedCheck(routes) }
+      phase = { kind: 'serving', dispatch, showPage, isTracking: createTrackingCheck(routes) }
     },
     drain: () => {
       phase = { kind: 'draining' }
@@ -99,7 +100,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
   }
 }
 
-function createUncountedCheck(routes: readonly Route[]): (path: string) => boolean {
+function createTrackingCheck(routes: readonly Route[]): (path: string) => boolean {
   const tracking = routes.filter(({ area }) => area === 'tracking')
   const prefixes = tracking.map(({ path }) => path.slice(0, path.indexOf(':')))
   return (path) => prefixes.some((prefix) => path.startsWith(prefix))

@@ -39,15 +39,18 @@ export class TokenBuckets {
     return bucket === undefined || this.fill(bucket, now) >= 1
   }
 
-  /** 0: a token was taken. Otherwise how often in a row the bucket of this key had none, this time included. */
-  take(key: string, now: number): number {
+  /**
+   * 0: a token was taken. Otherwise how often in a row the bucket of this key had none, this time included. `cost`: what
+   * exceeds the tokens of the bucket is owed.
+   */
+  take(key: string, now: number, cost = 1): number {
     let bucket = this.buckets.get(key)
     if (bucket === undefined) {
       bucket = { tokens: this.settings.burst, at: now, refusals: 0 }
       this.buckets.set(key, bucket)
     }
     const hasToken = this.fill(bucket, now) >= 1
-    if (hasToken) bucket.tokens -= 1
+    if (hasToken) bucket.tokens -= cost
     bucket.refusals = hasToken ? 0 : bucket.refusals + 1
     return bucket.refusals
   }

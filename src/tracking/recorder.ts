@@ -30,6 +30,8 @@ const BATCH_DELAY = 50
 const RETRY_DELAY = 1_000
 const WARN_INTERVAL = 60_000
 
+/** Bytes of a hit. One with a long URL counts as several, because its event holds the URL twice. */
+const USUAL_SIZE = 1_024
 const EMAIL_LIMIT = { burst: 1_000, perSecond: 1 / 60, maxKeys: 50_000 }
 const ADDRESS_LIMIT = { burst: 5_000, perSecond: 2_500, maxKeys: 10_000 }
 
@@ -150,7 +152,7 @@ export class HitRecorder {
   /** Only hits of emails that exist count: ids that are made up would push those of a flood out of memory. */
   private takeOfEmail(hit: Hit): boolean {
     const now = this.deps.clock()
-    const isAllowed = this.ofEmail.take(emailKeyOf(hit), now) === 0
+    const isAllowed = this.ofEmail.take(emailKeyOf(hit), now, Math.ceil(sizeOfHit(hit) / USUAL_SIZE)) === 0
     if (!isAllowed) this.leaveOut(now)
     return isAllowed
   }

@@ -40,3 +40,10 @@ t.test('to ask whether a token is left takes none and remembers nothing', async 
   t.ok(buckets.has('a', 1_000))
   t.same([buckets.take('a', 1_000), buckets.take('a', 1_000)], [0, 1])
 })
+
+t.test('what costs more than is left is owed', async (t) => {
+  const buckets = new TokenBuckets({ burst: 2, perSecond: 1, maxKeys: 10 })
+  t.equal(buckets.take('a', 0, 5), 0)
+  t.notOk(buckets.has('a', 3_999))
+  t.ok(buckets.has('a', 4_000))
+})

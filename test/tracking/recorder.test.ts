@@ -140,6 +140,14 @@ t.test('an email records a burst of opens and of clicks, and an address of both'
   t.same(world.warnings, [{ left_out: 1 }, { left_out: 3 }], 'the 5,000 of the address end with its next to last hit')
 })
 
+t.test('clicks on a long URL count as several', async (t) => {
+  const world = await createWorld(t)
+  const long = { ...click(world.emailId), url: `https://example.com/${'x'.repeat(8_000)}` }
+  for (let hit = 0; hit < 200; hit += 1) world.recorder.record(long)
+  await world.recorder.stop()
+  t.equal(world.events(), Math.ceil(1_000 / Math.ceil(sizeOfHit(long) / 1_024)))
+})
+
 t.test('a flood of made-up ids does not make an email record more', async (t) => {
   const world = await createWorld(t, { maxWaiting: 100_000_000 })
   const addresses = Array.from({ length: 20 }, (_, place) => `198.51.100.${place}`)

@@ -149,9 +149,9 @@ const ownUrls = { hosts: ['mail.test'], path: '' }
 /** Without the limit of tracked HTML, so that the growth is measured. */
 function trackHtml(html) {
   const id = '0'.repeat(36)
-  const leadLink = (href) =>
+  const trackLink = (href) =>
     linkUrlOf(href, ownUrls) === null ? null : { id, href: `https://mail.test/v1/track/click/${id}` }
-  const tracked = rewriteHtml(html, { pixel: '<img>', leadLink })
+  const tracked = rewriteHtml(html, { pixel: '<img>', trackLink })
   restoreHtml(tracked.html, emailId, tracked.edits)
   return tracked.html
 }

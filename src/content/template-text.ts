@@ -5,7 +5,6 @@
  * consists of words of letters, digits, `_` and `-`, joined by dots. Any other template syntax stays literal text. One
  * pass, linear in the length of the text.
  */
-
 import { escapeHtml } from '../mail/markup.js'
 
 /** A variable; equal variables of a text are one object. */

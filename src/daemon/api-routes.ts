@@ -59,6 +59,7 @@ import type { Hit } from '../tracking/hit.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
+import { createUrlCheck } from '../webhooks/webhook-url.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
@@ -208,12 +209,12 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
 function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
   const { read, commit } = database
-  const urlRules = {
+  const checkUrl = createUrlCheck({
     mayConnect: createAddressGuard(config.webhooks.allowed_private_networks),
     resolveAddresses: rotationDeps.resolver.resolveAddresses,
-  }
+  })
   return [
-    ...webhookRoutes({ read, commit, urlRules, onWebhookChanged, onWebhookDeleted }),
+    ...webhookRoutes({ read, commit, checkUrl, onWebhookChanged, onWebhookDeleted }),
     ...deliveryRoutes({ read, commit, onWebhookChanged }),
   ]
 }

@@ -7,20 +7,13 @@
  * again over TCP. All negative answers of a network share a bucket, because names that do not exist are
  * endless. Loopback has no limit: it cannot be forged from outside.
  *
- * Known limit: there are at most `maxBuckets`; the least recently used is dropped first, and starts full when
+ * Known limit: there are at most `maxKeys` buckets; the least recently used is dropped first, and starts full when
  * it returns.
  */
 import { parseIpAddress } from '../platform/ip-address.js'
-import { createLruCache } from '../platform/lru-cache.js'
+import { type BucketSettings, TokenBuckets } from '../platform/token-buckets.js'
 
-interface ResponseRateSettings {
-  readonly perSecond: number
-  /** Tokens of a full bucket. */
-  readonly burst: number
-  readonly maxBuckets: number
-}
-
-export const defaultResponseRate: ResponseRateSettings = { perSecond: 50, burst: 100, maxBuckets: 50_000 }
+export const defaultResponseRate: BucketSettings = { perSecond: 50, burst: 100, maxKeys: 50_000 }
 
 type RateVerdict = 'send' | 'truncate' | 'drop'
 
@@ -30,38 +23,15 @@ export interface ResponseRateLimiter {
   readonly countBuckets: () => number
 }
 
-interface Bucket {
-  tokens: number
-  refilledAt: number
-  overLimitCount: number
-}
-
-export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: ResponseRateSettings): ResponseRateLimiter {
-  const buckets = createLruCache<Bucket>({ max: maxBuckets })
-
-  function findOrAddBucket(key: string, now: number): Bucket {
-    const existing = buckets.get(key)
-    if (existing !== undefined) return existing
-    const bucket = { tokens: burst, refilledAt: now, overLimitCount: 0 }
-    buckets.set(key, bucket)
-    return bucket
-  }
-
+export function createResponseRateLimiter(settings: BucketSettings): ResponseRateLimiter {
+  const buckets = new TokenBuckets(settings)
   return {
     check: (address, answer, now) => {
       const network = networkOf(address)
       if (network === null) return 'send'
-      const bucket = findOrAddBucket(`${network} ${answer}`, now)
-      const gained = (Math.max(0, now - bucket.refilledAt) / 1000) * perSecond
-      bucket.tokens = Math.min(burst, bucket.tokens + gained)
-      bucket.refilledAt = now
-      if (bucket.tokens >= 1) {
-        bucket.tokens -= 1
-        bucket.overLimitCount = 0
-        return 'send'
-      }
-      bucket.overLimitCount += 1
-      return bucket.overLimitCount % 2 === 0 ? 'truncate' : 'drop'
+      const refusals = buckets.take(`${network} ${answer}`, now)
+      if (refusals === 0) return 'send'
+      return refusals % 2 === 0 ? 'truncate' : 'drop'
     },
     countBuckets: () => buckets.size,
   }

@@ -2,7 +2,6 @@
  * What an unsubscribe link needs of its recipient, kept for `retention.links`: longer than the recipient's own row,
  * because people keep messages longer than their senders keep the records of them.
  */
-
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'

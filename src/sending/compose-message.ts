@@ -17,7 +17,6 @@ import { createMessageId } from '../mail/message-id.js'
 import { textOfHtml } from '../messages/mime/text-of-html.js'
 import { concatWithHeadroom } from '../platform/memory/byte-pieces.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
-
 import { composeHeader } from './compose-header.js'
 import { type ComposedMessage, composePlain } from './compose-plain.js'
 import type { Attachment, InlineImage, MessageContent } from './message-content.js'

@@ -7,7 +7,6 @@ import { hasLongerLines } from 'nodemailer/lib/mime-funcs'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
 import { encodeBase64Lines } from '../mail/base64-lines.js'
 import { formatMessageDate } from '../mail/message-date.js'
-
 import { composeHeader } from './compose-header.js'
 import type { MessageContent } from './message-content.js'
 import type { BodyEncoding, EncodedBody } from './token-places.js'

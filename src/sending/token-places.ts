@@ -8,7 +8,6 @@
  *
  * Linear in the size of the header and the bodies; attachments are not read.
  */
-
 import { BASE64_LINE, BYTES_PER_LINE } from '../mail/base64-lines.js'
 import { scanHeader } from '../mail/header-fields.js'
 import type { RecipientCopy } from '../messages/recipient-copies.js'

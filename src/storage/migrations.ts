@@ -20,10 +20,7 @@ import * as datedLearning from './migrations/0018-dated-learning.js'
 import * as waitingEntries from './migrations/0019-waiting-entries.js'
 import * as tracking from './migrations/0020-tracking.js'
 import * as webhooks from './migrations/0021-webhooks.js'
-import * as events from './migrations/0023-events.js'
-import * as clicks from './migrations/0024-clicks.js'
-import * as unsubscribeLinks from './migrations/0025-unsubscribe-links.js'
-import * as webhookRemovals from './migrations/0026-webhook-removals.js'
+import * as events from './migrations/0022-events.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -46,8 +43,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0019-waiting-entries': waitingEntries,
   '0020-tracking': tracking,
   '0021-webhooks': webhooks,
-  '0023-events': events,
-  '0024-clicks': clicks,
-  '0025-unsubscribe-links': unsubscribeLinks,
-  '0026-webhook-removals': webhookRemovals,
+  '0022-events': events,
 }

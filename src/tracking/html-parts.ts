@@ -5,15 +5,19 @@
  * second Content-Type, or a part without an empty line after its header makes the whole message malformed.
  * Attachments, message/*, multipart/report and the like, and all but the root of multipart/related are not bodies.
  *
- * Limits: 10 levels, 500 parts. Each level is one pass over its bytes.
+ * Limits: 10 levels, 500 parts, 128 KB of their headers, 64 MB in all passes over multiparts. What exceeds them is
+ * malformed too.
  */
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { parseDeclaredValue, readDeclaredWord } from './content-type.js'
-import { splitParts } from './split-parts.js'
+import { type Region, splitParts } from './split-parts.js'
 import type { TrackingSkip } from './track-email.js'
 
 const MAX_DEPTH = 10
 const MAX_PARTS = 500
+/** Bytes. */
+const MAX_PART_HEADERS = 131_072
+const MAX_SEARCHED = 64 * 1_048_576
 
 /** A part of the message; places count from the start of the message. */
 interface MimePart {
@@ -30,7 +34,11 @@ export interface HtmlPart extends MimePart {
 
 interface Found {
   readonly htmlParts: HtmlPart[]
-  parts: number
+  /** Parts that may still be found, and bytes that their headers may have. */
+  partsLeft: number
+  headerLeft: number
+  /** Bytes in which delimiters may still be looked for. */
+  searchLeft: number
   /** Why there may be HTML that is not touched. */
   skipped: TrackingSkip | null
 }
@@ -39,7 +47,8 @@ interface Found {
 class Untouchable extends Error {}
 
 export function findHtmlParts(raw: Buffer, header: Header): readonly HtmlPart[] | TrackingSkip {
-  const found: Found = { htmlParts: [], parts: 0, skipped: null }
+  const limits = { partsLeft: MAX_PARTS - 1, headerLeft: MAX_PART_HEADERS, searchLeft: MAX_SEARCHED }
+  const found: Found = { htmlParts: [], ...limits, skipped: null }
   try {
     searchPart(raw, { start: 0, end: raw.length, header }, 0, found)
   } catch (error) {
@@ -50,8 +59,6 @@ export function findHtmlParts(raw: Buffer, header: Header): readonly HtmlPart[] 
 }
 
 function searchPart(raw: Buffer, part: MimePart, depth: number, found: Found): void {
-  found.parts += 1
-  if (found.parts > MAX_PARTS) throw new Untouchable()
   const value = readOnlyField(raw, part, 'content-type') ?? ''
   readOnlyField(raw, part, 'content-transfer-encoding')
   const type = readDeclaredWord(value)
@@ -91,15 +98,20 @@ function searchMultipart(raw: Buffer, part: MimePart, { type, value, depth }: Mu
   const declared = parseDeclaredValue(value)
   const boundary = declared?.parameters.get('boundary') ?? ''
   const { start, end, header } = part
-  const regions = header.bodyStart === header.end ? null : splitParts(raw, start + header.bodyStart, end, boundary)
-  if (declared === null || regions === null || depth === MAX_DEPTH) throw new Untouchable()
-  const children = regions.map((region) => scanPart(raw, region))
+  found.searchLeft -= end - start
+  if (declared === null || header.bodyStart === header.end) throw new Untouchable()
+  if (depth === MAX_DEPTH || found.searchLeft < 0) throw new Untouchable()
+  const regions = splitParts(raw, { start: start + header.bodyStart, end }, boundary, found.partsLeft)
+  if (regions === null) throw new Untouchable()
+  found.partsLeft -= regions.length
+  const children = regions.map((region) => scanPart(raw, region, found))
   const searched = type === 'multipart/related' ? findRoot(raw, children, declared.parameters.get('start')) : children
   for (const child of searched) searchPart(raw, child, depth + 1, found)
 }
 
-function scanPart(raw: Buffer, { start, end }: { readonly start: number; readonly end: number }): MimePart {
-  const header = scanHeaderOrEmpty(raw.subarray(start, end))
+function scanPart(raw: Buffer, { start, end }: Region, found: Found): MimePart {
+  const header = scanHeaderOrEmpty(raw.subarray(start, Math.min(end, start + found.headerLeft)))
+  found.headerLeft -= header.bodyStart
   if (header.bodyStart === header.end && end > start) throw new Untouchable()
   return { start, end, header }
 }

@@ -2,8 +2,8 @@
  * Finds addresses that follow most links of a message at once, as scanners do: more than half of them, of four or more,
  * within ten seconds.
  *
- * The clicks of an address are kept in memory for that time, so a sweep during a restart may go unnoticed. Limits: the
- * 20,000 latest pairs of email and address, 1,000 clicks of each.
+ * The clicks of an address are kept in memory for that time, so a sweep during a restart may go unnoticed. Limits:
+ * 50,000 clicks, those of the pairs of email and address that clicked last; 1,000 of each pair.
  */
 import { addressKeyOf } from '../accounts/client-address.js'
 import { createLruCache, type LruCache } from '../platform/lru-cache.js'
@@ -11,8 +11,8 @@ import { createLruCache, type LruCache } from '../platform/lru-cache.js'
 /** Milliseconds. */
 const SWEEP_TIME = 10_000
 const MIN_LINKS = 4
-const MAX_PAIRS = 20_000
-const MAX_CLICKS = 1_000
+const MAX_CLICKS = 50_000
+const MAX_OF_PAIR = 1_000
 
 interface Click {
   readonly linkId: string
@@ -31,7 +31,10 @@ interface NewClick extends Click {
 }
 
 export class LinkSweeps {
-  private readonly recent: LruCache<SeenClick[]> = createLruCache({ max: MAX_PAIRS })
+  private readonly recent: LruCache<SeenClick[]> = createLruCache({
+    max: MAX_CLICKS,
+    weightOf: (clicks) => clicks.length,
+  })
 
   /**
    * Adds a click. Null: it belongs to no sweep. Otherwise those earlier clicks of the sweep that were not found before.
@@ -39,7 +42,7 @@ export class LinkSweeps {
    */
   add({ emailId, address, linkId, eventId, at }: NewClick, countLinks: () => number): readonly Click[] | null {
     const key = `${emailId} ${addressKeyOf(address)}`
-    const earlier = (this.recent.get(key) ?? []).filter((click) => at - click.at <= SWEEP_TIME).slice(1 - MAX_CLICKS)
+    const earlier = (this.recent.get(key) ?? []).filter((click) => at - click.at <= SWEEP_TIME).slice(1 - MAX_OF_PAIR)
     const followed = new Set([...earlier.map((click) => click.linkId), linkId]).size
     const swept = isSweep(followed, countLinks)
     const found = swept ? earlier.filter((click) => !click.swept) : []

@@ -13,12 +13,12 @@ import { addressKeyOf } from '../accounts/client-address.js'
 import { isEventRecorded } from '../events/event-log.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { TokenBuckets } from '../platform/token-buckets.js'
 import type { Store } from '../storage/database.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { type Hit, sizeOfHit } from './hit.js'
 import { LinkSweeps } from './link-sweeps.js'
-import { type PlannedHit, planHit } from './plan-hits.js'
-import { TokenBuckets } from './token-buckets.js'
+import { joinWrites, type PlannedHit, planHit } from './plan-hits.js'
 
 /** Bytes of hits that wait: 20,000 and more, unless their URLs are very long. */
 const MAX_WAITING = 16 * 1_048_576
@@ -62,7 +62,7 @@ export class HitRecorder {
     const { maxWaiting = MAX_WAITING, clock } = this.deps
     const now = clock()
     const isAllowed =
-      this.ofAddress.take(addressKeyOf(hit.address), now) && this.ofEmail.take(`${hit.kind} ${hit.emailId}`, now)
+      this.ofAddress.take(addressKeyOf(hit.address), now) === 0 && this.ofEmail.has(emailKeyOf(hit), now)
     const size = sizeOfHit(hit)
     if (isAllowed && this.waitingSize + size <= maxWaiting) {
       this.waiting.push(hit)
@@ -115,7 +115,7 @@ export class HitRecorder {
         // A commit whose answer was lost may have been made.
         if (tried && this.isStored(planned)) return
         tried = true
-        await commit(planned.flatMap(({ writes }) => writes))
+        await commit(joinWrites(planned))
       })
     } catch (err) {
       log.error({ err, hits: hits.length }, 'opens and clicks could not be recorded')
@@ -138,12 +138,21 @@ export class HitRecorder {
 
   private async plan(hits: readonly Hit[]): Promise<readonly PlannedHit[]> {
     const planned: PlannedHit[] = []
+    const deps = { read: this.deps.read, sweeps: this.sweeps, isAllowed: (hit: Hit) => this.takeOfEmail(hit) }
     for (const [place, hit] of hits.entries()) {
       if (place > 0 && place % MAX_TURN === 0) await yieldTurn()
-      const one = planHit({ read: this.deps.read, sweeps: this.sweeps }, hit)
+      const one = planHit(deps, hit)
       if (one !== null) planned.push(one)
     }
     return planned
+  }
+
+  /** Only hits of emails that exist count: ids that are made up would push those of a flood out of memory. */
+  private takeOfEmail(hit: Hit): boolean {
+    const now = this.deps.clock()
+    const isAllowed = this.ofEmail.take(emailKeyOf(hit), now) === 0
+    if (!isAllowed) this.leaveOut(now)
+    return isAllowed
   }
 
   private isStored(planned: readonly PlannedHit[]): boolean {
@@ -160,4 +169,8 @@ export class HitRecorder {
     this.shed = 0
     this.warnedAt = now
   }
+}
+
+function emailKeyOf({ kind, emailId }: Hit): string {
+  return `${kind} ${emailId}`
 }

@@ -7,6 +7,8 @@
  */
 import type { Read } from '../storage/prepared.js'
 import { linkOfEmail } from './clicked-links.js'
+import { isEmailId } from './hit.js'
+import { isLinkId } from './link-id.js'
 import { linkById } from './links.js'
 
 interface ClickRequest {
@@ -24,12 +26,9 @@ interface ClickTarget {
   readonly location: string
 }
 
-/** Characters of an id of a link or email. */
-const MAX_ID_LENGTH = 64
-
 /** Null: there is no such link. */
 export function resolveClick(read: Read, { trackingId, url }: ClickRequest): ClickTarget | null {
-  if (trackingId.length > MAX_ID_LENGTH) return null
+  if (!isLinkId(trackingId) && !isEmailId(trackingId)) return null
   const [named] = linkById(read, { id: trackingId })
   if (url === null || named?.url === url) return named === undefined ? null : toTarget(named)
   const [other] = linkOfEmail(read, { emailId: named?.email_id ?? trackingId, url })

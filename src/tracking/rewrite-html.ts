@@ -1,6 +1,6 @@
 /**
- * Leads the links of an HTML body through us and adds the pixel, in one pass over its tokens; every other character
- * stays.
+ * Rewrites the links of an HTML body to tracked ones and adds the pixel, in one pass over its tokens; every other
+ * character stays.
  *
  * A link is the first `href` of an `a` or `area`. What stands in comments (so in conditional comments for Outlook) and
  * in elements without markup in them is no link. The pixel stands before the last `</body>`, else at the end, but never
@@ -8,14 +8,13 @@
  *
  * Limits: 1,000 attributes of a tag and 8 KB of an href; what exceeds them stays.
  */
-
 import { type HtmlHandler, type HtmlLimits, type HtmlTag, readHtml } from '../mail/html/read-html.js'
 
 /** Characters of a value, decoded. */
 const MAX_HREF = 8_192
 
-/** Where a link leads instead of its own URL. */
-export interface LedLink {
+/** What stands in place of the URL of a link. */
+export interface TrackedLink {
   readonly id: string
   /** Escaped for an attribute in any quotes. */
   readonly href: string
@@ -25,7 +24,7 @@ interface Rewriting {
   /** Complete markup; null: none. */
   readonly pixel: string | null
   /** `href`: decoded. Null: it stays. */
-  readonly leadLink: (href: string) => LedLink | null
+  readonly trackLink: (href: string) => TrackedLink | null
 }
 
 interface RewrittenHtml {
@@ -39,14 +38,17 @@ const rawElements: ReadonlySet<string> = new Set(
   'script style title textarea xmp iframe noembed noframes noscript plaintext'.split(' '),
 )
 
+/** HTML section 13.2.6.5: in them a tag written as `<title/>` closes itself. */
+const foreignElements: ReadonlySet<string> = new Set(['svg', 'math'])
+
 export const trackingLimits: Required<HtmlLimits> = {
   maxLength: Number.POSITIVE_INFINITY,
   maxAttributes: 1_000,
   maxValue: MAX_HREF,
 }
 
-export function rewriteHtml(html: string, { pixel, leadLink }: Rewriting): RewrittenHtml {
-  const places = findPlaces(html, leadLink)
+export function rewriteHtml(html: string, { pixel, trackLink }: Rewriting): RewrittenHtml {
+  const places = findPlaces(html, trackLink)
   const pieces: string[] = []
   const edits: string[] = []
   let at = 0
@@ -55,15 +57,15 @@ export function rewriteHtml(html: string, { pixel, leadLink }: Rewriting): Rewri
     at = end
   }
   let pixelLeft = pixel
-  for (const { start, end, quote, led } of places.links) {
+  for (const { start, end, quote, tracked } of places.links) {
     if (pixelLeft !== null && start > places.pixel) {
       append(places.pixel)
       pieces.push(pixelLeft)
       pixelLeft = null
     }
     append(start)
-    pieces.push(`${quote}${led.href}${quote}`)
-    edits.push(`${led.id} ${html.slice(start, end)}`)
+    pieces.push(`${quote}${tracked.href}${quote}`)
+    edits.push(`${tracked.id} ${html.slice(start, end)}`)
     at = end
   }
   if (pixelLeft !== null) {
@@ -80,7 +82,7 @@ interface LinkPlace {
   readonly end: number
   /** For the new value. */
   readonly quote: '"' | "'"
-  readonly led: LedLink
+  readonly tracked: TrackedLink
 }
 
 interface Places {
@@ -88,8 +90,8 @@ interface Places {
   readonly pixel: number
 }
 
-function findPlaces(html: string, leadLink: Rewriting['leadLink']): Places {
-  const finder = new PlaceFinder(html, leadLink)
+function findPlaces(html: string, trackLink: Rewriting['trackLink']): Places {
+  const finder = new PlaceFinder(html, trackLink)
   readHtml(html, finder, trackingLimits)
   return { links: finder.links, pixel: finder.bodyEnd ?? finder.lastComplete }
 }
@@ -102,12 +104,14 @@ class PlaceFinder implements HtmlHandler {
   lastComplete = 0
   /** The raw element that is open; empty: none. */
   private raw = ''
+  /** Open elements in which `<style/>` and the like are complete. */
+  private foreign = 0
   /** A `</body>` whose `>` was not seen yet. */
   private openBodyEnd: number | null = null
 
   constructor(
     private readonly html: string,
-    private readonly leadLink: Rewriting['leadLink'],
+    private readonly trackLink: Rewriting['trackLink'],
   ) {}
 
   readsAttributesOf(name: string): boolean {
@@ -117,10 +121,12 @@ class PlaceFinder implements HtmlHandler {
   onOpenTag(tag: HtmlTag): void {
     if (this.raw !== '') return
     if (tag.name === 'a' || tag.name === 'area') this.addLink(tag)
-    else if (rawElements.has(tag.name)) this.raw = tag.name
+    else if (foreignElements.has(tag.name)) this.foreign += tag.selfClosing ? 0 : 1
+    else if (rawElements.has(tag.name) && !(this.foreign > 0 && tag.selfClosing)) this.raw = tag.name
   }
 
   onCloseTag(name: string, nameStart: number): void {
+    if (this.raw === '' && this.foreign > 0 && foreignElements.has(name)) this.foreign -= 1
     if (this.raw === name && name !== 'plaintext') this.raw = ''
     // `</ body>` is a comment (HTML section 13.2.5.7).
     else if (this.raw === '' && name === 'body' && this.html[nameStart - 1] === '/') this.openBodyEnd = nameStart - 2
@@ -142,10 +148,10 @@ class PlaceFinder implements HtmlHandler {
   private addLink({ attributes }: HtmlTag): void {
     const href = attributes.find(({ name }) => name === 'href')
     if (href === undefined || href.end === 0 || href.value.length >= MAX_HREF) return
-    const led = this.leadLink(href.value)
-    if (led === null) return
+    const tracked = this.trackLink(href.value)
+    if (tracked === null) return
     const margin = href.quote.length
     const place = { start: href.start - margin, end: href.end + margin }
-    this.links.push({ ...place, quote: href.quote === "'" ? "'" : '"', led })
+    this.links.push({ ...place, quote: href.quote === "'" ? "'" : '"', tracked })
   }
 }

@@ -14,7 +14,7 @@ import type { EmailTracking, TrackingSkip } from './track-email.js'
 
 /** Octets, without the line end (RFC 5321 section 4.5.3.1.6). */
 const MAX_LINE = 998
-/** Octets of an encoded body; more would take longer than 5 ms. */
+/** Octets of all HTML parts as they are encoded; more would take longer than 5 ms. */
 const MAX_ENCODED = 1_048_576
 
 /**
@@ -28,6 +28,7 @@ export function rewriteMessage(
 ): readonly [Buffer, ...Buffer[]] | TrackingSkip {
   const parts = findHtmlParts(raw, header)
   if (typeof parts === 'string') return parts
+  if (parts.reduce((sum, { start, end }) => sum + end - start, 0) > MAX_ENCODED) return 'too-large'
   const pieces: Buffer[] = []
   let at = 0
   for (const [place, part] of parts.entries()) {
@@ -51,7 +52,6 @@ function rewritePart(
   const encoding = readTransferEncoding(bytes, header)
   if (encoding === null) return 'encoding'
   const body = bytes.subarray(header.bodyStart)
-  if (body.length > MAX_ENCODED) return 'too-large'
   const decoded = decodeTransfer(body, encoding)
   if (decoded === null) return 'encoding'
   const content = decodeBody(decoded, charset)

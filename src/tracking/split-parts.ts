@@ -1,7 +1,7 @@
 /** Splits the body of a multipart at its delimiter lines (RFC 2046 section 5.1.1), strictly and in one pass. */
 
 /** Bytes of the message, without the line ends that belong to the delimiter lines. */
-interface Region {
+export interface Region {
   readonly start: number
   readonly end: number
 }
@@ -9,22 +9,22 @@ interface Region {
 const MAX_BOUNDARY = 200
 const CRLF = '\r\n'
 
-/** `start`: of the body, after an empty line. Null: the delimiters are not as they must be. */
-export function splitParts(raw: Buffer, start: number, end: number, boundary: string): readonly Region[] | null {
+/** The body begins after an empty line. Null: the delimiters are not as they must be, or there are more than `max` parts. */
+export function splitParts(raw: Buffer, body: Region, boundary: string, max: number): readonly Region[] | null {
   if (!/^[\x20-\x7e]*[\x21-\x7e]$/.test(boundary) || boundary.length > MAX_BOUNDARY) return null
-  const body = raw.subarray(0, end)
+  const bytes = raw.subarray(0, body.end)
   const mark = Buffer.from(`${CRLF}--${boundary}`, 'latin1')
   const regions: Region[] = []
   let partStart = -1
   // The line end of the empty line may be that of the first delimiter.
-  for (let at = body.indexOf(mark, start - CRLF.length); at !== -1; ) {
-    const line = readDelimiter(body, at + mark.length)
+  for (let at = bytes.indexOf(mark, body.start - CRLF.length); at !== -1; ) {
+    const line = readDelimiter(bytes, at + mark.length)
     if (line === null) return null
     if (partStart !== -1) regions.push({ start: partStart, end: at })
-    if (partStart > at) return null
-    if (line.isLast) return partStart === -1 || body.indexOf(mark, line.end) !== -1 ? null : regions
+    if (partStart > at || regions.length > max) return null
+    if (line.isLast) return partStart === -1 || bytes.indexOf(mark, line.end) !== -1 ? null : regions
     partStart = line.end + CRLF.length
-    at = body.indexOf(mark, line.end)
+    at = bytes.indexOf(mark, line.end)
   }
   return null
 }

@@ -1,6 +1,6 @@
 /**
- * The tracking of one email: its links led through us and its pixel in each of its HTML bodies or copies, and the
- * writes that belong to the commit of the email. The same URL becomes the same link in all of them.
+ * The tracking of one email: its HTML bodies with tracked links and the pixel, and the writes that belong to the
+ * commit of the email. The same URL becomes the same link in all of them.
  */
 import { mailHostOf } from '../domains/sending-domains.js'
 import type { DomainName } from '../mail/address.js'
@@ -10,13 +10,14 @@ import type { Write } from '../storage/writer/write.js'
 import { createLinkId } from './link-id.js'
 import { linkUrlOf, ownUrlsOf } from './link-url.js'
 import { insertHtmlEdits, insertLink } from './links.js'
-import { type LedLink, rewriteHtml } from './rewrite-html.js'
+import { rewriteHtml, type TrackedLink } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
 import type { TrackingBaseFor } from './tracking-host.js'
 
-/** Characters and tags, which together take some 5 ms on the main thread. */
+/** Of all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
 const MAX_HTML = 500_000
 const MAX_TAGS = 10_000
+const MAX_LINKS = 1_000
 
 /** Why a message goes out without tracking. */
 export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
@@ -33,8 +34,8 @@ export interface TrackedEmail {
 
 export interface EmailTracking {
   /**
-   * The HTML with its links led through us and the pixel; one that is too large is returned as it is. May be called
-   * for several bodies or copies of the email. `withPixel`: false for a body after the first of one message.
+   * The HTML with tracked links and the pixel; one that is too large, together with those before it, is
+   * returned as it is. May be called for several bodies of the email. `withPixel`: false for a body after the first.
    */
   readonly trackHtml: (html: string, withPixel?: boolean) => string
   /** Set if HTML was returned as it was. */
@@ -59,39 +60,54 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
     const own = ownUrlsOf(publicUrl, mailHostOf(email.domain))
     const links = new EmailLinks(email, base)
     const pixel = email.opens ? buildPixel(base, email.emailId) : null
-    const leadLink = (href: string): LedLink | null => {
-      const url = email.clicks ? linkUrlOf(href, own) : null
-      return url === null ? null : links.leadTo(url)
+    const budget = new TrackingBudget()
+    const trackLink = (href: string): TrackedLink | null => {
+      const url = email.clicks && budget.takeLink() ? linkUrlOf(href, own) : null
+      return url === null ? null : links.findOrAdd(url)
     }
-    let skipped: TrackingSkip | null = null
     let isChanged = false
     return {
       trackHtml: (html, withPixel = true) => {
-        if (!isQuickToTrack(html)) {
-          skipped = 'too-large'
-          return html
-        }
-        const rewritten = rewriteHtml(html, { pixel: withPixel ? pixel : null, leadLink })
+        if (!budget.takeHtml(html)) return html
+        const rewritten = rewriteHtml(html, { pixel: withPixel ? pixel : null, trackLink })
+        if (budget.isExceeded) return html
         links.addEdits(rewritten.edits)
         isChanged ||= rewritten.html !== html
         return rewritten.html
       },
-      skipped: () => skipped,
+      skipped: () => (budget.isExceeded ? 'too-large' : null),
       collectWrites: () => (isChanged ? links.toWrites() : []),
     }
   }
 }
 
-function isQuickToTrack(html: string): boolean {
-  if (html.length > MAX_HTML) return false
-  let tags = 0
-  for (let at = html.indexOf('<'); at !== -1 && tags <= MAX_TAGS; at = html.indexOf('<', at + 1)) tags += 1
-  return tags <= MAX_TAGS
+/** What is left of the limits of an email. */
+class TrackingBudget {
+  isExceeded = false
+  private characters = MAX_HTML
+  private tags = MAX_TAGS
+  private links = MAX_LINKS
+
+  takeHtml(html: string): boolean {
+    this.characters -= html.length
+    if (this.characters < 0) this.isExceeded = true
+    for (let at = html.indexOf('<'); at !== -1 && !this.isExceeded; at = html.indexOf('<', at + 1)) {
+      this.tags -= 1
+      if (this.tags < 0) this.isExceeded = true
+    }
+    return !this.isExceeded
+  }
+
+  takeLink(): boolean {
+    this.links -= 1
+    if (this.links < 0) this.isExceeded = true
+    return !this.isExceeded
+  }
 }
 
 /** The distinct links of an email. */
 class EmailLinks {
-  private readonly byUrl = new Map<string, LedLink>()
+  private readonly byUrl = new Map<string, TrackedLink>()
   /** For each link, its edits in their order. */
   private readonly edits = new Map<string, string[]>()
   private readonly escapedBase: string
@@ -103,7 +119,7 @@ class EmailLinks {
     this.escapedBase = escapeHtml(base)
   }
 
-  leadTo(url: string): LedLink {
+  findOrAdd(url: string): TrackedLink {
     const known = this.byUrl.get(url)
     if (known !== undefined) return known
     const id = createLinkId(this.email.now)

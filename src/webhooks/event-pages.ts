@@ -44,12 +44,3 @@ export const newEvents = prepareRead<{ seq: number }>()(({ db, slot }) =>
     .orderBy('seq')
     .limit(SCAN_SIZE),
 )
-
-const maxSeq = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('events').select(({ fn }) => fn.max<number | null>('seq').as('seq')),
-)
-
-/** 0: there is no event. */
-export function newestSeq(read: Read): number {
-  return maxSeq(read, {})[0]?.seq ?? 0
-}

@@ -2,9 +2,9 @@
  * Whose turn it is: round the workspaces, and within one round its webhooks. The attempts of a workspace, and those at
  * endpoints that fail, have limits of their own, so that neither takes all slots.
  */
+import { MAX_REQUESTS } from './request-protocol.js'
 import type { WebhookLane } from './webhook-lane.js'
 
-const MAX_ATTEMPTS = 256
 const MAX_OF_WORKSPACE = 192
 const MAX_FAILING = 64
 
@@ -18,7 +18,7 @@ export class FairTurns {
   private readonly held = new Set<WebhookLane>()
 
   get hasTurn(): boolean {
-    return this.ready.size > 0 && this.running < MAX_ATTEMPTS
+    return this.ready.size > 0 && this.running < MAX_REQUESTS
   }
 
   add(lane: WebhookLane): void {

@@ -2,10 +2,11 @@
  * The lanes of all enabled webhooks, kept in step with the database, and which of them have new events.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { findLogRange } from '../events/event-times.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { findEnabledWebhook, readEnabledWebhooks } from './dispatch-records.js'
-import { newEvents, newestSeq, SCAN_SIZE } from './event-pages.js'
+import { newEvents, SCAN_SIZE } from './event-pages.js'
 import { WebhookLane } from './webhook-lane.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
@@ -121,7 +122,7 @@ export class LaneRegistry {
   private put(webhook: Webhook): void {
     const { read } = this.deps
     // Lanes begin at their own cursors, so events from before are found without a scan.
-    if (this.byId.size === 0) this.seen = newestSeq(read)
+    if (this.byId.size === 0) this.seen = findLogRange(read).end - 1
     let lane = this.byId.get(webhook.id)
     if (lane === undefined) {
       lane = new WebhookLane(webhook, read)

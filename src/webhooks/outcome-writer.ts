@@ -120,12 +120,13 @@ export class OutcomeWriter {
   private takeBatch(): Map<WebhookLane, LaneOutcomes> {
     const batch = new Map<WebhookLane, LaneOutcomes>()
     let count = 0
-    for (const [lane, { settled, disabling }] of this.waiting) {
+    for (const [lane, outcomes] of this.waiting) {
       if (count >= BATCH_SIZE) break
-      const part = settled.splice(0, BATCH_SIZE - count)
-      batch.set(lane, { settled: part, disabling })
-      if (settled.length === 0) this.waiting.delete(lane)
-      count += part.length + 1
+      const settled = outcomes.settled.splice(0, BATCH_SIZE - count)
+      batch.set(lane, { settled, disabling: outcomes.disabling })
+      outcomes.disabling = null
+      if (outcomes.settled.length === 0) this.waiting.delete(lane)
+      count += settled.length + 1
     }
     return batch
   }

@@ -19,6 +19,9 @@ import { requireEnabledWebhook, type WebhookRef } from './webhook-records.js'
 
 /** Replays of one webhook that are not finished. */
 const MAX_REPLAYS = 10
+/** Events that a workspace may replay on one day in UTC: each is a row of `webhook_deliveries`, which quotas do not count. */
+const MAX_REPLAYED = 1_000_000
+const DAY = 86_400_000
 
 interface ReplayRequest {
   readonly from: Timestamp
@@ -28,8 +31,7 @@ interface ReplayRequest {
 }
 
 const insert = prepareWrite<WebhookReplaysTable & { readonly max: number }>(({ db, slot }) => {
-  const names = ['id', 'workspace_id', 'webhook_id', 'types', 'from_time', 'to_time', 'next_seq', 'last_seq'] as const
-  const columns = [...names, 'created_at'] as const
+  const columns = ['id', 'workspace_id', 'webhook_id', 'types', 'next_seq', 'last_seq', 'created_at'] as const
   const row = db
     .selectNoFrom((eb) => columns.map((name) => eb.val(slot(name)).as(name)))
     .where(sql<boolean>`exists (select 1 from webhooks where id = ${slot('webhook_id')}
@@ -40,12 +42,51 @@ const insert = prepareWrite<WebhookReplaysTable & { readonly max: number }>(({ d
   return db.insertInto('webhook_replays').columns(columns).expression(row)
 }, 1)
 
+interface Spending {
+  readonly id: string
+  readonly workspaceId: string
+  /** Counted from 1970. */
+  readonly day: number
+  readonly count: number
+  readonly max: number
+}
+
+const spend = prepareWrite<Spending>(
+  ({ db, slot }) =>
+    db
+      .updateTable('webhooks')
+      .set({
+        replayed: sql<number>`(case replay_day when ${slot('day')} then replayed else 0 end) + ${slot('count')}`,
+        replay_day: slot('day'),
+      })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where(
+        sql<boolean>`(select coalesce(sum(replayed), 0) from webhooks where workspace_id = ${slot('workspaceId')}
+          and replay_day = ${slot('day')}) + ${slot('count')} <= ${slot('max')}`,
+      ),
+  1,
+)
+
+const replayedOn = prepareRead<{ readonly workspaceId: string; readonly day: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('webhooks')
+    .select((eb) => eb.fn.sum<number | null>('replayed').as('count'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('replay_day', '=', slot('day')),
+)
+
+interface ReplayDeps extends Store {
+  /** For tests: instead of `MAX_REPLAYED`. */
+  readonly maxReplayed?: number
+}
+
 /**
  * Resolves to the number of events that will be delivered. Throws a Refusal: `webhook-not-found`, or `conflict` if the
- * webhook is disabled or has `MAX_REPLAYS` already.
+ * webhook is disabled or has `MAX_REPLAYS` already, or if the workspace has replayed `MAX_REPLAYED` events today.
  */
 export async function replayRange(
-  { read, commit }: Store,
+  { read, commit, maxReplayed: max = MAX_REPLAYED }: ReplayDeps,
   webhook: WebhookRef,
   { from, to, types }: ReplayRequest,
   now: Timestamp,
@@ -60,16 +101,23 @@ export async function replayRange(
     workspace_id: workspaceId,
     webhook_id: id,
     types: toJson(types),
-    from_time: from,
-    to_time: to,
     next_seq: first,
     last_seq: last,
     created_at: now,
   }
-  if (await tryCommit(commit([insert({ ...replay, max: MAX_REPLAYS })]))) return count
+  const day = Math.floor(now / DAY)
+  const writes = [insert({ ...replay, max: MAX_REPLAYS }), spend({ id, workspaceId, day, count, max })]
+  if (await tryCommit(commit(writes))) return count
   requireEnabledWebhook(read, webhook)
+  const left = max - (replayedOn(read, { workspaceId, day })[0]?.count ?? 0)
+  if (count > left) throw buildSpent(count, left, max)
   const message = `the webhook has ${MAX_REPLAYS} replays that are not finished: wait for one of them`
   throw new Refusal('conflict', message, { id, limit: MAX_REPLAYS })
+}
+
+function buildSpent(count: number, left: number, limit: number): Refusal {
+  const message = `a workspace may replay ${limit} events on one day in UTC: ${count} were requested and ${left} are left`
+  return new Refusal('conflict', message, { count, left, limit })
 }
 
 interface SeqRange {

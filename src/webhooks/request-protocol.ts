@@ -3,6 +3,9 @@
  * of outcomes the other. A number names a job; outcomes come in any order.
  */
 
+/** Requests that the thread has at a time, with those that wait on it. */
+export const MAX_REQUESTS = 256
+
 /** What the thread is started with. */
 export interface RequestThreadData {
   readonly userAgent: string

@@ -13,6 +13,7 @@ import {
   type DeliveredEvent,
   isSuccess,
   type JobOutcome,
+  MAX_REQUESTS,
   type RequestJob,
   type RequestOutcome,
   type RequestThreadData,
@@ -24,12 +25,11 @@ const MAX_ANSWER_BYTES = 4_096
 const MAX_DROPPED_BYTES = 65_536
 /** Milliseconds. */
 const REPORT_INTERVAL = 5
-/** Webhooks with the same host share its connections. */
-const MAX_CONNECTIONS = 64
 
 function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData): void {
   const client = createHttpClient({
-    maxConnections: MAX_CONNECTIONS,
+    // Webhooks of any workspace share the connections to a host: none waits for those of another.
+    maxConnections: MAX_REQUESTS,
     maxBodyBytes: MAX_ANSWER_BYTES,
     maxDroppedBytes: MAX_DROPPED_BYTES,
     authorities,
@@ -73,10 +73,10 @@ async function request(client: HttpClient, job: RequestJob, userAgent: string): 
   const { event, url, addresses, timeout, deliveryId, attempt, at, secret, previousSecret } = job
   const body = composeBody(event)
   const headers = {
-    'content-type': 'application/json',
-    'user-agent': userAgent,
-    'x-service-delivery': deliveryId,
-    'x-service-attempt': String(attempt),
+    'Content-Type': 'application/json',
+    'User-Agent': userAgent,
+    'X-Service-Delivery': deliveryId,
+    'X-Service-Attempt': String(attempt),
     ...signRequest({ id: event.id, at, body, secret, previousSecret }),
   }
   const begun = performance.now()

@@ -27,7 +27,7 @@ export function signRequest({ id, at, body, secret, previousSecret }: SignedRequ
   const signed = `${id}.${timestamp}.${body}`
   const secrets = previousSecret === null ? [secret] : [secret, previousSecret]
   return {
-    'x-service-signature': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+    'X-Service-Signature': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
     'webhook-id': id,
     'webhook-timestamp': timestamp,
     'webhook-signature': secrets.map((each) => `v1,${signStandard(signed, each)}`).join(' '),

@@ -153,7 +153,7 @@ export class WebhookLane {
     this.mayHaveReplay = false
     const row = findReplay(read, this.ref)
     if (row === undefined) return
-    const types: ReadonlySet<string> = row.types === null ? this.types : new Set(parseJson(row.types))
+    const types: ReadonlySet<string> = new Set(parseJson(row.types))
     const accepts = ({ type }: LoggedEvent): boolean => types.has(type)
     const range = { id: row.id, cursor: row.next_seq - 1, end: row.last_seq, idTime: row.created_at, accepts }
     this.replay = { row, walk: new EventWalk({ workspaceId: this.ref.workspaceId, ...range }) }

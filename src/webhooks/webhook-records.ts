@@ -32,6 +32,11 @@ interface NewWebhook {
 /** Constant time: it is the end of the primary key. */
 const newestSeq = sql<number>`(select coalesce(max(seq), 0) from events)`
 
+const columns = [
+  ...(['id', 'workspace_id', 'url', 'events', 'enabled', 'secret', 'event_cursor'] as const),
+  ...(['replay_day', 'replayed', 'created_at', 'updated_at'] as const),
+] as const
+
 const insert = prepareWrite<NewWebhook & { readonly max: number }>(({ db, slot }) => {
   const row = db
     .selectNoFrom((eb) => [
@@ -42,14 +47,13 @@ const insert = prepareWrite<NewWebhook & { readonly max: number }>(({ db, slot }
       eb.lit(1).as('enabled'),
       eb.val(slot('secret')).as('secret'),
       newestSeq.as('event_cursor'),
+      eb.lit(0).as('replay_day'),
+      eb.lit(0).as('replayed'),
       eb.val(slot('now')).as('created_at'),
       eb.val(slot('now')).as('updated_at'),
     ])
     .where(sql<boolean>`(select count(*) from webhooks where workspace_id = ${slot('workspaceId')}) < ${slot('max')}`)
-  return db
-    .insertInto('webhooks')
-    .columns(['id', 'workspace_id', 'url', 'events', 'enabled', 'secret', 'event_cursor', 'created_at', 'updated_at'])
-    .expression(row)
+  return db.insertInto('webhooks').columns(columns).expression(row)
 }, 1)
 
 /** Misses if the workspace has `MAX_WEBHOOKS` already. */

@@ -40,15 +40,31 @@ export function checkWebhookUrl(text: string, mayConnect: AddressGuard): URL {
 
 const PRIVATE = 'must lead to a public address, or to a network of webhooks.allowed_private_networks'
 
+/** Look-ups of one workspace at a time. A host whose DNS is silent holds each for up to 21 s. */
+const MAX_LOOKUPS = 4
+
+/** Throws a Refusal for the field `url`. */
+export type CheckUrl = (text: string, workspaceId: string) => Promise<URL>
+
 /**
  * As `checkWebhookUrl`, and a name that resolves must have an address that may be dialled. A name that does not resolve
- * now is accepted.
+ * now is accepted, and so is one that comes while the workspace has `MAX_LOOKUPS` under way: each attempt judges again.
  */
-export async function checkReachableUrl(text: string, { mayConnect, resolveAddresses }: UrlRules): Promise<URL> {
-  const url = checkWebhookUrl(text, mayConnect)
-  const found = await findHostAddresses(url, { mayConnect, resolveAddresses })
-  if (found.kind === 'refused') throw refuseUrl(text, PRIVATE)
-  return url
+export function createUrlCheck({ mayConnect, resolveAddresses }: UrlRules): CheckUrl {
+  const lookups = new Map<string, number>()
+  const count = (workspaceId: string, change: 1 | -1): void => {
+    const underWay = (lookups.get(workspaceId) ?? 0) + change
+    if (underWay === 0) lookups.delete(workspaceId)
+    else lookups.set(workspaceId, underWay)
+  }
+  return async (text, workspaceId) => {
+    const url = checkWebhookUrl(text, mayConnect)
+    if ((lookups.get(workspaceId) ?? 0) >= MAX_LOOKUPS) return url
+    count(workspaceId, 1)
+    const found = await findHostAddresses(url, { mayConnect, resolveAddresses }).finally(() => count(workspaceId, -1))
+    if (found.kind === 'refused') throw refuseUrl(text, PRIVATE)
+    return url
+  }
 }
 
 function isAllowedPort({ port }: URL): boolean {

@@ -272,7 +272,7 @@ t.test('equal replies to one network are limited, whatever source address is for
 })
 
 t.test('the rate limit refills with time, and is bounded in memory', async (t) => {
-  const rate = createResponseRateLimiter({ perSecond: 10, burst: 2, maxBuckets: 3 })
+  const rate = createResponseRateLimiter({ perSecond: 10, burst: 2, maxKeys: 3 })
   const judge = (now: number, from = '192.0.2.1'): string => rate.check(from, 'a', now)
   t.same([judge(0), judge(0), judge(0)], ['send', 'send', 'drop'])
   t.same([judge(100), judge(100)], ['send', 'drop'], 'a tenth of a second is one answer')

@@ -73,7 +73,8 @@ t.test('each event arrives once, signed in both ways, over kept connections', as
     t.equal(headers['x-service-signature'], `sha256=${hexOf(hook.signing_secret, body)}`)
     t.same(library.verify(body, webhookHeaders(request)), event)
     t.equal(headers['webhook-id'], event['id'])
-    t.match(headers, { 'content-type': 'application/json', 'user-agent': /^Posthorn\/\d/, 'x-service-attempt': '1' })
+    t.match(headers, { 'content-type': 'application/json', 'user-agent': /^Posthorn\/\d/ })
+    t.match(headers, { 'x-service-delivery': /^[0-9a-f-]{36}$/, 'x-service-attempt': '1' })
   }
   const ports = new Set(receiver.requests.map(({ clientPort }) => clientPort))
   await app.submitAccepted()
@@ -310,6 +311,21 @@ t.test('one dead endpoint and a slow one delay no other', async (t) => {
   for (let count = 0; count < 20; count += 1) await app.submitAccepted()
   for (const hook of hooks) await waitForDeliveries(app, hook, 'delivered', 20)
   t.ok(slow.requests.length <= 8, 'and has no more than its slots')
+})
+
+t.test('endpoints of one host do not take its connections from each other', async (t) => {
+  const app = await start(t)
+  const receiver = await webhookReceiver(t)
+  receiver.answer((response, { path }) => {
+    if (path === '/fast') response.end('ok')
+  })
+  for (let count = 0; count < 10; count += 1) await subscribe(app, receiver)
+  const fast = await subscribe(app, { url: receiver.url.replace('/hook', '/fast') })
+  for (let count = 0; count < 8; count += 1) await app.submitAccepted()
+  await waitUntil('80 requests without an answer', () => {
+    return receiver.requests.filter(({ path }) => path === '/hook').length === 80
+  })
+  await waitForDeliveries(app, fast, 'delivered', 8)
 })
 
 t.test('an address that may not be dialled is not dialled, whatever DNS says later', async (t) => {

@@ -1,5 +1,4 @@
 /** Pages for people: their HTML, what a browser may do with it, and answers to forms. */
-
 import { createHash, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'

@@ -159,7 +159,8 @@ function parametersOf(sql: string): number {
 }
 
 function isWalk(detail: string, sql: string): boolean {
-  if (!detail.startsWith('SCAN ') || detail === 'SCAN CONSTANT ROW') return false
+  // A list that is bound as JSON is no table.
+  if (!detail.startsWith('SCAN ') || detail === 'SCAN CONSTANT ROW' || /^SCAN json_each /.test(detail)) return false
   return !tablesOf([detail], sql).every((table) => smallTables.has(table))
 }
 

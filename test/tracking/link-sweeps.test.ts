@@ -140,3 +140,17 @@ t.test('an address that clicks without end costs bounded memory and time', async
   }
   t.equal(found, 950, 'one more than half of 1,900 is within the 1,000 clicks that are kept')
 })
+
+t.test('the clicks of all emails and addresses together are bounded', async (t) => {
+  const sweepAfter = (others: number): unknown => {
+    const sweeps = new LinkSweeps()
+    const click = (emailId: string, linkId: string): unknown =>
+      sweeps.add({ emailId, linkId, address: A, at: 0, eventId: `${emailId} ${linkId}` }, () => 4)
+    click('e', '1')
+    click('e', '2')
+    for (let place = 0; place < others; place += 1) click(`other ${place % (others / 10)}`, '1')
+    return click('e', '3')
+  }
+  t.match(sweepAfter(40_000), [{ eventId: 'e 1' }, { eventId: 'e 2' }])
+  t.equal(sweepAfter(60_000), null)
+})

@@ -22,6 +22,8 @@ interface World {
   readonly warnings: unknown[]
   readonly errors: unknown[]
   readonly commits: () => number
+  /** Statements of all commits. */
+  readonly writes: () => number
   /** What commits do: the error of each, until the list is empty. */
   readonly faults: Fault[]
   readonly events: () => number
@@ -44,9 +46,10 @@ async function createWorld(t: Test, options: { readonly maxWaiting?: number } = 
     rowOf(database.read)('links', link),
   ])
   const faults: Fault[] = []
-  let commits = 0
+  let [commits, statements] = [0, 0]
   const commit = async (given: readonly Write[]): Promise<void> => {
     commits += 1
+    statements += given.length
     const fault = faults.shift()
     if (fault === undefined || fault.stored) await database.commit(given)
     if (fault !== undefined) throw fault.error
@@ -61,6 +64,7 @@ async function createWorld(t: Test, options: { readonly maxWaiting?: number } = 
   return {
     ...{ database, recorder, emailId: email.id, warnings, errors, faults },
     commits: () => commits,
+    writes: () => statements,
     events: () => events() - before,
   }
 }
@@ -134,6 +138,51 @@ t.test('an email records a burst of opens and of clicks, and an address of both'
   await world.recorder.stop()
   t.equal(world.events(), 2_000)
   t.same(world.warnings, [{ left_out: 1 }, { left_out: 3 }], 'the 5,000 of the address end with its next to last hit')
+})
+
+t.test('a flood of made-up ids does not make an email record more', async (t) => {
+  const world = await createWorld(t, { maxWaiting: 100_000_000 })
+  const addresses = Array.from({ length: 20 }, (_, place) => `198.51.100.${place}`)
+  for (let hit = 0; hit < 1_000; hit += 1) world.recorder.record(open(world.emailId))
+  for (const address of addresses)
+    for (let hit = 0; hit < 3_000; hit += 1) world.recorder.record(open(uuidv7(NOW), address))
+  for (let hit = 0; hit < 10; hit += 1) world.recorder.record(open(world.emailId))
+  await world.recorder.stop()
+  t.equal(world.events(), 1_000)
+})
+
+t.test('many sweeps of an email in one commit count its clicks again once', async (t) => {
+  const world = await createWorld(t)
+  const { commit, read } = world.database
+  const newRow = rowOf(read)
+  await commit(
+    ['b', 'c', 'd'].map((id) =>
+      newRow('links', { id, workspace_id: 'ws_1', email_id: world.emailId, url: `${URL_OF_LINK}${id}`, clicks: 0 }),
+    ),
+  )
+  const clickOn = (linkId: string, place: number): Hit => ({
+    ...{ kind: 'click', emailId: world.emailId, linkId, url: `${URL_OF_LINK}${linkId}`, referer: null },
+    ...{ userAgent: BROWSER, address: `198.51.100.${place}`, at: NOW },
+  })
+  for (let place = 0; place < 30; place += 1) {
+    for (const id of ['b', 'c', 'd']) world.recorder.record(clickOn(id, place))
+  }
+  world.recorder.record(clickOn('b', 200))
+  await world.recorder.stop()
+  t.equal(world.commits(), 1)
+  t.ok(world.writes() < 91 + 91 + 91 + 30, 'events, counts and marks, without 30 times three statements')
+  t.same(read('select id, clicks from links where clicks > 0', []), [{ id: 'b', clicks: 1 }])
+  t.same(
+    read(
+      `select json_extract(data, '$.machine') as machine, count(*) as count from events
+      where type = 'email.clicked' group by machine order by machine`,
+      [],
+    ),
+    [
+      { machine: 0, count: 1 },
+      { machine: 1, count: 90 },
+    ],
+  )
 })
 
 t.test('unknown emails store nothing, not even a commit', async (t) => {

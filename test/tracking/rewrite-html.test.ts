@@ -15,23 +15,23 @@ interface Tracked {
   readonly html: string
   readonly edits: readonly string[]
   /** Decoded, in their order. */
-  readonly led: readonly string[]
+  readonly hrefs: readonly string[]
 }
 
 const idOf = (number: number): string => number.toString(32).padStart(36, '0')
 
-/** Every absolute http URL is led; equal ones to the same link. */
+/** Every absolute http URL is tracked; equal ones to the same link. */
 function track(html: string, withPixel = true): Tracked {
-  const led: string[] = []
+  const hrefs: string[] = []
   const ids = new Map<string, string>()
-  const leadLink = (href: string): { id: string; href: string } | null => {
+  const trackLink = (href: string): { id: string; href: string } | null => {
     if (!/^https?:\/\//i.test(href)) return null
-    led.push(href)
+    hrefs.push(href)
     const id = ids.get(href) ?? idOf(ids.size)
     ids.set(href, id)
     return { id, href: buildClickUrl(base, id) }
   }
-  return { ...rewriteHtml(html, { pixel: withPixel ? pixel : null, leadLink }), led }
+  return { ...rewriteHtml(html, { pixel: withPixel ? pixel : null, trackLink }), hrefs }
 }
 
 const url = (number: number): string => buildClickUrl(base, idOf(number))
@@ -39,6 +39,8 @@ const url = (number: number): string => buildClickUrl(base, idOf(number))
 t.test('links', async (t) => {
   const table: readonly [string, string][] = [
     ['<a href="http://a.test/">', `<a href="${url(0)}">`],
+    ['<svg><title/><style/></svg><a href="http://a.test/">', `<svg><title/><style/></svg><a href="${url(0)}">`],
+    ['<svg/><title/><a href="http://a.test/">', '<svg/><title/><a href="http://a.test/">'],
     ["<A\nHREF = 'http://a.test/'>", `<A\nHREF = '${url(0)}'>`],
     ['<a href=http://a.test/>', `<a href="${url(0)}">`],
     ['<a href=http://a.test/ id=x>', `<a href="${url(0)}" id=x>`],
@@ -127,14 +129,14 @@ t.test('one URL that is written in several ways is restored in each', async (t) 
 })
 
 /** The tree as a list, without the pixel; links as they were before. */
-function readTree(html: string, led: readonly string[]): readonly string[] {
+function readTree(html: string, hrefs: readonly string[]): readonly string[] {
   const events: string[] = []
   let links = 0
   const parser = new Parser({
     onopentag(name, attributes) {
       if (name === 'img' && attributes['src'] === `${base}/v1/track/open/${emailId}`) return
       const isLink = (name === 'a' || name === 'area') && attributes['href']?.startsWith(`${base}/v1/track/click/`)
-      events.push(JSON.stringify([name, isLink === true ? { ...attributes, href: led[links++] } : attributes]))
+      events.push(JSON.stringify([name, isLink === true ? { ...attributes, href: hrefs[links++] } : attributes]))
     },
     onclosetag: (name, implied) => name !== 'img' && events.push(`/${name} ${implied}`),
     ontext(text) {
@@ -206,11 +208,11 @@ t.test('of any HTML, only href values and the pixel differ, and the way back is 
   fc.assert(
     fc.property(hostile, (pieces) => {
       const html = pieces.join('')
-      const { html: tracked, edits, led } = track(html)
-      links += led.length
+      const { html: tracked, edits, hrefs } = track(html)
+      links += hrefs.length
       assert.equal(restoreHtml(tracked, emailId, edits), html)
-      assert.equal(edits.length, led.length)
-      assert.deepEqual(readTree(tracked, led), readTree(html, []))
+      assert.equal(edits.length, hrefs.length)
+      assert.deepEqual(readTree(tracked, hrefs), readTree(html, []))
     }),
     { numRuns: 5_000 },
   )

@@ -152,6 +152,31 @@ t.test('what is not taken apart, and why', async (t) => {
   )
 })
 
+t.test('what would take long is not taken apart', async (t) => {
+  const parts = (count: number, part: readonly string[]): readonly string[] =>
+    multipart(
+      'mixed',
+      Array.from({ length: count }, () => part),
+    )
+  const field = `X: ${'x'.repeat(990)}`
+  const manyFields = Array.from({ length: 140 }, () => field)
+  const half = `${'x'.repeat(98)}\r\n`.repeat(5_300)
+  const table: readonly [string, readonly string[]][] = [
+    ['malformed', ['Content-Type: multipart/mixed; boundary=b', '', '--b\r\n\r\n\r\n'.repeat(1_000_000), '--b--']],
+    [
+      'malformed',
+      multipart('mixed', [multipart('mixed', [html, html], 'c'), ...Array.from({ length: 499 }, () => html)]),
+    ],
+    ['malformed', parts(1, [...manyFields, ...html])],
+    ['malformed', parts(4, [...manyFields.slice(0, 40), ...html])],
+    ['too-large', [...html, half, half]],
+    ['too-large', parts(2, [...html, half])],
+  ]
+  for (const [place, [reason, part]] of table.entries()) t.equal(text(lines(...top, ...part)), reason, `${place}`)
+  t.match(text(lines(...top, ...parts(1, [...html, half]))), 'TRACKED')
+  t.match(text(lines(...top, ...parts(3, [...manyFields.slice(0, 40), ...html]))), 'TRACKED')
+})
+
 t.test('each charset and transfer encoding is kept', async (t) => {
   const page = (charset: string, body: Buffer): Buffer =>
     Buffer.concat([Buffer.from(lines(...top, `Content-Type: text/html; charset=${charset}`, '')), body])
@@ -361,4 +386,14 @@ t.test('another reader sees the same HTML before, and after it was restored', as
     { numRuns: 500 },
   )
   t.ok(links > 300, `${links} links`)
+})
+
+t.test('all HTML parts together may have 1 MB as they are encoded', async (t) => {
+  const part = (size: number): readonly string[] => ['Content-Type: text/html', '', 'x'.repeat(size)]
+  const head = 'Content-Type: text/html\r\n\r\n'.length
+  const half = 524_288 - head
+  t.equal(text(lines(...top, ...multipart('mixed', [part(1_048_577 - head)]))), 'too-large')
+  t.not(text(lines(...top, ...multipart('mixed', [part(1_048_576 - head)]))), 'too-large')
+  t.not(text(lines(...top, ...multipart('mixed', [part(half), part(half), plain]))), 'too-large')
+  t.equal(text(lines(...top, ...multipart('mixed', [part(half), part(half + 1), plain]))), 'too-large')
 })

@@ -69,10 +69,24 @@ t.test('what would take too long stays', async (t) => {
     [`<img src="data:${'x'.repeat(490_000)}">`, true],
     ['<b>'.repeat(10_000), true],
     ['<b>'.repeat(10_001), false],
+    ['<a href="https://b.test/">'.repeat(1_000), true],
+    ['<a href="https://b.test/">'.repeat(1_001), false],
   ]
   for (const [html, fits] of table) {
     const tracking = track()
     t.equal(tracking.trackHtml(html) !== html, fits)
     t.equal(tracking.skipped(), fits ? null : 'too-large')
+  }
+})
+
+t.test('the limits count all HTML of an email', async (t) => {
+  const table: readonly string[] = ['x'.repeat(251_000), '<b>'.repeat(5_001), '<a href="https://b.test/">'.repeat(501)]
+  for (const half of table) {
+    const tracking = track()
+    t.not(tracking.trackHtml(half), half)
+    t.equal(tracking.skipped(), null)
+    t.equal(tracking.trackHtml(half), half)
+    t.equal(tracking.skipped(), 'too-large')
+    t.equal(tracking.trackHtml('<p>'), '<p>', 'and so is what follows')
   }
 })

@@ -24,6 +24,8 @@ const webhook: Webhook = {
   last_status: null,
   last_at: null,
   last_response_status: null,
+  replay_day: 0,
+  replayed: 0,
   created_at: 0,
   updated_at: 0,
 }

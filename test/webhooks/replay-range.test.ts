@@ -12,10 +12,7 @@ import { buildEventWrite } from '../helpers/database/store-events.js'
 const types = ['email.queued', 'email.sent', 'webhook.test'] as const
 
 const replaysOf = (database: Database, { id }: WebhookRef): unknown[] =>
-  database.read(
-    'select types, from_time, to_time, next_seq, last_seq from webhook_replays where webhook_id = ? order by created_at',
-    [id],
-  )
+  database.read('select types, next_seq, last_seq from webhook_replays where webhook_id = ? order by created_at', [id])
 
 t.test('the count is that of the events of the range, of the workspace and of the types', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -62,9 +59,7 @@ t.test('many events are counted in steps', async (t) => {
   const range = { from: 0, to: 10_000, types: ['email.sent'] as const }
   t.equal(await replayRange({ ...database, read }, webhook, range, 1), 5_500)
   t.equal(reads, 2)
-  t.match(replaysOf(database, webhook), [
-    { types: '["email.sent"]', from_time: 0, to_time: 10_000, next_seq: 1, last_seq: 11_000 },
-  ])
+  t.match(replaysOf(database, webhook), [{ types: '["email.sent"]', next_seq: 1, last_seq: 11_000 }])
 })
 
 t.test('at most ten at a time, and none for a webhook that is disabled', async (t) => {
@@ -85,4 +80,28 @@ t.test('at most ten at a time, and none for a webhook that is disabled', async (
   t.match(await replayRange(database, { ...webhook, workspaceId: 'ws_2' }, range, 1).catch((error) => error), {
     kind: 'webhook-not-found',
   })
+})
+
+t.test('a workspace replays so many events on one day', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const [one, other, foreign] = [
+    await createWebhook(database),
+    await createWebhook(database),
+    await createWebhook(database, { workspaceId: 'ws_2' }),
+  ]
+  const events = ['ws_1', 'ws_2'].flatMap((workspaceId) =>
+    Array.from({ length: 4 }, () => buildEventWrite({ workspaceId, type: 'email.sent', at: 5 })),
+  )
+  await database.commit(events)
+  const range = { from: 0, to: 10, types: ['email.sent'] as const }
+  const replay = (webhook: WebhookRef, now: number): Promise<unknown> =>
+    replayRange({ ...database, maxReplayed: 10 }, webhook, range, now).catch((error: unknown) => error)
+  t.equal(await replay(one, 1), 4)
+  t.equal(await replay(other, 2), 4)
+  const expected = { kind: 'conflict', details: { count: 4, left: 2, limit: 10 } }
+  t.match([await replay(one, 3), await replay(other, 86_399_999)], [expected, expected])
+  t.equal(await replay(foreign, 4), 4, 'each workspace has its own limit')
+  t.same([await replay(one, 86_400_000), await replay(one, 86_400_001)], [4, 4], 'the next day')
+  t.match(await replay(one, 86_400_002), expected)
+  t.equal(replaysOf(database, one).length, 3)
 })

@@ -15,7 +15,7 @@ const previousSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 
 t.test('both signatures are those of the specifications', async (t) => {
   const fields = signRequest({ id: 'evt_1', at: 1_700_000_000_999, body: '{"a":"é"}', secret, previousSecret: null })
-  t.equal(fields['x-service-signature'], `sha256=${createHmac('sha256', secret).update('{"a":"é"}').digest('hex')}`)
+  t.equal(fields['X-Service-Signature'], `sha256=${createHmac('sha256', secret).update('{"a":"é"}').digest('hex')}`)
   const own = createHmac('sha256', Buffer.alloc(32, 7)).update('evt_1.1700000000.{"a":"é"}').digest('base64')
   t.equal(fields['webhook-signature'], `v1,${own}`)
   t.match(fields, { 'webhook-id': 'evt_1', 'webhook-timestamp': '1700000000' })

@@ -4,7 +4,7 @@ import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-opena
 import { describeEvent, eventTypes } from '../../events/payloads.js'
 import type { EventType } from '../../storage/tables/email-tables.js'
 import { eventId, pascalCaseOf, payloadSchemas } from '../events/event-schemas.js'
-import { timestamp } from '../http/input/values.js'
+import { timestamp, uuid } from '../http/input/values.js'
 import { exampleOf } from './example.js'
 
 const headers = z.object({
@@ -21,6 +21,8 @@ const headers = z.object({
     description: '`v1,` and the base64 signature of id, timestamp and body; several after a rotation, by blanks.',
     example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   }),
+  'X-Service-Delivery': uuid.meta({ description: 'The id of the delivery, the same in every attempt. Not signed.' }),
+  'X-Service-Attempt': z.string().meta({ description: 'Which attempt it is, from 1. Not signed.', example: '1' }),
 })
 
 const created_at = timestamp.meta({ description: 'When the event entered the log.' })

@@ -22,7 +22,7 @@ import {
 } from '../../webhooks/webhook-records.js'
 import { deleteWebhook } from '../../webhooks/webhook-removal.js'
 import { generateWebhookSecret } from '../../webhooks/webhook-secret.js'
-import { checkReachableUrl } from '../../webhooks/webhook-url.js'
+import type { CheckUrl } from '../../webhooks/webhook-url.js'
 import { type Call, json, type Route, route } from '../http/route.js'
 import {
   createdWebhook,
@@ -35,8 +35,7 @@ import {
 } from './webhook-fields.js'
 
 export interface WebhookDeps extends Store {
-  /** Which addresses a URL may have, and how its host is resolved. */
-  readonly urlRules: Parameters<typeof checkReachableUrl>[1]
+  readonly checkUrl: CheckUrl
   /** Its URL, types or state changed, or it is new or has deliveries that are due. */
   readonly onWebhookChanged: (webhook: WebhookRef) => void
   /** Removes its deliveries. Resolves when they are removed, or after a while; then the removal goes on by itself. */
@@ -65,7 +64,7 @@ function audit(
 
 const originOf = (url: string): string => new URL(url).origin
 
-function createRoute({ commit, urlRules, onWebhookChanged }: WebhookDeps): Route {
+function createRoute({ commit, checkUrl, onWebhookChanged }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks',
@@ -80,7 +79,7 @@ function createRoute({ commit, urlRules, onWebhookChanged }: WebhookDeps): Route
       const { principal, body, now } = call
       const { workspaceId } = principal
       const { url, events } = body
-      await checkReachableUrl(url, urlRules)
+      await checkUrl(url, workspaceId)
       const [id, secret] = [`wh_${uuidv7(now)}`, generateWebhookSecret()]
       const writes = [
         insertWebhook({ id, workspaceId, url, events: toJson(events), secret, now }),
@@ -126,7 +125,7 @@ function getRoute({ read }: WebhookDeps): Route {
   })
 }
 
-function patchRoute({ read, commit, urlRules, onWebhookChanged }: WebhookDeps): Route {
+function patchRoute({ read, commit, checkUrl, onWebhookChanged }: WebhookDeps): Route {
   return route({
     method: 'PATCH',
     path: '/webhooks/:id',
@@ -143,7 +142,7 @@ function patchRoute({ read, commit, urlRules, onWebhookChanged }: WebhookDeps): 
       const ref = refOfCall(call)
       requireWebhook(read, ref)
       const { url, events, enabled } = call.body
-      if (url !== undefined) await checkReachableUrl(url, urlRules)
+      if (url !== undefined) await checkUrl(url, ref.workspaceId)
       const change = {
         ...(url === undefined ? {} : { url }),
         ...(events === undefined ? {} : { events }),

@@ -55,6 +55,10 @@ const MAX_SERVERS = 200
 const MAX_ADDRESSES = 6
 /** Milliseconds for each address but the last. */
 const ADDRESS_TIMEOUT = 1_000
+/** Milliseconds that an idle connection is kept at most, whatever longer time the server offers. */
+const MAX_IDLE = 30_000
+/** Answers of status 1xx before the final one. */
+const MAX_INTERIM = 10
 
 export async function createHttpClient(settings: HttpClientSettings): Promise<HttpClient> {
   const undici = await import('undici')
@@ -70,6 +74,7 @@ export async function createHttpClient(settings: HttpClientSettings): Promise<Ht
       // The limit of the request counts, not those of its parts.
       headersTimeout: 0,
       bodyTimeout: 0,
+      keepAliveMaxTimeout: MAX_IDLE,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT,
       connect: {
@@ -137,6 +142,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = []
   private status = 0
   private size = 0
+  private interim = 0
   private isEnded = false
   private controller: Dispatcher.DispatchController | null = null
 
@@ -156,8 +162,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.isEnded) controller.abort(new HttpFault('the request was given up'))
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     this.status = status
+    if (status < 200) this.interim += 1
+    if (this.interim > MAX_INTERIM) controller.abort(new HttpFault(`more than ${MAX_INTERIM} answers of status 1xx`))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -13,7 +13,7 @@ const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/^(?:EHOSTUNREACH|ENETUNREACH)$/, 'there is no route to the host'],
   [/^(?:ENOTFOUND|EAI_NODATA|EAI_NONAME)$/, 'the host does not exist'],
   [/^EAI_/, 'DNS does not answer'],
-  [/^HPE_/, 'the answer is not HTTP'],
+  [/^(?:HPE_|ERR_ASSERTION$)/, 'the answer is not HTTP'],
   [/^UND_ERR_HEADERS_OVERFLOW$/, 'the header of the answer is too large'],
   [/^ERR_(?:TLS|SSL)_|^EPROTO$/, 'TLS could not be negotiated, or the certificate is for another name'],
   [/CERT|^UNABLE_|^CRL_|^PATH_LENGTH|_CA$/, 'the certificate is not valid'],

@@ -1,7 +1,8 @@
 /**
- * Tracked links, what restores the HTML as it was submitted, and copies of a message for single recipients.
+ * Tracked links, what restores the HTML as it was submitted, copies of a message for single recipients, and what an
+ * unsubscribe link needs of its recipient for as long as links are kept: longer than the recipient's own row.
  *
- * The ids of links begin with their time, so inserts append to the index and old links are a range of it.
+ * The ids of links and of recipients begin with their time, so inserts append to the table and old links are a range of it.
  */
 import { runStatements } from '../migrate.js'
 
@@ -13,6 +14,8 @@ export const up = runStatements([
     created_at integer not null, clicks integer not null, first_clicked_at integer, last_clicked_at integer)
     strict, without rowid`,
   'create index links_of_email on links (email_id)',
+  // In the order of the statistics of an email.
+  'create index links_clicked on links (email_id, clicks desc) where clicks > 0',
   `create table html_edits (
     email_id text primary key, workspace_id text not null, created_at integer not null, edits text not null)
     strict, without rowid`,
@@ -20,4 +23,7 @@ export const up = runStatements([
     recipient_id text primary key, email_id text not null, workspace_id text not null, created_at integer not null,
     prefix integer not null, suffix integer not null, bytes blob not null, signature text) strict`,
   'create index recipient_copies_of_email on recipient_copies (email_id)',
+  `create table unsubscribe_links (
+    recipient_id text primary key, workspace_id text not null, email_id text not null, address text not null,
+    sender text not null, created_at integer not null, unsubscribed_at integer) strict, without rowid`,
 ])

@@ -1,4 +1,7 @@
-/** Webhooks, what was delivered to them, and requests to deliver events of a time range again. */
+/**
+ * Webhooks, what was delivered to them, requests to deliver events of a time range again, and deleted webhooks whose
+ * deliveries are not removed yet.
+ */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([
@@ -7,6 +10,7 @@ export const up = runStatements([
     enabled integer not null, disabled_reason text, secret text not null, previous_secret text,
     previous_secret_until integer, event_cursor integer not null, failing_since integer,
     last_status text, last_at integer, last_response_status integer,
+    replay_day integer not null default 0, replayed integer not null default 0,
     created_at integer not null, updated_at integer not null) strict`,
   'create index webhooks_of_workspace on webhooks (workspace_id, id)',
   `create table webhook_deliveries (
@@ -16,10 +20,16 @@ export const up = runStatements([
     next_attempt_at integer, response_status integer, response_body text, error text,
     created_at integer not null, delivered_at integer) strict, without rowid`,
   'create index webhook_deliveries_of_webhook on webhook_deliveries (webhook_id, id)',
+  // In the order of their attempts, and in the order of the list.
   `create index webhook_deliveries_pending on webhook_deliveries (webhook_id, next_attempt_at)
     where status = 'pending'`,
+  `create index webhook_deliveries_waiting on webhook_deliveries (webhook_id, id) where status = 'pending'`,
+  `create index webhook_deliveries_failed on webhook_deliveries (webhook_id, id) where status = 'failed'`,
   `create table webhook_replays (
-    id text primary key, workspace_id text not null, webhook_id text not null, types text, from_time integer not null,
-    to_time integer not null, next_seq integer not null, last_seq integer not null, created_at integer not null) strict`,
+    id text primary key, workspace_id text not null, webhook_id text not null, types text not null,
+    next_seq integer not null, last_seq integer not null, created_at integer not null) strict`,
   'create index webhook_replays_of_webhook on webhook_replays (webhook_id, id)',
+  `create table webhook_removals (
+    webhook_id text primary key, workspace_id text not null, created_at integer not null) strict, without rowid`,
+  'create index webhook_removals_of_workspace on webhook_removals (workspace_id)',
 ])

@@ -28,6 +28,9 @@ export interface WebhooksTable {
   last_status: DeliveryStatus | null
   last_at: Timestamp | null
   last_response_status: number | null
+  /** The last day, counted from 1970 in UTC, of which a range was replayed, and how many events were replayed on it. */
+  replay_day: number
+  replayed: number
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -58,10 +61,8 @@ export interface WebhookReplaysTable {
   id: string
   workspace_id: string
   webhook_id: string
-  /** Null: all types of the webhook. */
-  types: Json<readonly EventType[]> | null
-  from_time: Timestamp
-  to_time: Timestamp
+  types: Json<readonly EventType[]>
+  /** The range of the log that is left. */
   next_seq: number
   last_seq: number
   created_at: Timestamp

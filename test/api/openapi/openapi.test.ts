@@ -109,7 +109,8 @@ t.test('the document has the request of a webhook for each type of event', async
     t.match(payload.safeParse(example), { success: true }, `the example of ${type} is right`)
     t.match(example, { type, id: /^evt_/ })
     t.ok(components.schemas[body?.properties?.['data']?.$ref?.split('/').at(-1) ?? ''], 'its payload has a name')
-    const headers = ['X-Service-Signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+    const standard = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+    const headers = ['X-Service-Signature', ...standard, 'X-Service-Delivery', 'X-Service-Attempt']
     t.same(
       operation?.parameters?.map(({ name }) => name),
       headers,

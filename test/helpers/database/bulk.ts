@@ -4,7 +4,6 @@
  * With a running daemon they should be one commit: the daemon is not notified, and its sweep may already be past the
  * entries of a second commit.
  */
-
 import { parseAddress } from '../../../src/mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
 import { uuidv7 } from '../../../src/platform/ids.js'

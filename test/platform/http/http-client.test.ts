@@ -1,7 +1,7 @@
 /** The HTTP client: pinned addresses, verified certificates, kept connections, limits of time and size. */
 import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createHttpClient, type HttpClient } from '../../../src/platform/http/http-client.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
@@ -91,6 +91,27 @@ t.test('a server that is no HTTP server, or says nothing, is a fault with a plai
   t.teardown(() => server.close())
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
   await t.rejects(client.post({ ...request, url }), { name: 'HttpFault', message: /is not HTTP/ })
+})
+
+t.test('answers that never come to the final one are cut off', async (t) => {
+  const client = await open(t)
+  const listen = async (respond: (socket: Socket) => void): Promise<URL> => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => respond(socket))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  }
+  const interim = (count: number): string => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(count)
+  const last = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+  const few = await listen((socket) => socket.end(`${interim(10)}${last}`))
+  t.match(await client.post({ ...request, url: few }), { status: 200 })
+  const many = await listen((socket) => socket.write(interim(11)))
+  await t.rejects(client.post({ ...request, url: many }), { name: 'HttpFault', message: /more than 10 answers/ })
+  const zero = await listen((socket) => socket.end('HTTP/1.1 000 None\r\n\r\n'))
+  await t.rejects(client.post({ ...request, url: zero }), { name: 'HttpFault', message: /is not HTTP/ })
 })
 
 t.test('certificates are verified for the name of the host, not for the address', async (t) => {

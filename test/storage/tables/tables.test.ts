@@ -257,6 +257,22 @@ t.test('bytes of inbound mail are counted from the migration on, in any order of
   t.same(totals, [])
 })
 
+t.test('emails and events of before tracking are as they were, without tracking and copies', async (t) => {
+  const { file, database } = await migrateToLatest(t, '0020', (row) => [
+    row('workspaces', { id: 'ws_1' }),
+    row('emails', { id: 'e1', workspace_id: 'ws_1', status: 'delivered', track_opens: 1 }),
+    row('recipients', { id: 'r1', email_id: 'e1', workspace_id: 'ws_1', status: 'delivered' }),
+    row('events', { seq: 7, id: 'evt_1', workspace_id: 'ws_1', type: 'email.delivered', email_id: 'e1' }),
+  ])
+  t.same(database.read('select id, track_opens, tracking_skipped, has_copies from emails', []), [
+    { id: 'e1', track_opens: 1, tracking_skipped: null, has_copies: 0 },
+  ])
+  t.same(database.read('select seq, id, email_id from events indexed by events_of_email where email_id = ?', ['e1']), [
+    { seq: 7, id: 'evt_1', email_id: 'e1' },
+  ])
+  t.same(verifyData(file), [])
+})
+
 t.test('the limit is checked by the commit that needs the room', async (t) => {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)

@@ -1,6 +1,8 @@
 /** What recording needs of an email, and what it changes of it. */
 import { sql } from 'kysely'
+import { isInJsonList } from '../storage/json-list.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Json } from '../storage/tables/columns.js'
 import type { DeliveryProgress } from './machine.js'
 
 interface EmailId {
@@ -31,7 +33,7 @@ const leasedEntry = prepareRead<EmailId>()(({ db, slot }) =>
   db.selectFrom('queue').select('id').where('email_id', '=', slot('id')).where('leased', '=', 1).limit(1),
 )
 
-export interface TrackedEmail {
+export interface HitEmail {
   readonly id: string
   readonly workspaceId: string
   /** The first that is not suppressed. */
@@ -41,7 +43,7 @@ export interface TrackedEmail {
 }
 
 /** Null: there is no such email, or it has no tracking of this kind. */
-export function findTrackedEmail(read: Read, kind: 'open' | 'click', id: string): TrackedEmail | null {
+export function findHitEmail(read: Read, kind: 'open' | 'click', id: string): HitEmail | null {
   const [email] = emailOfAnyWorkspace(read, { id })
   if (email === undefined || email.tracking_skipped !== null) return null
   if ((kind === 'open' ? email.track_opens : email.track_clicks) === 0) return null
@@ -93,9 +95,9 @@ export const markClicked = prepareWrite<Moment>(({ db, slot }) =>
     .where('clicked_at', 'is', null),
 )
 
-interface EmailKey {
-  workspaceId: string
-  emailId: string
+export interface EmailKey {
+  readonly workspaceId: string
+  readonly emailId: string
 }
 
 /** When the click was made: the log's own time may be later. */
@@ -103,15 +105,15 @@ const clickedAt = sql<number>`cast(round(unixepoch(json_extract(events.data, '$.
 const clickedUrl = sql<string>`json_extract(events.data, '$.url')`
 const isClickOfPerson = sql<boolean>`events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0`
 
-/** This click was a machine's. */
-export const markMachineClick = prepareWrite<EmailKey & { eventId: string }>(({ db, slot }) =>
+/** These clicks were a machine's. One statement, because each reads all clicks of the email. */
+export const markMachineClicks = prepareWrite<EmailKey & { eventIds: Json<readonly string[]> }>(({ db, slot }) =>
   db
     .updateTable('events')
     .set({ data: sql`json_set(data, '$.machine', json('true'))` })
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')
-    .where('id', '=', slot('eventId')),
+    .where(isInJsonList('id', slot('eventIds'))),
 )
 
 /** Before `recountClicks`, which finds only the links that persons have clicked. */

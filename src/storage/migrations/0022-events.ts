@@ -1,6 +1,7 @@
 /**
  * Indexes of the event log for readers: the events of a workspace, of a recipient and of an email, each by type, in
- * the order of `seq`. Readers merge the types, so that no read passes over events that it does not return.
+ * the order of `seq`. Readers merge the types, so that no read passes over events that it does not return. Disabled
+ * webhooks are added to the events from which the service's own mail is written.
  */
 import { runStatements } from '../migrate.js'
 
@@ -11,4 +12,7 @@ export const up = runStatements([
     where recipient is not null`,
   'drop index events_of_email',
   'create index events_of_email on events (email_id, type) where email_id is not null',
+  'drop index events_told',
+  `create index events_of_notices on events (seq)
+    where type in ('invitation.created', 'domain.broken', 'domain.failed', 'webhook.disabled')`,
 ])

@@ -1,0 +1,62 @@
+/**
+ * Token buckets by key, for limits that only have to be about right: a key that was not used for long is forgotten and
+ * begins with a full bucket again, as all do after a restart.
+ */
+import { createLruCache, type LruCache } from './lru-cache.js'
+
+export interface BucketSettings {
+  /** Tokens of a full bucket. */
+  readonly burst: number
+  /** Tokens that it gains in a second. */
+  readonly perSecond: number
+  readonly maxKeys: number
+}
+
+interface Bucket {
+  tokens: number
+  at: number
+  /** How often in a row it had no token. */
+  refusals: number
+}
+
+export class TokenBuckets {
+  private readonly settings: BucketSettings
+  private readonly buckets: LruCache<Bucket>
+
+  constructor(settings: BucketSettings) {
+    this.settings = settings
+    this.buckets = createLruCache({ max: settings.maxKeys })
+  }
+
+  /** The number of keys that are remembered. */
+  get size(): number {
+    return this.buckets.size
+  }
+
+  /** Would `take` get a token? */
+  has(key: string, now: number): boolean {
+    const bucket = this.buckets.get(key)
+    return bucket === undefined || this.fill(bucket, now) >= 1
+  }
+
+  /** 0: a token was taken. Otherwise how often in a row the bucket of this key had none, this time included. */
+  take(key: string, now: number): number {
+    let bucket = this.buckets.get(key)
+    if (bucket === undefined) {
+      bucket = { tokens: this.settings.burst, at: now, refusals: 0 }
+      this.buckets.set(key, bucket)
+    }
+    const hasToken = this.fill(bucket, now) >= 1
+    if (hasToken) bucket.tokens -= 1
+    bucket.refusals = hasToken ? 0 : bucket.refusals + 1
+    return bucket.refusals
+  }
+
+  /** Adds what it has gained; returns its tokens. */
+  private fill(bucket: Bucket, now: number): number {
+    const { burst, perSecond } = this.settings
+    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
+    bucket.at = Math.max(bucket.at, now)
+    return bucket.tokens
+  }
+}

@@ -15,7 +15,10 @@ const subject = oneLine
 const html = z
   .string()
   .nullable()
-  .meta({ description: 'Values are escaped, except those of `{{{name}}}`.', example: '<p>Hello {{first_name}}</p>' })
+  .meta({
+    description: 'Values are escaped, except those of `{{{name}}}`; `{{name|text}}` has a default.',
+    example: '<p>Hello {{first_name}}</p>',
+  })
 const text = z
   .string()
   .nullable()

@@ -32,7 +32,7 @@ export function wireWebhooks(
   const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
   const threadData = { userAgent: `Posthorn/${version}`, authorities: edges.authorities }
   const thread = new RequestThread(threadData, (err) =>
-    log.error({ err }, 'an error ended the thread of webhook requests: those under way are made again'),
+    log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
   const dispatcher = new Dispatcher({
     read,

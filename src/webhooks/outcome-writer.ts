@@ -95,6 +95,8 @@ export class OutcomeWriter {
   private schedule(): void {
     this.running ??= this.commitAll().finally(() => {
       this.running = null
+      // What came between the last commit and here.
+      if (this.waiting.size > 0 && !this.isStopping) this.schedule()
     })
   }
 

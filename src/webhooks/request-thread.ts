@@ -28,7 +28,7 @@ export class RequestThread {
   private lastNumber = 0
   private isStopped = false
 
-  /** `onFault`: an error has ended the thread. */
+  /** `onFault`: an error has ended the thread, or it cannot be started. */
   constructor(
     private readonly data: RequestThreadData,
     private readonly onFault: (err: unknown) => void,
@@ -53,8 +53,14 @@ export class RequestThread {
   private postJobs(): void {
     const jobs = this.waiting.splice(0)
     if (this.isStopped) return
-    this.worker ??= this.startWorker()
-    this.worker.postMessage(jobs)
+    try {
+      this.worker ??= this.startWorker()
+      this.worker.postMessage(jobs)
+    } catch (err) {
+      // The system has no memory or no thread left.
+      this.onFault(err)
+      for (const { number } of jobs) this.settle(number, null)
+    }
   }
 
   private startWorker(): Worker {

@@ -67,3 +67,14 @@ t.test('an error that ends the thread is reported, and the next request starts a
   await worker.terminate()
   t.match(await thread.request(contentFor(receiver.url, 'wh_2')), { kind: 'answer', status: 200 })
 })
+
+t.test('jobs that cannot be handed over have no known outcome', async (t) => {
+  const receiver = await webhookReceiver(t)
+  const faults: unknown[] = []
+  const thread = new RequestThread({ userAgent: 'test', authorities: undefined }, (err) => faults.push(err))
+  t.teardown(() => thread.stop())
+  const content = contentFor(receiver.url, 'wh_1')
+  t.equal(await thread.request({ ...content, addresses: [Symbol('no message') as never] }), null)
+  t.match(faults, [{ name: 'DataCloneError' }])
+  t.match(await thread.request(content), { kind: 'answer', status: 200 })
+})

@@ -9,7 +9,9 @@
  * levels, each level one pass. If a boundary never comes, the body is one part. Charsets are those of
  * `mail/charset.ts`.
  */
+
 import { decodeCharset } from '../../mail/charset.js'
+import { readQuotedPrintable } from '../../mail/quoted-printable.js'
 import type { ReportedHeader } from './report.js'
 import { firstValueOf, parseHeader } from './report-fields.js'
 
@@ -88,9 +90,7 @@ function decodeTransfer(text: string, encoding: string): string {
   const word = encoding.trim().toLowerCase()
   if (word === 'base64') return Buffer.from(text, 'base64').toString('latin1')
   if (word !== 'quoted-printable') return text
-  return text
-    .replace(/=\r?\n/g, '')
-    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return readQuotedPrintable(text)
 }
 
 function decodeText(bytes: string, charset: string): string {

@@ -10,7 +10,9 @@
  * Limits: the first 100 parts within the first megabyte, 8 KB of header each; three pages, the first 96 KB of each
  * as written.
  */
+
 import { type Header, readFieldValue, scanHeader } from '../../mail/header-fields.js'
+import { readQuotedPrintable } from '../../mail/quoted-printable.js'
 import type { SpamPart } from '../spam-message.js'
 
 const MAX_PARTS = 100
@@ -93,7 +95,5 @@ function decodeContent(content: Buffer, encoding: string): string {
   if (encoding === 'base64') return Buffer.from(content.toString('latin1'), 'base64').toString('utf8')
   const text = content.toString('utf8')
   if (encoding !== 'quoted-printable') return text
-  return text
-    .replace(/=\r?\n/g, '')
-    .replace(/=([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  return readQuotedPrintable(text)
 }

@@ -8,7 +8,7 @@
 import { isAbsolute, join, resolve } from 'node:path'
 import { type Address, type DomainName, parseAddress, parseDomainName } from '../mail/address.js'
 import type { Network } from '../platform/ip-address.js'
-import { parseHostName } from './network-values.js'
+import { type ApiListenAddress, parseHostName } from './network-values.js'
 import { builtInPlans, type Plans } from './plans.js'
 import type { Settings } from './schema.js'
 
@@ -70,7 +70,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       zone,
       inbound_mx_host: service.inbound_mx_host ?? parseDomainName(`mx.${zone}`),
       mail_from: service.mail_from ?? parseAddress(`posthorn@${zone}`),
-      public_url: service.public_url ?? `https://${hostname}`,
+      public_url: service.public_url ?? defaultPublicUrl(hostname, api.listen),
       public_addresses: service.public_addresses,
     },
     tls: {
@@ -85,6 +85,15 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       ),
     },
   })
+}
+
+/** At the port that we listen on with TLS, so that links in mail work where nothing leads on from port 443. */
+function defaultPublicUrl(hostname: string, listen: readonly ApiListenAddress[]): string {
+  const [first] = listen
+  const isProxied = listen.some(({ kind }) => kind !== 'tls')
+  // 0: any free port.
+  const port = isProxied || first?.kind !== 'tls' || first.port === 0 ? 443 : first.port
+  return `https://${hostname}${port === 443 ? '' : `:${port}`}`
 }
 
 function defaultDataDir({ home, isRoot, stateHome = '' }: Machine): string {

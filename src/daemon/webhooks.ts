@@ -30,7 +30,10 @@ export function wireWebhooks(
   const abortController = new AbortController()
   const { signal } = abortController
   const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
-  const thread = new RequestThread({ userAgent: `Posthorn/${version}`, authorities: edges.authorities })
+  const threadData = { userAgent: `Posthorn/${version}`, authorities: edges.authorities }
+  const thread = new RequestThread(threadData, (err) =>
+    log.error({ err }, 'an error ended the thread of webhook requests: those under way are made again'),
+  )
   const dispatcher = new Dispatcher({
     read,
     commit,

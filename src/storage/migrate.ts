@@ -40,9 +40,14 @@ export function refuseNewer(db: SQLite.Database, migrations: Migrations, name = 
   if (unknown.length > 0) throw new NewerDatabase(name, unknown)
 }
 
+/** Was the database made by an earlier version, and not opened by this one since? */
+export function hasPendingMigrations(db: SQLite.Database, migrations: Migrations): boolean {
+  return listAppliedMigrations(db).length < Object.keys(migrations).length
+}
+
 export async function migrate(db: SQLite.Database, migrations: Migrations): Promise<void> {
   refuseNewer(db, migrations)
-  if (listAppliedMigrations(db).length === Object.keys(migrations).length) return
+  if (!hasPendingMigrations(db, migrations)) return
   db.exec('begin immediate')
   try {
     refuseNewer(db, migrations)

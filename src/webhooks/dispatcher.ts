@@ -32,8 +32,11 @@ const TURN_TIME = 2
 /** From this load of the thread on, so many attempts begin between two polls: 1,000 a second. */
 const BUSY_LOAD = 0.5
 const BUSY_ATTEMPTS = 100
-/** Milliseconds until an attempt without a known outcome is made again. */
+/** Milliseconds until an attempt without a known outcome is made again, and how often that is done in a row. */
 const LOSS_PAUSE = 1_000
+const MAX_LOSSES = 3
+
+type SettledBy = Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedAt' | 'webhook'>
 
 export class Dispatcher {
   private readonly turns = new FairTurns()
@@ -168,7 +171,7 @@ export class Dispatcher {
     this.budget -= 1
     const finish = (outcome: RequestOutcome | NotMade | null): void => {
       end()
-      if (outcome === null) this.repeatLater(lane, task)
+      if (outcome === null) this.repeatLater(lane, task, { startedAt, webhook })
       else if (outcome.kind === 'not-made') lane.giveBack(task)
       else this.settle(lane, task, { outcome, startedAt, webhook })
       this.registry.dropIfIdle(lane)
@@ -181,17 +184,18 @@ export class Dispatcher {
     })
   }
 
-  private repeatLater(lane: WebhookLane, task: Task): void {
-    lane.giveBack(task)
-    lane.pausedUntil = this.deps.clock() + LOSS_PAUSE
+  /** An attempt without an outcome is made again soon; one that ends the thread each time must not do so for ever. */
+  private repeatLater(lane: WebhookLane, task: Task, attempt: Omit<SettledBy, 'outcome'>): void {
+    const now = this.deps.clock()
+    if (now >= lane.pausedUntil) lane.losses += 1
+    lane.pausedUntil = now + LOSS_PAUSE
+    if (lane.losses <= MAX_LOSSES || this.isStopping) lane.giveBack(task)
+    else this.settle(lane, task, { ...attempt, outcome: { kind: 'fault', reason: 'the outcome is not known' } })
   }
 
-  private settle(
-    lane: WebhookLane,
-    task: Task,
-    attempt: Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedAt' | 'webhook'>,
-  ): void {
+  private settle(lane: WebhookLane, task: Task, attempt: SettledBy): void {
     const { clock, schedule, log } = this.deps
+    if (attempt.outcome.kind === 'answer') lane.losses = 0
     const { settled, disabling } = settleOutcome(lane, task, { ...attempt, now: clock(), schedule, log })
     if (disabling !== null) {
       lane.isEnabled = false

@@ -87,10 +87,11 @@ export class EventWalk {
     if (this.pageIndex === this.page.length) this.readPage(reads)
     while (this.pageIndex < this.page.length) {
       const event = this.page[this.pageIndex]
-      this.pageIndex += 1
       if (event === undefined) break
-      this.taken = event.seq
+      // It may throw: then the event is not passed.
       const delivery = this.settings.accepts(event) ? this.nameDelivery(event, reads) : null
+      this.pageIndex += 1
+      this.taken = event.seq
       if (delivery !== null) return delivery
       this.skipped += 1
     }

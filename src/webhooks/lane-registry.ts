@@ -1,5 +1,6 @@
 /**
- * The lanes of all enabled webhooks, kept in step with the database, and which of them have new events.
+ * The lanes of all enabled webhooks, kept in step with the database, and which of them have new events. What a fault of
+ * the database leaves unread is read again.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { findLogRange } from '../events/event-times.js'
@@ -23,6 +24,8 @@ interface RegistryDeps {
 
 /** Pages of new events that one poll reads; the next poll reads on. */
 const MAX_SCANS = 4
+/** Milliseconds from a fault of the database to the next try. */
+const RETRY_DELAY = 1_000
 
 export class LaneRegistry {
   private readonly byId = new Map<string, WebhookLane>()
@@ -31,6 +34,8 @@ export class LaneRegistry {
   private seen = 0
   private reloading: Promise<void> | null = null
   private reloadNeeded = false
+  private retryTimer: NodeJS.Timeout | null = null
+  private isFailing = false
   private isStopped = false
 
   constructor(
@@ -48,6 +53,7 @@ export class LaneRegistry {
 
   stop(): void {
     this.isStopped = true
+    if (this.retryTimer !== null) clearTimeout(this.retryTimer)
   }
 
   /** Reads one webhook again. */
@@ -57,7 +63,7 @@ export class LaneRegistry {
       if (webhook === undefined) this.disable(this.byId.get(ref.id))
       else this.put(webhook)
     } catch (err) {
-      this.deps.log.error({ err, webhook: ref.id }, 'a webhook cannot be read now')
+      this.retryLater(err)
     }
   }
 
@@ -114,9 +120,21 @@ export class LaneRegistry {
         const lane = this.byId.get(id)
         if (lane !== undefined) this.refresh(lane.ref)
       }
+      if (this.retryTimer === null) this.isFailing = false
     } catch (err) {
-      this.deps.log.error({ err }, 'webhooks cannot be read now')
+      this.retryLater(err)
     }
+  }
+
+  /** Logs a fault once, until everything is read again. */
+  private retryLater(err: unknown): void {
+    if (this.isStopped) return
+    if (!this.isFailing) this.deps.log.error({ err }, 'webhooks cannot be read now')
+    this.isFailing = true
+    this.retryTimer ??= setTimeout(() => {
+      this.retryTimer = null
+      void this.reload()
+    }, RETRY_DELAY)
   }
 
   private put(webhook: Webhook): void {

@@ -28,7 +28,11 @@ export class RequestThread {
   private lastNumber = 0
   private isStopped = false
 
-  constructor(private readonly data: RequestThreadData) {}
+  /** `onFault`: an error has ended the thread. */
+  constructor(
+    private readonly data: RequestThreadData,
+    private readonly onFault: (err: unknown) => void,
+  ) {}
 
   request(content: RequestContent): Promise<RequestOutcome | NotMade | null> {
     return new Promise((resolve) => {
@@ -59,7 +63,10 @@ export class RequestThread {
     worker.on('message', (outcomes: readonly JobOutcome[]) => {
       for (const [number, outcome] of outcomes) this.settle(number, outcome)
     })
-    worker.on('error', () => this.handleLoss(worker))
+    worker.on('error', (err) => {
+      this.onFault(err)
+      this.handleLoss(worker)
+    })
     worker.once('exit', () => this.handleLoss(worker))
     return worker
   }

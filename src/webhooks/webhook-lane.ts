@@ -33,6 +33,8 @@ export class WebhookLane {
   isEnabled = true
   /** Nothing is taken before that time. */
   pausedUntil = 0
+  /** How often in a row attempts ended without a known outcome; those that ended together count once. */
+  losses = 0
   webhook: Webhook
   walk: EventWalk
   replay: { readonly row: Replay; readonly walk: EventWalk } | null = null
@@ -150,8 +152,8 @@ export class WebhookLane {
 
   private beginReplay(read: Read): void {
     if (!this.canBeginReplay) return
-    this.mayHaveReplay = false
     const row = findReplay(read, this.ref)
+    this.mayHaveReplay = false
     if (row === undefined) return
     const types: ReadonlySet<string> = new Set(parseJson(row.types))
     const accepts = ({ type }: LoggedEvent): boolean => types.has(type)

@@ -37,7 +37,7 @@ t.test("without a file everything listens on loopback and is stored in the user'
     zone: 'laptop',
     inbound_mx_host: 'mx.laptop',
     mail_from: 'posthorn@laptop',
-    public_url: 'https://laptop',
+    public_url: 'https://laptop:8443',
     public_addresses: [],
   })
   const noZone = { zone_listen: [], nameservers: [], ttl: 60 * minute, caa: [], secondaries: [], notify: [] }
@@ -72,7 +72,17 @@ t.test('defaults follow the machine and the keys that are set', async (t) => {
   t.equal(named.service.hostname, 'mx.example.net')
   t.equal(named.service.mail_from, 'posthorn@z.example.net')
   t.equal(named.service.inbound_mx_host, 'mx.z.example.net')
-  t.equal(named.service.public_url, 'https://mx.example.net')
+  t.equal(named.service.public_url, 'https://mx.example.net:8443')
+  for (const [listen, expected] of [
+    ['["0.0.0.0:443", "[::]:8443"]', 'https://laptop'],
+    ['["127.0.0.1:9443", "[::1]:443"]', 'https://laptop:9443'],
+    ['["127.0.0.1:0"]', 'https://laptop'],
+    ['["0.0.0.0:8443", "unix:/run/api.sock"]', 'https://laptop'],
+    ['["http://127.0.0.1:8080"]', 'https://laptop'],
+    ['[]', 'https://laptop'],
+  ] as const) {
+    t.equal(config(parseConfig(`[api]\nlisten = ${listen}`, null, laptop)).service.public_url, expected, listen)
+  }
   const url = (text: string): string =>
     config(parseConfig(`[service]\npublic_url = "${text}"`, null, laptop)).service.public_url
   t.equal(url('https://Mail.example.net/'), 'https://mail.example.net')

@@ -99,6 +99,23 @@ t.test('what is given back comes again before newer events', async (t) => {
   t.same([take(), take(), take()], taken)
 })
 
+t.test('an event is not passed when the database fails while it is looked up', async (t) => {
+  const events = Array.from({ length: 5 }, (_, at) => buildEvent(at + 1))
+  const world: World = { events, stored: new Set(), cursor: 0 }
+  const { walk, take } = openWalk(world)
+  let faults = 2
+  const readEvents = (_: string, after: number): readonly LoggedEvent[] => events.filter(({ seq }) => seq > after)
+  const isStored = (): boolean => {
+    faults -= 1
+    if (faults >= 0) throw new Error('the disk fails')
+    return false
+  }
+  t.throws(() => walk.take({ readEvents, isStored }))
+  t.throws(() => walk.take({ readEvents, isStored }))
+  t.equal(walk.take({ readEvents, isStored })?.event.seq, 1)
+  t.equal(take()?.event.seq, 2)
+})
+
 t.test('a walk goes no further than 1,000 events beyond the oldest that is not settled', async (t) => {
   const world: World = {
     events: Array.from({ length: 3_000 }, (_, at) => buildEvent(at + 1)),

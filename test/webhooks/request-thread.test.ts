@@ -1,5 +1,6 @@
 /** The thread that makes the requests of webhooks: what waits for what, and what becomes of jobs when it ends. */
 import type { ServerResponse } from 'node:http'
+import type { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { MAX_REQUESTS, type RequestContent } from '../../src/webhooks/request-protocol.js'
 import { RequestThread } from '../../src/webhooks/request-thread.js'
@@ -21,7 +22,7 @@ t.test('webhooks with the same host wait for none of each other', async (t) => {
     if (path === '/slow') held.push(response)
     else response.end('ok')
   })
-  const thread = new RequestThread({ userAgent: 'test', authorities: undefined })
+  const thread = new RequestThread({ userAgent: 'test', authorities: undefined }, () => undefined)
   t.teardown(() => thread.stop())
   const slow = `http://127.0.0.1:${receiver.port}/slow`
   const all = Array.from({ length: MAX_REQUESTS - 1 }, (_, at) =>
@@ -38,7 +39,7 @@ t.test(
   async (t) => {
     const receiver = await webhookReceiver(t)
     receiver.answer(() => undefined)
-    const thread = new RequestThread({ userAgent: 'test', authorities: undefined })
+    const thread = new RequestThread({ userAgent: 'test', authorities: undefined }, () => undefined)
     const outcome = thread.request(contentFor(receiver.url, 'wh_1'))
     await waitUntil('the request has come', () => receiver.requests.length === 1)
     await thread.stop()
@@ -47,3 +48,22 @@ t.test(
     t.equal(receiver.requests.length, 1)
   },
 )
+
+t.test('an error that ends the thread is reported, and the next request starts another one', async (t) => {
+  const receiver = await webhookReceiver(t)
+  receiver.answer((response, { path }) => {
+    if (path !== '/never') response.end('ok')
+  })
+  const faults: unknown[] = []
+  const thread = new RequestThread({ userAgent: 'test', authorities: undefined }, (err) => faults.push(err))
+  t.teardown(() => thread.stop())
+  const never = thread.request(contentFor(`http://127.0.0.1:${receiver.port}/never`, 'wh_1'))
+  await waitUntil('the request has come', () => receiver.requests.length === 1)
+  const worker: Worker = Reflect.get(thread, 'worker')
+  const error = new Error('a fault of the thread')
+  worker.emit('error', error)
+  t.equal(await never, null)
+  t.same(faults, [error])
+  await worker.terminate()
+  t.match(await thread.request(contentFor(receiver.url, 'wh_2')), { kind: 'answer', status: 200 })
+})

@@ -35,7 +35,7 @@ t.test('the library of Standard Webhooks verifies any body, with either secret',
 
 t.test('the functions of the README verify', async (t) => {
   const body = '{"a":"é"}'
-  const { 'x-service-signature': signature = '' } = signRequest({
+  const { 'X-Service-Signature': signature = '' } = signRequest({
     ...{ id: 'evt_1', at: 1, body, secret, previousSecret: null },
   })
   const folder = temporaryFolder(t)

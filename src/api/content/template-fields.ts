@@ -12,10 +12,10 @@ import { name, timestamp, uuid } from '../http/input/values.js'
 const subject = oneLine
   .max(MAX_SUBJECT)
   .meta({ description: 'One line; line ends in values are removed.', example: 'Hello {{first_name}}' })
-const html = z
-  .string()
-  .nullable()
-  .meta({ description: 'Values are escaped, except those of `{{{name}}}`.', example: '<p>Hello {{first_name}}</p>' })
+const html = z.string().nullable().meta({
+  description: 'Values are escaped, except those of `{{{name}}}`; `{{name|text}}` has a default.',
+  example: '<p>Hello {{first_name}}</p>',
+})
 const text = z
   .string()
   .nullable()

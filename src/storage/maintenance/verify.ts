@@ -7,7 +7,7 @@
 import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
-import { type Migrations, refuseNewer } from '../migrate.js'
+import { hasPendingMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
 import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../tables/tables.js'
@@ -179,6 +179,11 @@ export function verifyData(file: string, migrations: Migrations = ours): Problem
   }
 }
 
+const earlierVersion: Problem = {
+  check: 'version',
+  message: 'the database is whole, and of an earlier version: start the daemon, which updates it, and check again',
+}
+
 function findProblems(file: string, migrations: Migrations): Problem[] {
   const db = openConnection({ file })
   try {
@@ -186,6 +191,7 @@ function findProblems(file: string, migrations: Migrations): Problem[] {
     refuseNewer(db, migrations)
     const damage = findIntegrityProblems(db)
     if (damage.length > 0) return damage
+    if (hasPendingMigrations(db, migrations)) return [earlierVersion]
     return db.transaction(() => checks.flatMap((check) => findInconsistencies(db, check)))()
   } finally {
     db.close()

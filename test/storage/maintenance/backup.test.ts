@@ -273,3 +273,12 @@ t.test('verify-data finds a damaged file', async (t) => {
   writeFileSync(file, bytes)
   t.match(verifyData(file), [{ check: 'integrity' }])
 })
+
+t.test('verify-data says that a database of an earlier version has to be updated first', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  const earlier = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0020'))
+  await (await openDatabase({ file, migrations: earlier })).close()
+  t.match(verifyData(file), [{ check: 'version', message: /earlier version: start the daemon/ }])
+  await (await openDatabase({ file })).close()
+  t.same(verifyData(file), [])
+})

@@ -1,0 +1,88 @@
+/** Attempts whose outcome is not known. What else the dispatcher does: test/journeys/webhook-delivery. */
+import t, { type Test } from 'tap'
+import { createAddressGuard } from '../../src/platform/address-guard.js'
+import type { Database } from '../../src/storage/database.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import { Dispatcher } from '../../src/webhooks/dispatcher.js'
+import type { NotMade, RequestContent, RequestOutcome } from '../../src/webhooks/request-protocol.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { rowOf } from '../helpers/database/rows.js'
+import { waitUntil } from '../helpers/wait-until.js'
+
+const answer: RequestOutcome = { kind: 'answer', status: 200, body: '', took: 1 }
+const MINUTE = 60_000
+
+interface Place {
+  readonly dispatcher: Dispatcher
+  readonly requests: RequestContent[]
+  readonly pass: (milliseconds: number) => void
+  readonly deliveries: () => readonly object[]
+}
+
+async function fill({ read, commit }: Database): Promise<void> {
+  const row = rowOf(read)
+  const [workspace_id, type] = ['ws_1', 'email.sent']
+  await commit([
+    row('workspaces', { id: workspace_id }),
+    row('webhooks', { id: 'wh_1', workspace_id, url: 'https://8.8.8.8/', events: toJson([type]), enabled: 1 }),
+    row('events', { seq: 1, id: 'evt_1', workspace_id, type, data: '{}' }),
+  ])
+}
+
+/** `outcomeOf`: of the nth request, from 1. */
+async function open(t: Test, outcomeOf: (number: number) => RequestOutcome | NotMade | null): Promise<Place> {
+  const { database } = await temporaryDatabase(t)
+  await fill(database)
+  let now = 1_000
+  const requests: RequestContent[] = []
+  const dispatcher = new Dispatcher({
+    ...{ read: database.read, commit: database.commit, clock: () => now },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    schedule: [MINUTE],
+    mayConnect: createAddressGuard([]),
+    resolveAddresses: async () => ({ kind: 'no-domain' }),
+    timeout: 10_000,
+    request: async (content) => outcomeOf(requests.push(content)),
+  })
+  dispatcher.start()
+  t.teardown(() => dispatcher.stop(0))
+  return {
+    dispatcher,
+    requests,
+    pass: (milliseconds) => {
+      now += milliseconds
+    },
+    deliveries: () =>
+      database.read('select event_id, status, attempts, error, next_attempt_at from webhook_deliveries', []),
+  }
+}
+
+t.test('an attempt without a known outcome is made again, and counts for nothing', async (t) => {
+  const { requests, deliveries, pass } = await open(t, (number) => (number < 3 ? null : answer))
+  for (const count of [1, 2]) {
+    await waitUntil('it is made', () => requests.length === count)
+    pass(1_000)
+  }
+  await waitUntil('it is on disk', () => deliveries().length === 1)
+  t.match(deliveries(), [{ event_id: 'evt_1', status: 'delivered', attempts: 1, error: null }])
+  t.equal(requests.length, 3)
+})
+
+t.test('one that never has an outcome is a failure in the end, and is retried as such', async (t) => {
+  const { requests, deliveries, pass } = await open(t, () => null)
+  for (const count of [1, 2, 3]) {
+    await waitUntil('it is made', () => requests.length === count)
+    pass(1_000)
+  }
+  await waitUntil('it is on disk', () => deliveries().length === 1)
+  const next_attempt_at = 4_000 + MINUTE
+  t.match(deliveries(), [{ status: 'pending', attempts: 1, error: 'the outcome is not known', next_attempt_at }])
+  t.equal(requests.length, 4)
+})
+
+t.test('at the stop it is left for the next start', async (t) => {
+  const { dispatcher, requests, deliveries } = await open(t, () => null)
+  await waitUntil('it is made', () => requests.length === 1)
+  await dispatcher.stop(0)
+  t.same(deliveries(), [])
+})

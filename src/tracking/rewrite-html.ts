@@ -38,7 +38,10 @@ const rawElements: ReadonlySet<string> = new Set(
   'script style title textarea xmp iframe noembed noframes noscript plaintext'.split(' '),
 )
 
-/** HTML section 13.2.6.5: in them a tag written as `<title/>` closes itself. */
+/**
+ * An `<img>` within them ends them (HTML section 13.2.6.5). `<style/>` is complete in them and not elsewhere, so what
+ * follows it stays as it is.
+ */
 const foreignElements: ReadonlySet<string> = new Set(['svg', 'math'])
 
 export const trackingLimits: Required<HtmlLimits> = {
@@ -100,11 +103,11 @@ class PlaceFinder implements HtmlHandler {
   readonly links: LinkPlace[] = []
   /** Before the last `</body>`; null: there is none. */
   bodyEnd: number | null = null
-  /** After the last token that the end of the input does not cut off, outside raw elements. */
+  /** After the last token that the end of the input does not cut off, outside raw and foreign elements. */
   lastComplete = 0
   /** The raw element that is open; empty: none. */
   private raw = ''
-  /** Open elements in which `<style/>` and the like are complete. */
+  /** Foreign elements that are open. */
   private foreign = 0
   /** A `</body>` whose `>` was not seen yet. */
   private openBodyEnd: number | null = null
@@ -122,7 +125,7 @@ class PlaceFinder implements HtmlHandler {
     if (this.raw !== '') return
     if (tag.name === 'a' || tag.name === 'area') this.addLink(tag)
     else if (foreignElements.has(tag.name)) this.foreign += tag.selfClosing ? 0 : 1
-    else if (rawElements.has(tag.name) && !(this.foreign > 0 && tag.selfClosing)) this.raw = tag.name
+    else if (rawElements.has(tag.name)) this.raw = tag.name
   }
 
   onCloseTag(name: string, nameStart: number): void {
@@ -133,13 +136,13 @@ class PlaceFinder implements HtmlHandler {
   }
 
   onMarkupEnd(end: number): void {
-    if (this.raw === '') this.lastComplete = end
+    if (this.raw === '' && this.foreign === 0) this.lastComplete = end
     if (this.openBodyEnd !== null) this.bodyEnd = this.openBodyEnd
     this.openBodyEnd = null
   }
 
   onText(text: string, isReference: boolean, end: number): void {
-    if (this.raw !== '') return
+    if (this.raw !== '' || this.foreign > 0) return
     // At the end of the input, the start of an unfinished tag is read as text too.
     const isWhole = isReference || end < this.html.length
     if (isWhole || (end - text.length === this.lastComplete && !text.includes('<'))) this.lastComplete = end

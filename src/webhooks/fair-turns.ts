@@ -1,11 +1,14 @@
 /**
- * Whose turn it is: round the workspaces, and within one round its webhooks. The attempts of a workspace, and those at
- * endpoints that fail, have limits of their own, so that neither takes all slots.
+ * Whose turn it is: round the workspaces, and within one round its webhooks.
+ *
+ * A workspace may hold three times as many slots as are free: one alone 192 of 256, two 109 each, ten 24 each. So slots
+ * are left for the next workspace, however many others have slow endpoints. Endpoints that fail have a limit of their own.
  */
 import { MAX_REQUESTS } from './request-protocol.js'
 import type { WebhookLane } from './webhook-lane.js'
 
-const MAX_OF_WORKSPACE = 192
+/** Slots that a workspace may hold for each that is free. */
+const WORKSPACE_SHARE = 3
 const MAX_FAILING = 64
 
 export class FairTurns {
@@ -63,7 +66,10 @@ export class FairTurns {
 
   private hasSlot({ ref, pace }: WebhookLane): boolean {
     const ofWorkspace = this.byWorkspace.get(ref.workspaceId) ?? 0
-    return ofWorkspace < MAX_OF_WORKSPACE && (pace.failures === 0 || this.failing < MAX_FAILING)
+    return (
+      ofWorkspace < WORKSPACE_SHARE * (MAX_REQUESTS - this.running) &&
+      (pace.failures === 0 || this.failing < MAX_FAILING)
+    )
   }
 
   private count(lane: WebhookLane, change: 1 | -1, isFailing: boolean): void {

@@ -55,7 +55,27 @@ t.test('turns go round the workspaces, then round the webhooks of each', async (
   for (const lane of await createLanes(t, ['a1', 'a'], ['a2', 'a'], ['a3', 'a'], ['b1', 'b'])) turns.add(lane)
   const { ids } = takeAll(turns)
   t.same(ids.slice(0, 8), ['a1', 'b1', 'a2', 'b1', 'a3', 'b1', 'a1', 'b1'])
-  t.equal(turns.running, 256, 'all slots, and no more')
+})
+
+t.test('slots are left for one more workspace, however many have slow endpoints', async (t) => {
+  for (const [busy, each] of [
+    [1, 192],
+    [2, 109],
+    [10, 24],
+    [40, 6],
+  ] as const) {
+    const turns = new FairTurns()
+    const names = Array.from({ length: busy + 1 }, (_, at): readonly [string, string] => [`h${at}`, `w${at}`])
+    const [next, ...lanes] = await createLanes(t, ...names)
+    if (next === undefined) throw new Error('no lanes')
+    for (const lane of lanes) turns.add(lane)
+    const { ids } = takeAll(turns)
+    const counts = lanes.map(({ ref }) => ids.filter((id) => id === ref.id).length)
+    t.ok(Math.max(...counts) - Math.min(...counts) <= 1 && Math.min(...counts) >= each, `${counts.join()}`)
+    turns.add(next)
+    t.ok(takeAll(turns).ids.length >= 2, `${busy} workspaces have left slots`)
+    t.ok(turns.running <= 256)
+  }
 })
 
 t.test('one workspace leaves a quarter of the slots to others', async (t) => {

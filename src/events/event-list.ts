@@ -54,7 +54,7 @@ export async function listEvents(
     limit,
   }
   const page = await findPage(read, filter, range)
-  return page.flatMap(({ seq }) => eventBySeq(read, { seq }))
+  return page.flatMap(({ seq }) => eventBySeq(read, { seq, workspaceId }))
 }
 
 /** An email belongs to one workspace, and so do all of its events. */
@@ -66,8 +66,12 @@ const firstOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }) =>
   db.selectFrom('events').select('workspace_id').where('email_id', '=', slot('emailId')).limit(1),
 )
 
-const eventBySeq = prepareRead<{ seq: number }>()(({ db, slot }) =>
-  db.selectFrom('events').select(columns).where('seq', '=', slot('seq')),
+const eventBySeq = prepareRead<{ seq: number; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('events')
+    .select(columns)
+    .where('seq', '=', slot('seq'))
+    .where('workspace_id', '=', slot('workspaceId')),
 )
 
 interface SeqRow {

@@ -94,7 +94,7 @@ export async function replayRange(
   requireEnabledWebhook(read, webhook)
   const { workspaceId, id } = webhook
   const [first, last] = [seqAtTime(read, from), seqAtTime(read, to) - 1]
-  const count = await countEvents(read, { workspaceId, types, first, last })
+  const count = await countEvents(read, { workspaceId, types, first, last }, max)
   if (count === 0) return 0
   const replay = {
     id: uuidv7(now),
@@ -110,14 +110,14 @@ export async function replayRange(
   if (await tryCommit(commit(writes))) return count
   requireEnabledWebhook(read, webhook)
   const left = max - (replayedOn(read, { workspaceId, day })[0]?.count ?? 0)
-  if (count > left) throw buildSpent(count, left, max)
+  if (count > left) throw buildSpent(left, max)
   const message = `the webhook has ${MAX_REPLAYS} replays that are not finished: wait for one of them`
   throw new Refusal('conflict', message, { id, limit: MAX_REPLAYS })
 }
 
-function buildSpent(count: number, left: number, limit: number): Refusal {
-  const message = `a workspace may replay ${limit} events on one day in UTC: ${count} were requested and ${left} are left`
-  return new Refusal('conflict', message, { count, left, limit })
+function buildSpent(left: number, limit: number): Refusal {
+  const message = `a workspace may replay ${limit} events on one day in UTC, and ${left} are left: choose a shorter range`
+  return new Refusal('conflict', message, { left, limit })
 }
 
 interface SeqRange {
@@ -144,14 +144,16 @@ const countStep = prepareRead<SeqRange & { readonly type: EventType; readonly li
     .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.max('seq').as('end')]),
 )
 
+/** Stops counting beyond `max`. */
 async function countEvents(
   read: Read,
   { types, ...range }: SeqRange & { readonly types: readonly EventType[] },
+  max: number,
 ): Promise<number> {
   let total = 0
   for (const type of types) {
     let next: number | null = range.first
-    while (next !== null) {
+    while (next !== null && total <= max) {
       const [step]: CountStep[] = countStep(read, { ...range, first: next, type, limit: INDEX_STEP })
       total += step?.count ?? 0
       next = step === undefined || step.count < INDEX_STEP ? null : step.end + 1

@@ -98,10 +98,26 @@ t.test('a workspace replays so many events on one day', async (t) => {
     replayRange({ ...database, maxReplayed: 10 }, webhook, range, now).catch((error: unknown) => error)
   t.equal(await replay(one, 1), 4)
   t.equal(await replay(other, 2), 4)
-  const expected = { kind: 'conflict', details: { count: 4, left: 2, limit: 10 } }
+  const expected = { kind: 'conflict', details: { left: 2, limit: 10 } }
   t.match([await replay(one, 3), await replay(other, 86_399_999)], [expected, expected])
   t.equal(await replay(foreign, 4), 4, 'each workspace has its own limit')
   t.same([await replay(one, 86_400_000), await replay(one, 86_400_001)], [4, 4], 'the next day')
   t.match(await replay(one, 86_400_002), expected)
   t.equal(replaysOf(database, one).length, 3)
+})
+
+t.test('what is beyond the limit is not counted', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const webhook = await createWebhook(database)
+  const batch = Array.from({ length: 5_500 }, () => buildEventWrite({ type: 'email.sent', at: 5 }))
+  for (let round = 0; round < 2; round += 1) await database.commit(batch)
+  let reads = 0
+  const read: Database['read'] = (sql, parameters) => {
+    if (sql.includes('count(*)') && sql.includes('"step"')) reads += 1
+    return database.read(sql, parameters)
+  }
+  const range = { from: 0, to: 10, types: ['email.sent', 'email.queued'] as const }
+  const refused = replayRange({ read, commit: database.commit, maxReplayed: 10 }, webhook, range, 1)
+  t.match(await refused.catch((error: unknown) => error), { kind: 'conflict', details: { left: 10, limit: 10 } })
+  t.equal(reads, 1)
 })

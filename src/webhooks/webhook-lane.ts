@@ -88,6 +88,7 @@ export class WebhookLane {
 
   /** The next delivery. Null: none was found by this step, which reads two pages at most. */
   take(reads: LaneReads, now: number): Task | null {
+    if (now < this.pausedUntil) return null
     const delivery = this.takeRetry(reads.read, now)
     if (delivery !== null) return { kind: 'retry', delivery }
     if (now < this.pace.resumesAt) return null

@@ -29,14 +29,24 @@ async function fill({ read, commit }: Database): Promise<void> {
   ])
 }
 
+/** Takes longer than a turn of the dispatcher, so that an outcome comes while its lane still has a turn. */
+function endTurn(): void {
+  const end = performance.now() + 3
+  while (performance.now() < end);
+}
+
 /** `outcomeOf`: of the nth request, from 1. */
 async function open(t: Test, outcomeOf: (number: number) => RequestOutcome | NotMade | null): Promise<Place> {
   const { database } = await temporaryDatabase(t)
   await fill(database)
   let now = 1_000
   const requests: RequestContent[] = []
+  const readClock = (): number => {
+    endTurn()
+    return now
+  }
   const dispatcher = new Dispatcher({
-    ...{ read: database.read, commit: database.commit, clock: () => now },
+    ...{ read: database.read, commit: database.commit, clock: readClock },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     schedule: [MINUTE],
     mayConnect: createAddressGuard([]),

@@ -5,7 +5,8 @@
  */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { freePort } from '../free-port.js'
 
 /** `name`: its owner, where that is not the name of the question. */
 export type DnsRecord = { readonly ttl: number; readonly name?: string } & (
@@ -59,6 +60,8 @@ export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): 
   const queries: string[] = []
   const askedOverTcp: string[] = []
   const sockets = new Set<Socket>()
+  // A port of the ephemeral range may be that of another test's UDP socket.
+  const port = await freePort()
   const tcp = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
@@ -71,9 +74,8 @@ export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): 
       if (cutTcp === undefined) socket.write(all)
       else socket.end(all.subarray(0, cutTcp))
     })
-  }).listen(0, '127.0.0.1')
+  }).listen(port, '127.0.0.1')
   await once(tcp, 'listening')
-  const { port } = tcp.address() as AddressInfo
   const udp = createSocket('udp4')
   udp.on('message', (query, from) => {
     queries.push(parseQuery(query).question)

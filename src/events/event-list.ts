@@ -8,7 +8,7 @@
  * Limit: with an email and a recipient, all events of this email and type are checked, in steps.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../storage/prepared.js'
+import { prepareRead, type Read, type StatementBuilder } from '../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 import type { Timestamp } from '../storage/tables/columns.js'
 import type { EventsTable, EventType } from '../storage/tables/email-tables.js'
@@ -109,45 +109,33 @@ async function mergeTypes(
   return newest.sort((one, other) => other.seq - one.seq).slice(0, range.limit)
 }
 
-const seqsOfType = prepareRead<TypePage & { readonly workspaceId: string }>()(({ db, slot }) =>
-  db
+function selectNewest<Values extends TypePage>({ db, slot }: StatementBuilder<Values>) {
+  return db
     .selectFrom('events')
     .select('seq')
-    .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', slot('type'))
     .where('seq', '>=', slot('from'))
     .where('seq', '<', slot('before'))
     .orderBy('seq', 'desc')
-    .limit(slot('limit')),
+    .limit(slot('limit'))
+}
+
+const seqsOfType = prepareRead<TypePage & { readonly workspaceId: string }>()((builder) =>
+  selectNewest(builder).where('workspace_id', '=', builder.slot('workspaceId')),
 )
 
 type OfEmail = TypePage & { readonly emailId: string }
 
-const seqsOfEmail = prepareRead<OfEmail>()(({ db, slot }) =>
-  db
-    .selectFrom('events')
-    .select('seq')
-    .where('email_id', '=', slot('emailId'))
-    .where('type', '=', slot('type'))
-    .where('seq', '>=', slot('from'))
-    .where('seq', '<', slot('before'))
-    .orderBy('seq', 'desc')
-    .limit(slot('limit')),
+const seqsOfEmail = prepareRead<OfEmail>()((builder) =>
+  selectNewest(builder).where('email_id', '=', builder.slot('emailId')),
 )
 
 type OfEmailAndRecipient = OfEmail & { readonly recipient: string }
 
-const stepOfEmail = prepareRead<OfEmailAndRecipient>()(({ db, slot }) =>
-  db
-    .selectFrom('events')
-    .select('seq')
-    .select(sql<number>`recipient is ${slot('recipient')} collate nocase`.as('fits'))
-    .where('email_id', '=', slot('emailId'))
-    .where('type', '=', slot('type'))
-    .where('seq', '>=', slot('from'))
-    .where('seq', '<', slot('before'))
-    .orderBy('seq', 'desc')
-    .limit(slot('limit')),
+const stepOfEmail = prepareRead<OfEmailAndRecipient>()((builder) =>
+  selectNewest(builder)
+    .select(sql<number>`recipient is ${builder.slot('recipient')} collate nocase`.as('fits'))
+    .where('email_id', '=', builder.slot('emailId')),
 )
 
 /** Checks the recipient of each event. It is no condition of the read, so that a step ends after its rows. */

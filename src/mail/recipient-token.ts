@@ -8,6 +8,7 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Address, DomainName } from './address.js'
+import { decodeBase32, encodeBase32 } from './base32.js'
 
 type TokenPurpose = 'bounce' | 'reference' | 'unsubscribe'
 
@@ -89,52 +90,22 @@ export function recipientOfReference(secret: KeyObject, value: string): string |
 function createRecipientToken(secret: KeyObject, purpose: TokenPurpose, recipientId: string): string {
   if (!uuidForm.test(recipientId)) throw new Error('a recipient id is not a UUID')
   const id = Buffer.from(recipientId.replaceAll('-', ''), 'hex')
-  return `${encodeBase32(id)}${encodeBase32(computeMac(secret, purpose, id))}`
+  return `${encodeBase32(id, ALPHABET)}${encodeBase32(computeMac(secret, purpose, id), ALPHABET)}`
 }
 
 /** The recipient id in `text`, in any case; null: no token of ours for this purpose. */
 function recipientOfToken(secret: KeyObject, purpose: TokenPurpose, text: string): string | null {
   const chars = text.toLowerCase()
   if (!tokenForm.test(chars)) return null
-  const id = decodeBase32(chars.slice(0, ID_CHARS), ID_BYTES)
-  const mac = decodeBase32(chars.slice(ID_CHARS), MAC_BYTES)
+  const id = decodeBase32(chars.slice(0, ID_CHARS), ID_BYTES, ALPHABET)
+  const mac = decodeBase32(chars.slice(ID_CHARS), MAC_BYTES, ALPHABET)
   if (!timingSafeEqual(mac, computeMac(secret, purpose, id))) return null
   // The last character of the id has two unused bits: only one spelling is ours.
-  if (encodeBase32(id) !== chars.slice(0, ID_CHARS)) return null
+  if (encodeBase32(id, ALPHABET) !== chars.slice(0, ID_CHARS)) return null
   const hex = id.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
 function computeMac(secret: KeyObject, purpose: TokenPurpose, id: Buffer): Buffer {
   return createHmac('sha256', secret).update(macPrefixes[purpose]).update(id).digest().subarray(0, MAC_BYTES)
-}
-
-function encodeBase32(bytes: Buffer): string {
-  let text = ''
-  let bits = 0
-  let held = 0
-  for (const byte of bytes) {
-    held = ((held << 8) | byte) & 0xfff
-    bits += 8
-    while (bits >= 5) {
-      bits -= 5
-      text += ALPHABET[(held >> bits) & 31]
-    }
-  }
-  return bits > 0 ? text + ALPHABET[(held << (5 - bits)) & 31] : text
-}
-
-function decodeBase32(text: string, size: number): Buffer {
-  const bytes = Buffer.alloc(size)
-  let bits = 0
-  let held = 0
-  let at = 0
-  for (const char of text) {
-    held = ((held << 5) | ALPHABET.indexOf(char)) & 0xfff
-    bits += 5
-    if (bits < 8) continue
-    bits -= 8
-    if (at < size) bytes[at++] = (held >> bits) & 0xff
-  }
-  return bytes
 }

@@ -152,6 +152,7 @@ export const recountClicks = prepareWrite<EmailKey>(({ db, slot }) =>
       last_clicked_at: eb.ref('counted.last'),
     }))
     .where('links.email_id', '=', slot('emailId'))
+    .where('links.workspace_id', '=', slot('workspaceId'))
     .whereRef('links.url', '=', 'counted.url'),
 )
 

@@ -2,17 +2,18 @@
  * Ids of links: 10 characters of time, then 128 random bits in 26, all `[0-9a-v]` (base32hex of RFC 4648 in lower
  * case). They cannot be guessed, and they sort by time, so inserts append to the index and old links are a range.
  */
+import { encodeBase32 } from '../mail/base32.js'
 import { randomSecret } from '../platform/ids.js'
 
 const TIME_LENGTH = 10
 const RANDOM_BYTES = 16
 /** Ids whose random bytes are made at once: a call of the random source costs more than an id. */
 const POOL_SIZE = 128
-const alphabet = '0123456789abcdefghijklmnopqrstuv'
+const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
 /** `now`: epoch milliseconds. */
 export function createLinkId(now: number): string {
-  return firstLinkIdOf(now) + encodeBase32(takeRandomBytes())
+  return firstLinkIdOf(now) + encodeBase32(takeRandomBytes(), ALPHABET)
 }
 
 /** Sorts before every id of this moment and after every id of an earlier one. */
@@ -31,16 +32,4 @@ function takeRandomBytes(): Buffer {
   const bytes = pool.subarray(0, RANDOM_BYTES)
   pool = pool.subarray(RANDOM_BYTES)
   return bytes
-}
-
-function encodeBase32(bytes: Buffer): string {
-  let text = ''
-  let value = 0
-  let bits = 0
-  for (const byte of bytes) {
-    value = ((value << 8) | byte) & 0xfff
-    bits += 8
-    for (; bits >= 5; bits -= 5) text += alphabet.charAt((value >> (bits - 5)) & 31)
-  }
-  return text + alphabet.charAt((value << (5 - bits)) & 31)
 }

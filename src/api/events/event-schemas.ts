@@ -4,6 +4,7 @@ import type { EventPayloads } from '../../events/payloads.js'
 import { reasons } from '../../mail/reasons.js'
 import type { EventType } from '../../storage/tables/email-tables.js'
 import { timestamp, uuid } from '../http/input/values.js'
+import { summaryFields } from '../inbound/list.js'
 
 export const eventId = z.string().meta({ example: 'evt_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
 
@@ -37,14 +38,7 @@ const target = z.string().meta({ description: 'The URL that the link leads to.',
 
 const received = {
   inbound_email_id: uuid.meta({ description: 'For `GET /v1/inbound/{id}`.' }),
-  from: z.string().meta({ example: 'ann@example.org' }),
-  from_name: z.string().meta({ example: 'Ann' }),
-  to: z.array(z.string()).meta({ example: ['support@example.com'] }),
-  cc: z.array(z.string()).nullable().meta({ example: null }),
-  subject: z.string(),
-  has_html: z.boolean(),
-  has_text: z.boolean(),
-  attachment_count: z.int(),
+  ...summaryFields,
 }
 
 const finding = z

@@ -28,8 +28,8 @@ const query = z.strictObject({
 
 type Query = z.infer<typeof query>
 
-export const listItemFields = {
-  id: z.string(),
+/** What lists and the event `email.received` say of an inbound email. */
+export const summaryFields = {
   from: z.string().meta({ example: 'ann@example.org' }),
   from_name: z.string().meta({ example: 'Ann' }),
   to: z.array(z.string()).meta({ example: ['support@example.com'] }),
@@ -38,6 +38,11 @@ export const listItemFields = {
   has_html: z.boolean(),
   has_text: z.boolean(),
   attachment_count: z.int(),
+}
+
+export const listItemFields = {
+  id: z.string(),
+  ...summaryFields,
   received_at: timestamp,
   status: inboundStatus,
   spam_status: spamStatus.nullable().meta({ description: 'Null until it is processed.' }),

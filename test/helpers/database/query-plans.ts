@@ -53,7 +53,7 @@ export const allowedPlans: readonly AllowedPlan[] = [
       'from "events" where "email_id" = ? and "workspace_id" = ? and ' +
       `events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0 ` +
       `group by json_extract(events.data, '$.url')) as "counted" ` +
-      'where "links"."email_id" = ? and "links"."url" = "counted"."url"',
+      'where "links"."email_id" = ? and "links"."workspace_id" = ? and "links"."url" = "counted"."url"',
     because:
       'the clicks of one email, which are bounded as they are recorded, found and sorted once for a sweep of a scanner',
   },

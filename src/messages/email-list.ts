@@ -1,7 +1,7 @@
 /**
  * Emails of a workspace, newest first, in pages.
  *
- * Each read walks one index backwards (`emails_of_workspace`, or `emails_by_status`) and sorts nothing. Totals
+ * Each read walks one index backwards (`emails_listed`, or `emails_by_status`) and sorts nothing. Totals
  * come from counters that triggers maintain, so no list counts rows.
  *
  * An offset has to be walked over; that is done along the index alone, in steps (`storage/stepped-walk.ts`), so an
@@ -84,6 +84,7 @@ const pageOfAll = prepareRead<WorkspaceCursor & { limit: number }>()(({ db, slot
     .selectFrom('emails')
     .select(columns)
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_id', 'is', null)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
@@ -95,6 +96,7 @@ const pageOfStatus = prepareRead<StatusCursor & { limit: number }>()(({ db, slot
     .selectFrom('emails')
     .select(columns)
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_id', 'is', null)
     .where('status', '=', slot('status'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
@@ -107,6 +109,7 @@ const cursorOfAll = prepareRead<WorkspaceCursor & { skip: number }>()(({ db, slo
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_id', 'is', null)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
@@ -119,6 +122,7 @@ const cursorOfStatus = prepareRead<StatusCursor & { skip: number }>()(({ db, slo
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_id', 'is', null)
     .where('status', '=', slot('status'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')

@@ -42,6 +42,8 @@ const columns = [
   'bounced_at',
   'key_id',
   'template_id',
+  'from_domain',
+  'broadcast_id',
 ] as const satisfies readonly (keyof Email)[]
 
 export const insertEmail = prepareWrite<Email>(({ db, slots }) => db.insertInto('emails').values(slots(columns)))

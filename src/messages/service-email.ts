@@ -60,5 +60,6 @@ function toNewEmail({ id, messageId, from, to, subject, now }: ServiceEmail): Ne
     scheduled_for: null,
     key_id: null,
     template_id: null,
+    broadcast_id: null,
   }
 }

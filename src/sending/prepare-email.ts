@@ -142,6 +142,7 @@ function buildEmail(input: EmailInput): NewEmail {
     scheduled_for: options.scheduledFor,
     key_id: principal.keyId,
     template_id: submission.templateId,
+    broadcast_id: null,
   }
 }
 

@@ -21,6 +21,7 @@ import * as waitingEntries from './migrations/0019-waiting-entries.js'
 import * as tracking from './migrations/0020-tracking.js'
 import * as webhooks from './migrations/0021-webhooks.js'
 import * as events from './migrations/0022-events.js'
+import * as broadcasts from './migrations/0023-broadcasts.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -44,4 +45,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0020-tracking': tracking,
   '0021-webhooks': webhooks,
   '0022-events': events,
+  '0023-broadcasts': broadcasts,
 }

@@ -107,7 +107,7 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
       ? /USING PRIMARY KEY/
       : /"status" = /.test(sql)
         ? /emails_by_status/
-        : /emails_of_workspace/
+        : /emails_listed/
     t.match(detail, /^SEARCH /, sql)
     t.match(detail, index, sql)
     if (!/email_counts/.test(sql)) t.match(detail, /\(created_at,id\)</, 'from its place on')

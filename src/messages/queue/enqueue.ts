@@ -55,6 +55,7 @@ export type NewEmail = Pick<
   | 'scheduled_for'
   | 'key_id'
   | 'template_id'
+  | 'broadcast_id'
 >
 
 export interface EnqueuedEmail {
@@ -124,6 +125,8 @@ function toEmailRow(newEmail: NewEmail, size: number): Email {
     bounced_at: null,
     key_id: newEmail.key_id,
     template_id: newEmail.template_id,
+    from_domain: domainOf(newEmail.from_email),
+    broadcast_id: newEmail.broadcast_id,
   }
 }
 
@@ -157,6 +160,7 @@ function toQueueEntry(email: Email, id: string, recipient: Address): QueueEntry 
     noticed: 0,
     last_response: null,
     waits_for: null,
+    broadcast_id: email.broadcast_id,
   }
 }
 

@@ -9,7 +9,7 @@ import { recordEvent } from '../../events/event-log.js'
 import type { Address, DomainName } from '../../mail/address.js'
 import { prepareWrite, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
 import type { Flag } from '../../storage/tables/columns.js'
-import type { RecipientStatus } from '../../storage/tables/email-tables.js'
+import type { Hold, RecipientStatus } from '../../storage/tables/email-tables.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Email } from '../email.js'
@@ -37,7 +37,7 @@ export interface ListedEntry {
   readonly enqueued_at: number
   readonly next_attempt_at: number
   readonly leased: Flag
-  readonly held: Flag
+  readonly held: Hold
   readonly last_response: string | null
   readonly waits_for: string | null
   readonly recipient_status: RecipientStatus

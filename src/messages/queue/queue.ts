@@ -32,6 +32,7 @@ const columns = [
   'noticed',
   'last_response',
   'waits_for',
+  'broadcast_id',
 ] as const satisfies readonly (keyof QueueEntry)[]
 
 export const insertEntry = prepareWrite<QueueEntry>(({ db, slots }) => db.insertInto('queue').values(slots(columns)))

@@ -57,7 +57,8 @@ const checks: readonly Check[] = [
     message: 'unsettled emails without their raw message',
     sql: `select id from emails where ${notErasing}
       and (status in ('scheduled', 'queued') or id in (select email_id from queue))
-      and not exists (select 1 from raw_messages where email_id = emails.id)`,
+      and not exists (select 1 from raw_messages where email_id = emails.id)
+      and not exists (select 1 from broadcast_messages where email_id = emails.id and slots is not null)`,
   },
   {
     check: 'recipient-copy',
@@ -71,7 +72,7 @@ const checks: readonly Check[] = [
     check: 'email-counts',
     message: 'stored counts of emails that differ from the rows',
     sql: `select workspace_id || ' ' || status from (
-        select workspace_id, status, count(*) as count from emails group by workspace_id, status
+        select workspace_id, status, count(*) as count from emails where broadcast_id is null group by workspace_id, status
         union all select workspace_id, status, -count from email_counts)
       group by workspace_id, status having sum(count) <> 0`,
   },

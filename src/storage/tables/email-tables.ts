@@ -60,6 +60,10 @@ export interface EmailsTable {
   /** The API key that sent it; null: a trusted network or the service itself. */
   key_id: string | null
   template_id: string | null
+  /** Of `from_email`. */
+  from_domain: DomainName
+  /** The broadcast whose message it is; lists of emails leave it out. */
+  broadcast_id: string | null
 }
 
 /** Number of emails of a workspace in each status: maintained by triggers on `emails`. */
@@ -107,6 +111,8 @@ export interface RecipientsTable {
   settled_at: Timestamp | null
 }
 
+export type Hold = 0 | 1 | 2
+
 export interface QueueTable {
   /** The recipient's id. */
   id: string
@@ -122,12 +128,14 @@ export interface QueueTable {
   /** In the future: not due, or leased. */
   next_attempt_at: Timestamp
   leased: Flag
-  held: Flag
+  /** 1: by the operator; 2: its broadcast is paused or cancelled. */
+  held: Hold
   /** A "delayed" DSN was sent. */
   noticed: Flag
   last_response: string | null
   /** The host that is not dialled before `next_attempt_at`, and why; null: the entry waits for its time only. */
   waits_for: string | null
+  broadcast_id: string | null
 }
 
 export interface AttemptsTable {

@@ -4,6 +4,7 @@
  * Every row of a workspace has its `workspace_id`; the service's own mail and keys have
  * `SERVICE_WORKSPACE` there. Ids are text.
  */
+
 import type {
   ApiKeysTable,
   AuditLogTable,
@@ -14,6 +15,13 @@ import type {
   UsersTable,
   WorkspacesTable,
 } from './account-tables.js'
+import type {
+  BroadcastCountsTable,
+  BroadcastFramesTable,
+  BroadcastLinksTable,
+  BroadcastMessagesTable,
+  BroadcastsTable,
+} from './broadcast-tables.js'
 import type {
   AudienceRemovalsTable,
   AudiencesTable,
@@ -117,4 +125,9 @@ export interface Tables {
   webhook_deliveries: WebhookDeliveriesTable
   webhook_replays: WebhookReplaysTable
   webhook_removals: WebhookRemovalsTable
+  broadcasts: BroadcastsTable
+  broadcast_frames: BroadcastFramesTable
+  broadcast_links: BroadcastLinksTable
+  broadcast_messages: BroadcastMessagesTable
+  broadcast_counts: BroadcastCountsTable
 }

@@ -29,6 +29,7 @@ function entry(place: string, priority: 0 | 1 | 2 = 1, dueAt = 0): QueueEntry {
     noticed: 0,
     last_response: null,
     waits_for: null,
+    broadcast_id: null,
   }
 }
 

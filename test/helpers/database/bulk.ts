@@ -59,6 +59,7 @@ export function bulkEmail(request: BulkEmail): EnqueuedEmail {
     created_at: at,
     key_id: null,
     template_id: null,
+    broadcast_id: null,
     scheduled_for: scheduledFor,
   }
   return enqueue(email, recipients, raw)

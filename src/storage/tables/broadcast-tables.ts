@@ -1,0 +1,90 @@
+/**
+ * The tables of broadcasts. Part of `tables.ts`, which says what holds for all tables.
+ */
+import type { Address } from '../../mail/address.js'
+import type { Flag, Json, Timestamp } from './columns.js'
+import type { EmailStatus } from './email-tables.js'
+
+export type BroadcastStatus = 'draft' | 'scheduled' | 'sending' | 'paused' | 'sent' | 'cancelled'
+
+export interface BroadcastSender {
+  readonly address: Address
+  readonly name: string
+}
+
+export interface BroadcastsTable {
+  /** A UUIDv7. */
+  id: string
+  workspace_id: string
+  name: string
+  audience_id: string
+  /** The From address. */
+  sender: Json<BroadcastSender>
+  reply_to: Json<readonly BroadcastSender[]>
+  /** Null, as both bodies are: those of the template. */
+  subject: string | null
+  html: string | null
+  text: string | null
+  template_id: string | null
+  status: BroadcastStatus
+  scheduled_for: Timestamp | null
+  started_at: Timestamp | null
+  finished_at: Timestamp | null
+  /** The API key that sent it. */
+  key_id: string | null
+  /** The last contact that was looked at; empty before the first. */
+  cursor: string
+  /** Contacts whose ids sort after it came after the start; empty until then. */
+  ceiling: string
+  /** All contacts were looked at. */
+  expanded: Flag
+  /** A quota is used up: no messages are made before. */
+  waits_until: Timestamp | null
+  /** Why the service waits, or has paused it; null: it has not. */
+  note: string | null
+  /** Grows with every change, so that of two concurrent changes one sees the other. */
+  version: number
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+/** What all messages of a broadcast have in common: see `messages/frames/`. */
+export interface BroadcastFramesTable {
+  broadcast_id: string
+  workspace_id: string
+  created_at: Timestamp
+  frame: Buffer
+}
+
+/** URLs without variables, to which links of the broadcast lead. They outlive it by `retention.links`. */
+export interface BroadcastLinksTable {
+  broadcast_id: string
+  url: string
+  workspace_id: string
+  created_at: Timestamp
+}
+
+/** One for each recipient. It outlives the email by `retention.links`, because the unsubscribe link needs it. */
+export interface BroadcastMessagesTable {
+  /** `bc-` and a UUIDv7. */
+  email_id: string
+  recipient_id: string
+  workspace_id: string
+  broadcast_id: string
+  contact_id: string
+  address: Address
+  /** What fills the frame, in the order of its slots; null: removed with the bytes of other messages. */
+  slots: Json<readonly string[]> | null
+  created_at: Timestamp
+  unsubscribed_at: Timestamp | null
+}
+
+/** Maintained by triggers on `emails` and `broadcast_messages`; nothing is subtracted when old emails are removed. */
+export interface BroadcastCountsTable extends Record<EmailStatus, number> {
+  broadcast_id: string
+  workspace_id: string
+  recipients: number
+  unique_opens: number
+  unique_clicks: number
+  unsubscribed: number
+}

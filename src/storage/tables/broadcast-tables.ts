@@ -3,11 +3,10 @@
  */
 import type { Address } from '../../mail/address.js'
 import type { Flag, Json, Timestamp } from './columns.js'
-import type { EmailStatus } from './email-tables.js'
 
-export type BroadcastStatus = 'draft' | 'scheduled' | 'sending' | 'paused' | 'sent' | 'cancelled'
+type BroadcastStatus = 'draft' | 'scheduled' | 'sending' | 'paused' | 'sent' | 'cancelled'
 
-export interface BroadcastSender {
+interface BroadcastSender {
   readonly address: Address
   readonly name: string
 }
@@ -80,10 +79,18 @@ export interface BroadcastMessagesTable {
 }
 
 /** Maintained by triggers on `emails` and `broadcast_messages`; nothing is subtracted when old emails are removed. */
-export interface BroadcastCountsTable extends Record<EmailStatus, number> {
+export interface BroadcastCountsTable {
   broadcast_id: string
   workspace_id: string
   recipients: number
+  scheduled: number
+  queued: number
+  sent: number
+  delivered: number
+  bounced: number
+  failed: number
+  cancelled: number
+  complained: number
   unique_opens: number
   unique_clicks: number
   unsubscribed: number

@@ -32,6 +32,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'tables',
     'columns',
     'account-tables',
+    'broadcast-tables',
     'content-tables',
     'domain-tables',
     'email-tables',

@@ -10,7 +10,7 @@ import { isRecorded, type RecipientEvent, recordFirstEvent } from '../events/eve
 import type { Address } from '../mail/address.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import { parseJson } from '../storage/tables/columns.js'
+import { parseJson, toJson } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
 import { type BroadcastRecipient, markFirstUse, markLaterUse, unmarkUse } from './broadcast-recipients.js'
 import { type Email, emailById } from './email.js'
@@ -81,7 +81,7 @@ function emailOf(read: Read, { workspace_id: workspaceId, email_id: id }: Broadc
 function buildEvent(read: Read, recipient: BroadcastRecipient, at: number): RecipientEvent {
   const { email_id: id, workspace_id, broadcast_id, contact_id, address } = recipient
   const from_email = senderOfBroadcast(read, recipient) ?? ''
-  const gone = { id, workspace_id, from_email, subject: '', tags: '[]' as Email['tags'] }
+  const gone = { id, workspace_id, from_email, subject: '', tags: toJson([]) }
   const more = { unsubscribed_at: formatTimestamp(at), broadcast_id, contact_id }
   const news = { type: 'email.unsubscribed', more } as const
   return buildEmailEvent({ email: emailOf(read, recipient) ?? gone, recipient: address, at, news })

@@ -43,8 +43,9 @@ function isOwnUrl({ host, pathname }: URL, own: OwnUrls): boolean {
   return /^(?:track|unsubscribe)\//.test(pathname.slice(own.path.length + '/v1/'.length))
 }
 
-/** `publicUrl`: `service.public_url`. */
-export function ownUrlsOf(publicUrl: string, mailHost: DomainName): OwnUrls {
+/** `publicUrl`: `service.public_url`. It is parsed once for all domains. */
+export function createOwnUrls(publicUrl: string): (mailHost: DomainName) => OwnUrls {
   const { host, port, pathname } = new URL(publicUrl)
-  return { hosts: [host, port === '' ? mailHost : `${mailHost}:${port}`], path: pathname.replace(/\/$/, '') }
+  const path = pathname.replace(/\/$/, '')
+  return (mailHost) => ({ hosts: [host, port === '' ? mailHost : `${mailHost}:${port}`], path })
 }

@@ -10,6 +10,7 @@ import type { Log } from '../platform/log.js'
 import { createLoadMeter } from '../platform/thread-load.js'
 import type { Store } from '../storage/database.js'
 import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
+import { attemptsAtLoad } from './attempt-rate.js'
 import { createEventReader } from './event-pages.js'
 import { FairTurns } from './fair-turns.js'
 import { type LaneEvents, LaneRegistry } from './lane-registry.js'
@@ -25,13 +26,10 @@ interface DispatcherDeps extends Store, AttemptDeps {
   readonly schedule: readonly number[]
 }
 
-/** Milliseconds in which new events and due retries are noticed. */
+/** Milliseconds in which new events and due retries are noticed, and after which attempts are limited anew. */
 const POLL_INTERVAL = 100
 /** Milliseconds of one turn of the event loop. */
 const TURN_TIME = 2
-/** From this load of the thread on, so many attempts begin between two polls: 1,000 a second. */
-const BUSY_LOAD = 0.5
-const BUSY_ATTEMPTS = 100
 /** Milliseconds until an attempt without a known outcome is made again, and how often that is done in a row. */
 const LOSS_PAUSE = 1_000
 const MAX_LOSSES = 3
@@ -122,7 +120,7 @@ export class Dispatcher {
     this.timer = null
     if (this.isStopping || this.registry.size === 0) return
     this.timer = setTimeout(() => this.poll(), POLL_INTERVAL)
-    this.budget = this.readLoad() < BUSY_LOAD ? Number.POSITIVE_INFINITY : BUSY_ATTEMPTS
+    this.budget = attemptsAtLoad(this.readLoad())
     this.guard(() => {
       this.events.forget()
       this.registry.noticeEvents()

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseDomainName } from '../../src/mail/address.js'
-import { linkUrlOf, ownUrlsOf } from '../../src/tracking/link-url.js'
+import { createOwnUrls, linkUrlOf } from '../../src/tracking/link-url.js'
 
-const own = ownUrlsOf('https://mail.test:8443/base', parseDomainName('posthorn.a.test'))
+const own = createOwnUrls('https://mail.test:8443/base')(parseDomainName('posthorn.a.test'))
 
 t.test('a URL is stored as it is written if a Location field can carry it', async (t) => {
   const asWritten = [

@@ -77,3 +77,24 @@ t.test('what is stored is visible ASCII and leads to the same place', async () =
     { numRuns: 5_000 },
   )
 })
+
+t.test('a URL that is not parsed is stored as one that is', async () => {
+  const parsed = (href: string): string | null => {
+    const url = URL.canParse(href) ? new URL(href) : null
+    const isFollowed = url !== null && url.username === '' && url.password === ''
+    return isFollowed && !own.hosts.includes(url.host) ? href : null
+  }
+  const label = fc.oneof(
+    fc.constantFrom('shop', 'xn--', 'xn--a', 'xn--bcher-kva', '-', 'a--b', '1', '0x7f', '256', 'a'.repeat(64)),
+    fc.string({ unit: fc.constantFrom('a', 'z', '0', '-'), maxLength: 5 }),
+  )
+  const host = fc.array(label, { minLength: 1, maxLength: 12 }).map((labels) => labels.join('.'))
+  const rest = fc.string({ unit: fc.constantFrom('/', '?', '#', ':', '@', '8', '.', '%', '[', ']'), maxLength: 6 })
+  fc.assert(
+    fc.property(fc.constantFrom('http://', 'https://'), host, rest, (scheme, name, end) => {
+      const href = scheme + name + end
+      return linkUrlOf(href, own) === parsed(href)
+    }),
+    { numRuns: 20_000 },
+  )
+})

@@ -1,6 +1,7 @@
 /** The rows of tracked links, and what restores the HTML of an email as it was submitted. */
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../storage/database.js'
+import { tuplesOf, valueOfTuple } from '../storage/json-list.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Json } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
@@ -20,12 +21,12 @@ export const insertLinks = prepareWrite<NewLinks>(({ db, slot }) =>
     .columns(['id', 'workspace_id', 'email_id', 'url', 'created_at', 'clicks'])
     .expression(
       db
-        .selectFrom(sql<{ value: string }>`json_each(${slot('links')})`.as('link'))
+        .selectFrom(tuplesOf(slot('links')))
         .select((eb) => [
-          sql<string>`value ->> 0`.as('id'),
+          valueOfTuple<string>(0).as('id'),
           eb.val(slot('workspace_id')).as('workspace_id'),
           eb.val(slot('email_id')).as('email_id'),
-          sql<string>`value ->> 1`.as('url'),
+          valueOfTuple<string>(1).as('url'),
           eb.val(slot('created_at')).as('created_at'),
           sql.lit(0).as('clicks'),
         ]),

@@ -11,6 +11,7 @@ import { createLoadMeter } from '../platform/thread-load.js'
 import type { Store } from '../storage/database.js'
 import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
 import { attemptsAtLoad } from './attempt-rate.js'
+import { type AddressRules, createAddressFinder } from './endpoint-addresses.js'
 import { createEventReader } from './event-pages.js'
 import { FairTurns } from './fair-turns.js'
 import { type LaneEvents, LaneRegistry } from './lane-registry.js'
@@ -20,7 +21,7 @@ import { settleGone, settleOutcome } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
 
-interface DispatcherDeps extends Store, AttemptDeps {
+interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
   readonly schedule: readonly number[]
@@ -39,6 +40,7 @@ type SettledBy = Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedA
 export class Dispatcher {
   private readonly turns = new FairTurns()
   private readonly registry: LaneRegistry
+  private readonly attemptDeps: AttemptDeps
   private readonly events: ReturnType<typeof createEventReader>
   private readonly writer: OutcomeWriter
   private timer: NodeJS.Timeout | null = null
@@ -53,6 +55,7 @@ export class Dispatcher {
   constructor(private readonly deps: DispatcherDeps) {
     const { read, commit, clock, log } = deps
     this.events = createEventReader(read)
+    this.attemptDeps = { clock, findAddresses: createAddressFinder(deps), timeout: deps.timeout, request: deps.request }
     const laneEvents: LaneEvents = {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),
@@ -176,7 +179,7 @@ export class Dispatcher {
       this.schedule(lane)
       if (this.turns.running === 0) this.onIdle()
     }
-    attemptDelivery(this.deps, { webhook, limit: pace.limit, task }).then(finish, (err: unknown) => {
+    attemptDelivery(this.attemptDeps, { webhook, limit: pace.limit, task }).then(finish, (err: unknown) => {
       log.error({ err, webhook: webhook.id }, 'an attempt to deliver an event was interrupted')
       finish(null)
     })

@@ -7,12 +7,14 @@ export function isInJsonList(column: string, list: Json<readonly string[]>): Exp
   return sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${list}))`
 }
 
-/** The tuples of a list as rows of a query, named `tuple`. `list`: a slot. */
-export function tuplesOf(list: Json<readonly (readonly unknown[])[]>): AliasedRawBuilder<{ value: string }, 'tuple'> {
-  return sql<{ value: string }>`json_each(${list})`.as('tuple')
+/** The tuples of a list as rows of a query. `list`: a slot. */
+export function tuplesOf(
+  list: Json<readonly (readonly unknown[])[]>,
+): AliasedRawBuilder<{ value: string }, 'json_each'> {
+  return sql<{ value: string }>`json_each(${list})`.as('json_each')
 }
 
 /** A value of each tuple, from place 0. */
 export function valueOfTuple<Value extends string | number>(place: number): RawBuilder<Value> {
-  return sql<Value>`tuple.value ->> ${sql.lit(place)}`
+  return sql<Value>`json_each.value ->> ${sql.lit(place)}`
 }

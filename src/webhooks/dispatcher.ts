@@ -25,6 +25,8 @@ interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAdd
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
   readonly schedule: readonly number[]
+  /** The load of this thread since the last call; absent: it is measured. Lets a test set it. */
+  readonly readLoad?: () => number
 }
 
 /** Milliseconds in which new events and due retries are noticed, and after which attempts are limited anew. */
@@ -45,7 +47,7 @@ export class Dispatcher {
   private readonly writer: OutcomeWriter
   private timer: NodeJS.Timeout | null = null
   private pumpTimer: NodeJS.Immediate | null = null
-  private readonly readLoad = createLoadMeter()
+  private readonly readLoad: () => number
   /** Attempts that may begin before the next poll. */
   private budget = Number.POSITIVE_INFINITY
   private isStopping = false
@@ -53,7 +55,8 @@ export class Dispatcher {
   private onIdle: () => void = () => undefined
 
   constructor(private readonly deps: DispatcherDeps) {
-    const { read, commit, clock, log } = deps
+    const { read, commit, clock, log, readLoad = createLoadMeter() } = deps
+    this.readLoad = readLoad
     this.events = createEventReader(read)
     this.attemptDeps = { clock, findAddresses: createAddressFinder(deps), timeout: deps.timeout, request: deps.request }
     const laneEvents: LaneEvents = {

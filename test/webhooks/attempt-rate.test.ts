@@ -7,8 +7,8 @@ t.test('events are never stopped, whatever the load is', async (t) => {
     [0, Number.POSITIVE_INFINITY],
     [0.49, Number.POSITIVE_INFINITY],
     [0.5, 100],
-    [0.79, 100],
-    [0.8, 30],
+    [0.69, 100],
+    [0.7, 30],
     [1, 30],
   ]
   for (const [load, attempts] of table) t.equal(attemptsAtLoad(load), attempts, String(load))

@@ -18,7 +18,7 @@ export interface BroadcastRef {
   readonly id: string
 }
 
-const summaryColumns = [
+export const summaryColumns = [
   ...(['id', 'workspace_id', 'name', 'audience_id', 'sender', 'reply_to', 'subject', 'template_id'] as const),
   ...(['status', 'scheduled_for', 'started_at', 'finished_at', 'key_id', 'cursor', 'ceiling', 'expanded'] as const),
   ...(['waits_until', 'note', 'version', 'created_at', 'updated_at'] as const),
@@ -81,13 +81,17 @@ export const changeDraft = prepareWrite<Versioned & BroadcastContent & { now: Ti
   1,
 )
 
-/** Misses while messages of it may be in the queue: if it is sending, paused, or still being cancelled. */
-export const removeBroadcast = prepareWrite<BroadcastRef>(
+/**
+ * Misses if it has changed since `version` was read, and while messages of it may be in the queue: if it is sending,
+ * paused, or still being cancelled.
+ */
+export const removeBroadcast = prepareWrite<Versioned>(
   ({ db, slot }) =>
     db
       .deleteFrom('broadcasts')
       .where('workspace_id', '=', slot('workspaceId'))
       .where('id', '=', slot('id'))
+      .where('version', '=', slot('version'))
       .where((eb) => eb.or([eb('status', 'in', ['draft', 'scheduled']), eb('finished_at', 'is not', null)])),
   1,
 )

@@ -7,7 +7,7 @@ import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Store } from '../storage/database.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
-import { removeBroadcastContent } from './broadcast-content.js'
+import { removeSentContent } from './sent-content.js'
 import { requireBroadcast } from './broadcast-list.js'
 import {
   type Broadcast,
@@ -81,7 +81,7 @@ export async function deleteBroadcast({ read, commit }: Store, change: Change): 
     const writes = [
       removeBroadcast({ ...ref, version }),
       // Once it has started, messages and links that are out there need them.
-      ...(started_at === null ? removeBroadcastContent(ref) : []),
+      ...(started_at === null ? removeSentContent(ref) : []),
       audit(broadcast, 'broadcast.deleted', change),
     ]
     if (await tryCommit(commit(writes))) return

@@ -4,7 +4,6 @@
  * Subject and bodies are the draft's own, or those of a template as it is when the broadcast is sent.
  */
 import { requireAudience } from '../audiences/audiences.js'
-import { MAX_TEMPLATE_BYTES } from '../content/change-template.js'
 import { templateById } from '../content/templates.js'
 import { formatForDisplay } from '../mail/address.js'
 import type { NamedAddress } from '../mail/named-address.js'
@@ -14,10 +13,11 @@ import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
 import { tryCommit } from '../storage/writer/write.js'
+import { parseContent } from './broadcast-content.js'
 import { countBroadcasts, requireBroadcast } from './broadcast-list.js'
 import {
   type Broadcast,
-  type BroadcastContent,
+  type DraftColumns,
   type BroadcastRef,
   changeDraft,
   insertDraft,
@@ -56,7 +56,6 @@ interface WordRule {
 }
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ''
-const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0)
 
 /** Each is checked whatever else is wrong. */
 export const wordRules: readonly WordRule[] = [
@@ -77,12 +76,6 @@ export const wordRules: readonly WordRule[] = [
     kind: 'invalid-parameter',
     message: 'has subject, html and text already: give either a template or these',
     holds: ({ subject, html, text, template_id }) => !isGiven(template_id) || ![subject, html, text].some(isGiven),
-  },
-  {
-    field: 'html',
-    kind: 'invalid-parameter',
-    message: `may have ${MAX_TEMPLATE_BYTES} bytes together with text`,
-    holds: ({ html, text }) => sizeOf(html) + sizeOf(text) <= MAX_TEMPLATE_BYTES,
   },
 ]
 
@@ -131,7 +124,8 @@ function applyChange(draft: Draft, change: DraftChange): Draft {
   return { ...draft, ...(ownWords ? { templateId: null } : {}), ...given }
 }
 
-function checkDraft(read: Read, workspaceId: string, { audienceId, templateId, subject, html, text }: Draft): void {
+function checkDraft(read: Read, workspaceId: string, draft: Draft): void {
+  const { audienceId, from, replyTo, subject, html, text, templateId } = draft
   const words = { subject, html, text, template_id: templateId }
   const broken = wordRules.filter(({ holds }) => !holds(words))
   const first = broken.find(({ kind }) => kind === 'missing-field') ?? broken[0]
@@ -140,7 +134,9 @@ function checkDraft(read: Read, workspaceId: string, { audienceId, templateId, s
     throw new Refusal(first.kind, `${first.field}: ${first.message}`, { errors })
   }
   requireAudience(read, workspaceId, audienceId)
-  if (templateId !== null && templateById(read, { workspaceId, id: templateId })[0] === undefined) {
+  // What a template has is checked when the broadcast is sent, because it may change until then.
+  if (templateId === null) parseContent({ sender: from, replyTo, subject: subject ?? '', html, text })
+  else if (templateById(read, { workspaceId, id: templateId })[0] === undefined) {
     throw buildTemplateNotFound(templateId)
   }
 }
@@ -150,7 +146,7 @@ export function buildTemplateNotFound(id: string): Refusal {
 }
 
 /** An empty body is none. */
-function toContent({ name, audienceId, from, replyTo, subject, html, text, templateId }: Draft): BroadcastContent {
+function toContent({ name, audienceId, from, replyTo, subject, html, text, templateId }: Draft): DraftColumns {
   return {
     ...{ name, audience_id: audienceId, sender: toJson(from), reply_to: toJson(replyTo) },
     ...{ subject, html: html || null, text: text || null, template_id: templateId },

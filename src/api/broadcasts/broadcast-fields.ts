@@ -8,7 +8,7 @@ import { isRecord } from '../../platform/records.js'
 import { mailboxes, mailboxObject, mailboxText, oneLine } from '../emails/email-fields.js'
 import { releaseText } from '../emails/email-request.js'
 import { missingIssue } from '../http/input/parse-input.js'
-import { timestamp, uuid } from '../http/input/values.js'
+import { address, timestamp, uuid } from '../http/input/values.js'
 
 const MAX_NAME = 255
 const nameRule = `allowed: 1 to ${MAX_NAME} characters, no control characters`
@@ -87,12 +87,8 @@ export const broadcastSend = z
   .meta({ id: 'BroadcastSend' })
 
 export const broadcastTest = z
-  .strictObject({
-    to: z
-      .union([mailboxText, mailboxObject], { error: 'must be an address or {address, name}' })
-      .meta({ description: 'Who gets the copy.', example: 'ann@example.com' }),
-  })
-  .meta({ id: 'BroadcastTest' })
+  .strictObject({ to: address })
+  .meta({ id: 'BroadcastTest', example: { to: 'ann@example.com' } })
 
 const count = z.int().min(0)
 const percentage = z.number().min(0).max(100)

@@ -35,7 +35,13 @@ function createRoute(store: Store): Route {
     description: 'Has either `template_id`, or `subject` with `html`, `text` or both.',
     body: broadcastRequest,
     answers: { 201: { description: 'The draft.', schema: broadcastRecord } },
-    refusals: ['invalid_email_address', 'audience_not_found', 'template_not_found', 'conflict'],
+    refusals: [
+      'invalid_email_address',
+      'audience_not_found',
+      'template_not_found',
+      'invalid_template_variables',
+      'conflict',
+    ],
     run: async ({ principal: { workspaceId }, body, now }) =>
       json(201, toBroadcastResource(store.read, await createDraft(store, workspaceId, toDraft(body), now))),
   })
@@ -90,6 +96,7 @@ function patchRoute(store: Store): Route {
       'invalid_email_address',
       'audience_not_found',
       'template_not_found',
+      'invalid_template_variables',
     ],
     run: async (call) => {
       const changed = await updateDraft(store, broadcastRefOf(call), toDraftChange(call.body), call.now)

@@ -42,7 +42,7 @@ interface NewContent {
   readonly now: number
 }
 
-export function insertBroadcastContent({ workspaceId, id }: BroadcastRef, { frame, links, now }: NewContent): Write[] {
+export function insertSentContent({ workspaceId, id }: BroadcastRef, { frame, links, now }: NewContent): Write[] {
   const common = { broadcast_id: id, workspace_id: workspaceId, created_at: now }
   const urls = toJson([...new Set(links)])
   return [insertFrame({ ...common, frame }), ...(links.length === 0 ? [] : [insertLinks({ ...common, urls })])]
@@ -62,6 +62,6 @@ const removeLinks = prepareWrite<BroadcastRef>(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-export function removeBroadcastContent(ref: BroadcastRef): Write[] {
+export function removeSentContent(ref: BroadcastRef): Write[] {
   return [removeFrame(ref), removeLinks(ref)]
 }

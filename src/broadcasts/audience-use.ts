@@ -1,4 +1,5 @@
 /** An audience cannot be deleted while a broadcast to it has contacts left to write to, or waits for its time. */
+import { sql } from 'kysely'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, type StatementBuilder } from '../storage/prepared.js'
 
@@ -12,7 +13,7 @@ function selectUsing({ slot }: StatementBuilder<AudienceRef>) {
   return queryBuilder
     .selectFrom('broadcasts')
     .select('broadcasts.id')
-    .where((eb) => eb('status', '<>', eb.lit('draft')))
+    .where('status', '<>', sql.lit('draft'))
     .where('finished_at', 'is', null)
     .where('status', 'in', ['scheduled', 'sending', 'paused'])
     .where('expanded', '=', 0)

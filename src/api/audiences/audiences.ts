@@ -139,10 +139,10 @@ function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
     area: 'write',
     tag,
     summary: 'Delete an audience and all its contacts permanently',
+    description: 'Not while a broadcast goes to it, or is scheduled to: cancel that first.',
     answers: {
       200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
     },
-    description: 'Not while a broadcast goes to it, or is scheduled to: cancel that first.',
     refusals: ['audience_not_found', 'conflict'],
     run: async (call) => {
       const row = audienceOfCall(read, call)

@@ -30,6 +30,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Emails: 'Mail that is sent now, later, or in batches, and its delivery.',
   Contacts: 'People to write to, with names and metadata.',
   Audiences: 'Lists of contacts.',
+  Broadcasts: 'One message to all subscribed contacts of an audience, with values of each.',
   Templates: 'Subjects and bodies with variables.',
   Files: 'Files that are stored once and sent many times.',
   Domains: 'Domains that send and receive mail, with their DNS records.',

@@ -41,8 +41,9 @@ export const up = runStatements([
     cursor text not null, ceiling text not null, expanded integer not null, waits_until integer, note text,
     version integer not null, created_at integer not null, updated_at integer not null) strict, without rowid`,
   'create index broadcasts_of_workspace on broadcasts (workspace_id, id)',
-  `create index broadcasts_active on broadcasts (id)
-    where finished_at is null and status in ('scheduled', 'sending', 'paused', 'cancelled')`,
+  // Few: those that may still have messages to make or to cancel.
+  `create index broadcasts_active on broadcasts (workspace_id, audience_id)
+    where status <> 'draft' and finished_at is null`,
   `create table broadcast_frames (
     broadcast_id text primary key, workspace_id text not null, created_at integer not null, frame blob not null)
     strict`,

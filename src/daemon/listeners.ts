@@ -106,12 +106,15 @@ async function startServices({
   people,
   imports,
   webhooks,
+  broadcasts,
 }: Services): Promise<void> {
+  broadcasts.holdBack()
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
   webhooks.start()
+  broadcasts.start()
   await imports.start()
 }
 

@@ -81,6 +81,21 @@ export function hasRemovableEntries(read: Read, of: OfBroadcast): boolean {
   return anyUnleased(read, of).length > 0
 }
 
+const leasedEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 0)
+    .where('leased', '=', 1)
+    .limit(1),
+)
+
+/** Is an entry being attempted? */
+export function hasAttempts(read: Read, of: OfBroadcast): boolean {
+  return leasedEntry(read, of).length > 0
+}
+
 const moveHold = prepareWrite<OfBroadcast & { from: Hold; to: Hold; limit: number }>(({ db, slot }) =>
   db
     .updateTable('queue')

@@ -18,7 +18,7 @@ import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmailDetails } from './email-details.js'
 import type { MimeReader } from './mime/mime-parts.js'
 import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
-import { rawOfEmail, signatureOfEmail } from './raw-message.js'
+import { readRaw, signatureOfEmail } from './raw-message.js'
 import { copyOfRecipient, copyToPieces } from './recipient-copies.js'
 import { recipientsOfEmail } from './recipients.js'
 
@@ -117,7 +117,7 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string, reci
   const { has_copies } = requireVisibleEmail(read, viewer, id)
   const key = { workspaceId: viewer.workspaceId, emailId: id }
   const recipientId = recipient === null ? null : requireRecipient(read, key, recipient)
-  const raw = rawOfEmail(read, key)[0]?.raw
+  const raw = readRaw(read, key)
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
     throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is no longer stored: ${kept}`, {
@@ -152,7 +152,7 @@ async function readContent(
   workspaceId: string,
   emailId: string,
 ): Promise<EmailContent> {
-  const result = await mime.read(workspaceId, () => rawOfEmail(read, { workspaceId, emailId })[0]?.raw)
+  const result = await mime.read(workspaceId, () => readRaw(read, { workspaceId, emailId }))
   if (result.kind !== 'parts') return unreadableContent
   const { html } = result.parts
   const restored = html === null ? null : restoreHtml({ workspaceId, emailId }, html)

@@ -12,12 +12,8 @@ import { linkUrlOf, ownUrlsOf } from './link-url.js'
 import { insertHtmlEdits, insertLink } from './links.js'
 import { rewriteHtml, type TrackedLink } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
+import { TrackingBudget } from './tracking-budget.js'
 import type { TrackingBaseFor } from './tracking-host.js'
-
-/** Of all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
-const MAX_HTML = 500_000
-const MAX_TAGS = 10_000
-const MAX_LINKS = 1_000
 
 /** Why a message goes out without tracking. */
 export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
@@ -78,30 +74,6 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
       skipped: () => (budget.isExceeded ? 'too-large' : null),
       collectWrites: () => (isChanged ? links.toWrites() : []),
     }
-  }
-}
-
-/** What is left of the limits of an email. */
-class TrackingBudget {
-  isExceeded = false
-  private characters = MAX_HTML
-  private tags = MAX_TAGS
-  private links = MAX_LINKS
-
-  takeHtml(html: string): boolean {
-    this.characters -= html.length
-    if (this.characters < 0) this.isExceeded = true
-    for (let at = html.indexOf('<'); at !== -1 && !this.isExceeded; at = html.indexOf('<', at + 1)) {
-      this.tags -= 1
-      if (this.tags < 0) this.isExceeded = true
-    }
-    return !this.isExceeded
-  }
-
-  takeLink(): boolean {
-    this.links -= 1
-    if (this.links < 0) this.isExceeded = true
-    return !this.isExceeded
   }
 }
 

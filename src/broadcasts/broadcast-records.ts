@@ -18,7 +18,7 @@ export interface BroadcastRef {
   readonly id: string
 }
 
-const summaryColumns = [
+export const summaryColumns = [
   ...(['id', 'workspace_id', 'name', 'audience_id', 'sender', 'reply_to', 'subject', 'template_id'] as const),
   ...(['status', 'scheduled_for', 'started_at', 'finished_at', 'key_id', 'cursor', 'ceiling', 'expanded'] as const),
   ...(['waits_until', 'note', 'version', 'created_at', 'updated_at'] as const),
@@ -27,7 +27,7 @@ const summaryColumns = [
 const contentColumns = ['name', 'audience_id', 'sender', 'reply_to', 'subject', 'html', 'text', 'template_id'] as const
 
 /** What a draft may change. */
-export type BroadcastContent = Pick<Broadcast, (typeof contentColumns)[number]>
+export type DraftColumns = Pick<Broadcast, (typeof contentColumns)[number]>
 
 export const broadcastById = prepareRead<BroadcastRef>()(({ db, slot }) =>
   db.selectFrom('broadcasts').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
@@ -50,7 +50,7 @@ export const activeBroadcasts = prepareRead<Record<never, never>>()(({ db }) =>
     .where('finished_at', 'is', null),
 )
 
-export const insertDraft = prepareWrite<BroadcastContent & { id: string; workspaceId: string; now: Timestamp }>(
+export const insertDraft = prepareWrite<DraftColumns & { id: string; workspaceId: string; now: Timestamp }>(
   ({ db, slot, slots }) =>
     db.insertInto('broadcasts').values({
       ...slots(contentColumns),
@@ -69,7 +69,7 @@ export const insertDraft = prepareWrite<BroadcastContent & { id: string; workspa
 type Versioned = BroadcastRef & { readonly version: number }
 
 /** Misses if it is no draft any more, or has changed since `version` was read. */
-export const changeDraft = prepareWrite<Versioned & BroadcastContent & { now: Timestamp }>(
+export const changeDraft = prepareWrite<Versioned & DraftColumns & { now: Timestamp }>(
   ({ db, slot, slots }) =>
     db
       .updateTable('broadcasts')
@@ -81,13 +81,17 @@ export const changeDraft = prepareWrite<Versioned & BroadcastContent & { now: Ti
   1,
 )
 
-/** Misses while messages of it may be in the queue: if it is sending, paused, or still being cancelled. */
-export const removeBroadcast = prepareWrite<BroadcastRef>(
+/**
+ * Misses if it has changed since `version` was read, and while messages of it may be in the queue: if it is sending,
+ * paused, or still being cancelled.
+ */
+export const removeBroadcast = prepareWrite<Versioned>(
   ({ db, slot }) =>
     db
       .deleteFrom('broadcasts')
       .where('workspace_id', '=', slot('workspaceId'))
       .where('id', '=', slot('id'))
+      .where('version', '=', slot('version'))
       .where((eb) => eb.or([eb('status', 'in', ['draft', 'scheduled']), eb('finished_at', 'is not', null)])),
   1,
 )

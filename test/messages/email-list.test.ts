@@ -7,8 +7,8 @@ import { temporaryDatabase } from '../helpers/database/database.js'
 
 const { database } = await temporaryDatabase(t)
 
-const all = (workspaceId: string): EmailFilter => ({ workspaceId, status: null })
-const bouncedFilter = (workspaceId: string): EmailFilter => ({ workspaceId, status: 'bounced' })
+const all = (workspaceId: string): EmailFilter => ({ workspaceId, status: null, broadcastId: null })
+const bouncedFilter = (workspaceId: string): EmailFilter => ({ workspaceId, status: 'bounced', broadcastId: null })
 
 const idsOf = async (read: Read, filter: EmailFilter, offset: number, limit: number): Promise<string[]> =>
   (await listEmails(read, filter, { offset, limit })).map(({ id }) => id)

@@ -5,12 +5,12 @@
 import { sql } from 'kysely'
 import { prepareRead } from '../storage/prepared.js'
 
-/** Sending, paused, or cancelled with entries left in the queue: of all workspaces. */
+/** The condition is that of the index `broadcasts_running`. Sending, paused, or cancelled with entries left in the queue: of all workspaces. */
 export const runningBroadcasts = prepareRead<Record<never, never>>()(({ db }) =>
   db
     .selectFrom('broadcasts')
     .select(['id', 'workspace_id', 'status'])
-    .where('status', 'in', sql<readonly ('sending' | 'paused' | 'cancelled')[]>`('sending', 'paused', 'cancelled')`)
+    .where(sql<boolean>`status in ('sending', 'paused', 'cancelled')`)
     .where('finished_at', 'is', null),
 )
 

@@ -1,7 +1,7 @@
 /**
  * What one contact's message of a broadcast has of its own: the values that fill the slots of its frame.
  *
- * Names and metadata come from strangers as often as from the customer. A value has at most `MAX_VALUE` characters. Line
+ * Names and metadata are untrusted: people fill them in by forms. A value has at most `MAX_VALUE` characters. Line
  * ends and control characters leave it where it stands in a header; elsewhere the slot encodes it for its place. Absent,
  * null and empty values, and those that are neither text nor number nor boolean, are the variable's default, or empty.
  */

@@ -16,6 +16,7 @@ import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmailDetails } from './email-details.js'
+import { isFramed } from './frames/framed-message.js'
 import type { MimeReader } from './mime/mime-parts.js'
 import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
 import { readRaw, signatureOfEmail } from './raw-message.js'
@@ -156,7 +157,9 @@ async function readContent(
   if (result.kind !== 'parts') return unreadableContent
   const { html } = result.parts
   const restored = html === null ? null : restoreHtml({ workspaceId, emailId }, html)
-  return toEmailContent({ ...result.parts, html: restored })
+  // A broadcast has no fields of the app's own.
+  const headers = isFramed(emailId) ? [] : result.parts.headers
+  return toEmailContent({ ...result.parts, headers, html: restored })
 }
 
 const unreadableContent: EmailContent = { html: null, text: null, headers: {}, attachments: [] }

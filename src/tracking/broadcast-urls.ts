@@ -24,3 +24,24 @@ export function buildBroadcastClickUrl(
 export function buildBroadcastPixel({ base, emailId, broadcastId }: BroadcastEmail): string {
   return buildPixelOf(`${base}/v1/track/open/${emailId}?bid=${broadcastId}`)
 }
+
+/** Where a link of this email leads; null: it is no such link. */
+export function targetOfBroadcastUrl(href: string, emailId: string): string | null {
+  const start = `/v1/track/click/${emailId}?url=`
+  const at = href.indexOf(start)
+  const end = href.indexOf('&bid=', at)
+  return at === -1 || end === -1 ? null : decodeTarget(href.slice(at + start.length, end))
+}
+
+function decodeTarget(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** `src`: the value of the first `src` of an `img`; `markup`: that tag as written. */
+export function isBroadcastPixel(src: string, markup: string, emailId: string): boolean {
+  return src.includes(`/v1/track/open/${emailId}?bid=`) && markup === buildPixelOf(src)
+}

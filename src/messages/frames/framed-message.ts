@@ -3,7 +3,7 @@
  * used last stay in memory: a broadcast has one frame for all of its messages.
  */
 import { createLruCache, type LruCache } from '../../platform/lru-cache.js'
-import { prepareRead, type Read } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { decodeFrame } from './encode-frame.js'
 import { buildFramed, type MessageFrame } from './message-frame.js'
@@ -46,6 +46,15 @@ const sizeOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
     .where('broadcast_messages.email_id', '=', slot('emailId'))
     .where('broadcast_messages.workspace_id', '=', slot('workspaceId'))
     .where('broadcast_messages.slots', 'is not', null),
+)
+
+/** What of the message is its own alone; its row stays for its links. */
+export const removeSlots = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db
+    .updateTable('broadcast_messages')
+    .set({ slots: null })
+    .where('email_id', '=', slot('emailId'))
+    .where('slots', 'is not', null),
 )
 
 /** Undefined: it is not stored any more. */

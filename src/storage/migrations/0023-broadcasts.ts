@@ -58,6 +58,8 @@ export const up = runStatements([
     contact_id text not null, address text not null, slots text, created_at integer not null,
     unsubscribed_at integer) strict, without rowid`,
   'create unique index broadcast_messages_of_recipient on broadcast_messages (recipient_id)',
+  // By age, those whose bytes can still be built.
+  `create index broadcast_messages_kept on broadcast_messages (created_at, email_id) where slots is not null`,
   `create unique index broadcast_messages_of_contact on broadcast_messages (broadcast_id, contact_id)`,
   `create table broadcast_counts (
     broadcast_id text primary key, workspace_id text not null, recipients integer not null default 0,

@@ -7,7 +7,6 @@ import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Store } from '../storage/database.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
-import { removeSentContent } from './sent-content.js'
 import { requireBroadcast } from './broadcast-list.js'
 import {
   type Broadcast,
@@ -17,6 +16,7 @@ import {
   removeBroadcast,
   resumeBroadcast,
 } from './broadcast-records.js'
+import { removeSentContent } from './sent-content.js'
 
 interface Act {
   readonly from: readonly Broadcast['status'][]

@@ -15,13 +15,7 @@ import { parseJson, toJson } from '../storage/tables/columns.js'
 import { tryCommit } from '../storage/writer/write.js'
 import { parseContent } from './broadcast-content.js'
 import { countBroadcasts, requireBroadcast } from './broadcast-list.js'
-import {
-  type Broadcast,
-  type DraftColumns,
-  type BroadcastRef,
-  changeDraft,
-  insertDraft,
-} from './broadcast-records.js'
+import { type Broadcast, type BroadcastRef, changeDraft, type DraftColumns, insertDraft } from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
 
 /** Broadcasts of a workspace, sent ones included. */

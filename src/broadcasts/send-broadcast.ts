@@ -66,7 +66,14 @@ async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: Send
     at === null ? markSending(change) : scheduleDraft({ ...change, at }),
     assertAudienceExists({ workspaceId, id: audienceId }),
     ...insertSentContent({ workspaceId, id }, { frame: encodeFrame(frame), links, now }),
-    recordAuditEntry({ workspaceId, actor: actorOf(principal), action: 'broadcast.sent', target: id, at: now, details }),
+    recordAuditEntry({
+      workspaceId,
+      actor: actorOf(principal),
+      action: 'broadcast.sent',
+      target: id,
+      at: now,
+      details,
+    }),
   ]
 }
 
@@ -96,4 +103,3 @@ async function requireSubscribers(read: Read, workspaceId: string, audienceId: s
   const message = 'audience_id: the audience has no subscribed contact'
   throw new Refusal('invalid-parameter', message, { field: 'audience_id', value: audienceId })
 }
-

@@ -13,7 +13,7 @@ import { json, type Route, route } from '../http/route.js'
 import { broadcastRecord, broadcastSend, broadcastTest } from './broadcast-fields.js'
 import { broadcastRefOf, tag } from './broadcasts.js'
 
-export interface BroadcastActDeps extends SendBroadcastDeps, TestCopyDeps {
+export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, TestCopyDeps {
   readonly commitEmails: CommitEmails
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean

@@ -191,7 +191,7 @@ function changeCallbacks(
       services.deletedDomains.start(domain)
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
-    onBroadcastChanged: () => {},
+    onBroadcastChanged: () => services.broadcasts.wake(),
     onImportStarted: (importRef) => services.imports.begin(importRef),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
     onWebhookDeleted: (webhook) => {

@@ -107,12 +107,15 @@ async function startServices({
   people,
   imports,
   webhooks,
+  broadcasts,
 }: Services): Promise<void> {
+  broadcasts.holdBack()
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
   webhooks.start()
+  broadcasts.start()
   await imports.start()
 }
 
@@ -188,7 +191,7 @@ function changeCallbacks(
       services.deletedDomains.start(domain)
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
-    onBroadcastChanged: () => {},
+    onBroadcastChanged: () => services.broadcasts.wake(),
     onImportStarted: (importRef) => services.imports.begin(importRef),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
     onWebhookDeleted: (webhook) => {

@@ -1,6 +1,6 @@
 /** The email of one contact of a broadcast, as the writes of its commit. */
 import type { Contact } from '../audiences/contacts.js'
-import { type Address } from '../mail/address.js'
+import type { Address } from '../mail/address.js'
 import type { MessageFrame } from '../messages/frames/message-frame.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../messages/queue/enqueue.js'
 import { uuidv7 } from '../platform/ids.js'
@@ -10,7 +10,7 @@ import type { Tables } from '../storage/tables/tables.js'
 import type { BroadcastSummary } from './broadcast-records.js'
 import { buildContactMessage, type ContactMessage, type ContactMessageDeps } from './contact-message.js'
 
-type NewMessage = Omit<Tables['broadcast_messages'], 'unsubscribed_at'>
+type NewMessage = Omit<Tables['broadcast_messages'], 'unsubscribed_at' | 'unsubscribed_contact'>
 
 const insertMessage = prepareWrite<NewMessage>(({ db, slot }) =>
   db.insertInto('broadcast_messages').values({

@@ -6,6 +6,7 @@ import { prepareRead, type Read } from '../storage/prepared.js'
 import {
   type Broadcast,
   type BroadcastRef,
+  type BroadcastSummary,
   broadcastById,
   broadcastSummaryById,
   summaryColumns,

@@ -3,7 +3,6 @@ import t from 'tap'
 import { insertAudience } from '../../src/audiences/audiences.js'
 import { insertContact, newContactOf } from '../../src/audiences/contacts.js'
 import {
-  activeBroadcasts,
   advanceCursor,
   type Broadcast,
   broadcastById,
@@ -232,11 +231,4 @@ t.test('it does not end while an entry of it is in the queue', async (t) => {
     await commit([{ sql: 'delete from queue where id = ?', parameters: [row.id] }])
     t.equal(await tryCommit(commit([write({ ...refOf(row), now })])), true)
   }
-})
-
-t.test('active are those that may have messages to make or to cancel', async (t) => {
-  await commit([{ sql: 'delete from broadcasts', parameters: [] }])
-  for (const state of states) await inState(state)
-  const found = activeBroadcasts(read, {}).map(({ status, expanded }) => `${status} ${expanded}`)
-  t.same(found.sort(), ['cancelled 0', 'paused 0', 'scheduled 0', 'sending 0', 'sending 1'])
 })

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { acceptsValue } from '../http/input/absent-fields.js'
 import { headerFields } from '../http/output/header-fields.js'
 import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
@@ -103,7 +104,8 @@ function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBo
   if (body !== null) {
     const { value } = exampleOf(body)
     const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
-    return { requestBody: { required: true, content: { 'application/json': content } } }
+    const required = !acceptsValue(body, undefined)
+    return { requestBody: { required, content: { 'application/json': content } } }
   }
   return 'fileDescription' in route ? { requestBody: toFormBody(route) } : {}
 }

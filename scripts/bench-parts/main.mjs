@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { measureApi } from './api/main.mjs'
+import { measureBroadcast } from './broadcast.mjs'
 import { compare } from './compare.mjs'
 import { floor } from './floor.mjs'
 import { measureInboundAll } from './inbound/main.mjs'
@@ -86,6 +87,7 @@ const run = {
     }
     return results
   },
+  broadcast: () => measureBroadcast({ messages: options.messages ?? 5000 }),
   rewrite: () => measureRewrite({ messages: options.messages ?? 500 }),
   api: () => measureApi({ folder, ...options }),
   inbound: () => measureInboundAll({ folder, ...options }),

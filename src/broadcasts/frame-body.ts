@@ -13,7 +13,7 @@ import type { FrameValues, SplitText, ValuePlace } from './message-text.js'
 export type BodyForm = 'html' | 'text' | 'text-of-html'
 
 /** Characters that are encoded in one step. */
-const STEP = 65_536
+const STEP = 32_768
 
 export async function encodeBody(
   parts: SplitText,
@@ -21,6 +21,7 @@ export async function encodeBody(
   values: FrameValues,
 ): Promise<readonly (Buffer | FrameSlot)[]> {
   const pieces: (Buffer | FrameSlot)[] = []
+  let encoded = 0
   for (const part of withLineEnd(parts)) {
     if (typeof part !== 'string') {
       const slot = toSlot(part, form, values)
@@ -32,8 +33,11 @@ export async function encodeBody(
     for (let at = 0; at < text.length; ) {
       const end = findCut(text, at + STEP)
       pieces.push(encodeFullLines(text.slice(at, end)))
+      encoded += end - at
       at = end
-      if (at < text.length) await setImmediate()
+      if (encoded < STEP) continue
+      encoded = 0
+      await setImmediate()
     }
   }
   return pieces

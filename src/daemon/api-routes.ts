@@ -146,7 +146,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),
-    ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
+    ...trackingRoutes({ read, secret: deps.identity.returnPathSecret, record: deps.recordHit, unknownLinkPage }),
     ...unsubscribeRoutes({
       ...{ read, commit, secret: deps.identity.returnPathSecret },
       ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },

@@ -12,6 +12,7 @@ import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
 import { removeExpiredImports } from '../imports/import-records.js'
+import { createFramePurge, removeOldBroadcastMessages } from '../messages/broadcast-recipients.js'
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
 import { createMessagePurge } from '../messages/retention.js'
 import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
@@ -62,14 +63,17 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
     const now = clock()
     const { retention } = config
     const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
+    const linksBefore = now - retention.messages - retention.links
     const kinds = [
       () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),
       createUsageCleanup(database, now),
       createMessagePurge(database, limits),
-      () => removeOldLinks(database, now - retention.messages - retention.links),
+      () => removeOldLinks(database, linksBefore),
       createInboundPurge(database, limits),
       () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
-      () => removeOldUnsubscribeLinks(database, now - retention.messages - retention.links),
+      () => removeOldUnsubscribeLinks(database, linksBefore),
+      () => removeOldBroadcastMessages(database, linksBefore),
+      createFramePurge(database, linksBefore),
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),

@@ -221,12 +221,14 @@ export interface TrackingRoute extends Common {
 /** A request for a page by a link of a message that we sent, or by the form of that page. */
 export interface PageCall {
   readonly params: Readonly<Record<string, string>>
+  /** The fields of a POST with a form of up to a kilobyte; of any other request there are none. */
+  readonly form: URLSearchParams
   readonly now: number
 }
 
 export interface PageRoute extends Common {
   readonly method: 'GET' | 'POST'
-  /** No key is needed: `run` verifies the token in the path. Answers a page; query and body are ignored. */
+  /** No key is needed: `run` verifies the token in the path. Answers a page; the query is ignored, and no body refused. */
   readonly area: 'page'
   readonly query: null
   readonly body: null

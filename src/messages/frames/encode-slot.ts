@@ -15,6 +15,7 @@ export const slotEncodings = ['verbatim', 'quoted-printable-text', 'quoted-print
 export type SlotEncoding = (typeof slotEncodings)[number]
 
 export const SOFT_BREAK = '=\r\n'
+const softBreak = Buffer.from(SOFT_BREAK)
 
 const plainText = /^[\x20-\x3c\x3e-\x7e]{0,75}$/
 const plainHtml = /^[\x20\x21\x23-\x25\x28-\x3b?-\x7e]{0,75}$/
@@ -30,7 +31,6 @@ export function encodeSlot(value: string, encoding: SlotEncoding): Buffer {
 
 /** Text whose line ends are CRLF, in quoted-printable that ends at the start of a line. */
 export function encodeFullLines(text: string): Buffer {
-  const encoded = encodeQuotedPrintable(Buffer.from(text))
-  if (text === '' || text.endsWith('\r\n')) return encoded
-  return Buffer.concat([encoded, Buffer.from(SOFT_BREAK)])
+  if (text === '' || text.endsWith('\r\n')) return encodeQuotedPrintable(Buffer.from(text))
+  return Buffer.concat([encodeQuotedPrintable(Buffer.from(text), true), softBreak])
 }

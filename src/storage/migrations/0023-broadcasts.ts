@@ -56,7 +56,7 @@ export const up = runStatements([
   `create table broadcast_messages (
     email_id text primary key, recipient_id text not null, workspace_id text not null, broadcast_id text not null,
     contact_id text not null, address text not null, slots text, created_at integer not null,
-    unsubscribed_at integer) strict, without rowid`,
+    unsubscribed_at integer, unsubscribed_contact text) strict, without rowid`,
   'create unique index broadcast_messages_of_recipient on broadcast_messages (recipient_id)',
   // By age, those whose bytes can still be built.
   `create index broadcast_messages_kept on broadcast_messages (created_at, email_id) where slots is not null`,

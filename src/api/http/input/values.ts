@@ -14,6 +14,7 @@ import {
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { parseNetwork } from '../../../platform/ip-address.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
+import { emailIdForm } from '../../../tracking/hit.js'
 import { addressIssue } from './parse-input.js'
 
 /** Characters of an address or domain name: more than any has in U-labels. */
@@ -113,6 +114,11 @@ export function wholeNumber(min: number, max: number): z.ZodType<number, string>
 /** A moment in an answer. */
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const uuid = z.uuid()
+/** In an answer: that of a message of a broadcast begins with `bc-`. */
+export const emailId = z.string().regex(emailIdForm).meta({
+  example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c',
+  description: '`bc-` and a UUID if it is a message of a broadcast, else a UUID.',
+})
 
 /** For an object that does not exist or is another workspace's; the answer does not tell which. */
 export function notFound(kind: RefusalKind, what: string, id: string): Refusal {

@@ -20,6 +20,7 @@ import type { MemoryShares } from '../../../platform/memory/shares.js'
 import { type JsonBody, readJson } from '../input/json-body.js'
 import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
+import { readShortForm } from '../input/short-form.js'
 import { readUpload } from '../input/upload.js'
 import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
 import type { LargeAnswers } from '../output/large-answer.js'
@@ -87,10 +88,14 @@ function createTrackingHandler({ run }: TrackingRoute, deps: RunRouteDeps): Hand
   }
 }
 
-function createPageHandler({ run }: PageRoute, deps: RunRouteDeps): Handler {
+function createPageHandler({ run, method }: PageRoute, deps: RunRouteDeps): Handler {
+  const { clock, memory, pace } = deps
   return async (ctx) => {
-    checkRate(ctx.state.identity)
-    await sendAnswer(ctx, await run({ params: paramsOf(ctx), now: deps.clock() }), deps)
+    const { identity } = ctx.state
+    checkRate(identity)
+    const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
+    const form = method === 'POST' ? await readShortForm(ctx.req, ctx.res, share, pace) : new URLSearchParams()
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), form, now: clock() }), deps)
   }
 }
 

@@ -10,7 +10,7 @@ import type { Tables } from '../storage/tables/tables.js'
 import type { BroadcastSummary } from './broadcast-records.js'
 import { buildContactMessage, type ContactMessage, type ContactMessageDeps } from './contact-message.js'
 
-type NewMessage = Omit<Tables['broadcast_messages'], 'unsubscribed_at'>
+type NewMessage = Omit<Tables['broadcast_messages'], 'unsubscribed_at' | 'unsubscribed_contact'>
 
 const insertMessage = prepareWrite<NewMessage>(({ db, slot }) =>
   db.insertInto('broadcast_messages').values({

@@ -197,6 +197,22 @@ for (const [name, content, kind, field] of refusals) {
   })
 }
 
+t.test('long content is composed on a thread, with the same result', async (t) => {
+  const paragraph = `<p>${'Grüße '.repeat(20)}{{first_name}}</p>\n`
+  const { html, links } = await send({ html: `${paragraph.repeat(100)}<a href="https://shop.test/">x</a>`, text: null })
+  t.ok(html.startsWith(paragraph.repeat(100).replaceAll('{{first_name}}', 'Bob')))
+  t.same(links, ['https://shop.test/'])
+  const contents = ['{{x}}', '{{y}}'].map((variable) => ({ html: paragraph.repeat(100) + variable }))
+  const refused = await Promise.all(contents.map(findRefusal))
+  t.same(
+    refused.map(({ kind, details }) => [kind, details['variables']]),
+    [
+      ['invalid-template-variables', ['x']],
+      ['invalid-template-variables', ['y']],
+    ],
+  )
+})
+
 t.test('a refusal names each unknown variable and where it stands', async (t) => {
   const content = { subject: '{{x}}', html: '{{metadata}}', text: '{{metadata.x}} {{x|default}}' }
   const { details } = await findRefusal(content)

@@ -2,7 +2,6 @@
  * Composes the frame of a broadcast without holding up the main thread: short content at once, other content on a thread
  * of its own, one broadcast at a time.
  */
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { domainOf } from '../mail/address.js'
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
@@ -60,12 +59,19 @@ export type ComposeAnswer =
 async function composeOnThread(workerData: ComposeJob): Promise<ComposedBroadcast> {
   const worker = new Worker(new URL('./compose-worker.js', import.meta.url), { ...threadOptions, workerData })
   try {
-    // Rejects if the thread fails.
-    const [answer] = (await once(worker, 'message')) as [ComposeAnswer]
+    const answer = await receiveAnswer(worker)
     if (answer.kind === 'refused') throw new Refusal(answer.refusal, answer.message, answer.details)
     const { frame, links } = answer
     return { frame: decodeFrame(Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength)), links }
   } finally {
     await worker.terminate()
   }
+}
+
+function receiveAnswer(worker: Worker): Promise<ComposeAnswer> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', (answer: ComposeAnswer) => resolve(answer))
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('the thread that composes broadcasts has ended without an answer')))
+  })
 }

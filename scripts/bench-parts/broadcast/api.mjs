@@ -18,8 +18,8 @@ const fill = paragraph.repeat(Math.ceil((20_480 - links.length) / paragraph.leng
 /** 20 KB with five variables and ten links. */
 const html = `<html><body>${variables}${links}${fill}</body></html>\n`
 
-/** An audience with so many contacts at `domain`, before the daemon opens the database; returns its id. */
-export function fillAudience({ database, workspaceId }, count, domain = 'sink.test') {
+/** An audience with so many contacts, before the daemon opens the database; returns its id. */
+export function fillAudience({ database, workspaceId }, count, addressOf = (n, id) => `r${n}.${id.slice(-6)}@sink.test`) {
   const db = new SQLite(database)
   db.pragma('synchronous = OFF')
   const at = Date.now() - 3_600_000
@@ -32,7 +32,7 @@ export function fillAudience({ database, workspaceId }, count, domain = 'sink.te
   db.transaction(() => {
     for (let n = 0; n < count; n += 1) {
       const metadata = JSON.stringify({ plan: 'pro & more', since: '2026', number: n })
-      insert.run({ ...ofRow, contact: uuidv7(at), email: `r${n}.${id.slice(-6)}@${domain}`, last: `O'Neil ${n}`, metadata })
+      insert.run({ ...ofRow, contact: uuidv7(at), email: addressOf(n, id), last: `O'Neil ${n}`, metadata })
     }
   })()
   db.close()

@@ -16,7 +16,7 @@ export interface BulkPaceDeps {
 const YIELD_TIME = 3_000
 /** Between two readings of the load. */
 const READ_INTERVAL = 50
-const TARGET_LOAD = 0.4
+const TARGET_LOAD = 0.25
 /** Attempts a second. */
 const START_RATE = 200
 export const MIN_BULK_RATE = 50

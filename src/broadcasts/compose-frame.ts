@@ -89,7 +89,8 @@ function buildBodies(parsed: ParsedContent, composing: Composing): Bodies {
   const { marks, base } = composing
   const url = buildUnsubscribeUrl(base, marks.add({ kind: 'unsubscribe-token' }))
   const html = parsed.html === null ? null : markText(parsed.html, marks, base, 'html')
-  const text = parsed.text === null ? textOfHtml(html ?? '') : markText(parsed.text, marks, base, 'text')
+  const text =
+    parsed.text === null ? marks.dropCutMark(textOfHtml(html ?? '')) : markText(parsed.text, marks, base, 'text')
   const form = parsed.text === null ? 'text-of-html' : 'text'
   const parts = marks.split(text)
   const plain = { parts: hasUnsubscribeUrl(parts) ? parts : marks.split(text + buildTextFooter(url)), form } as const

@@ -6,6 +6,7 @@ import { type ParsedMail, simpleParser } from 'mailparser'
 import t from 'tap'
 import type { BroadcastContent } from '../../src/broadcasts/broadcast-content.js'
 import { composeBroadcast } from '../../src/broadcasts/compose-broadcast.js'
+import { composeFrame } from '../../src/broadcasts/compose-frame.js'
 import { type BroadcastContact, buildContactMessage } from '../../src/broadcasts/contact-message.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { isClickToken } from '../../src/mail/click-token.js'
@@ -123,6 +124,22 @@ t.test('text is made from the HTML if there is none', async (t) => {
   const { text, mail } = await send({ html, text: null }, { metadata })
   t.equal(text.trimEnd().replaceAll('stop\n', 'stop '), `Hello Bob & all\n\nnew <things>\n\nstop [${unsubscribeUrl}]`)
   t.ok((mail.html || '').includes('<p><b>new</b> &lt;things&gt;</p>'))
+})
+
+t.test('text that is made from long HTML is cut, never within a variable', async (t) => {
+  // The text of HTML has at most 200,000 characters.
+  for (let length = 199_930; length <= 200_000; length += 1) {
+    const { frame } = composeFrame(
+      { ...plain, html: `${'a'.repeat(length)}{{email}}`, text: null },
+      { ...ids, hostname: 'mail.test', publicUrl: base, base },
+    )
+    const { slots } = buildContactMessage(deps, frame, bob, message)
+    const mail = await simpleParser(buildFramed(frame, slots), { skipHtmlToText: true })
+    const [line = ''] = mail.text?.split('\n') ?? []
+    const rest = line.replace(/^a+/, '')
+    if (rest !== 'bob@b.test' && rest.length > 1) t.fail(`${length}: ${rest}`)
+  }
+  t.pass('all lengths')
 })
 
 t.test('links without variables are tracked as links of the broadcast', async (t) => {
@@ -314,6 +331,8 @@ t.test('a framed message is what composing it as a whole gives', async (t) => {
       assert.equal(sent.text.trimEnd(), `${text}\n${unsubscribeUrl}`)
       assert.equal([...sent.mail.headerLines].filter(({ key }) => key === 'to' || key === 'subject').length, 2)
       assert.equal(sent.mail.headers.has('bcc'), false)
+      const [to, ...others] = [sent.mail.to].flat().flatMap((field) => field?.value ?? [])
+      assert.deepEqual([to?.address, others], ['bob@b.test', []])
     }),
     { numRuns: 300 },
   )

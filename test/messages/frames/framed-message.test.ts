@@ -4,6 +4,7 @@ import { encodeFrame } from '../../../src/messages/frames/encode-frame.js'
 import { removeSlots } from '../../../src/messages/frames/framed-message.js'
 import type { MessageFrame } from '../../../src/messages/frames/message-frame.js'
 import { readRaw, sizeOfMessage } from '../../../src/messages/raw-message.js'
+import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 
@@ -42,4 +43,27 @@ t.test('bytes are built from the frame of the broadcast and the values of the me
   t.equal(readRaw(database.read, key), undefined, 'its values are gone')
   t.equal(sizeOfMessage(database.read, key), 0)
   t.equal(readRaw(database.read, { ...key, emailId: 'bc-none' }), undefined)
+})
+
+t.test('verify-data names a message in the queue whose frame or values are lost', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const newRow = rowOf(database.read)
+  const names = ['whole', 'frameless', 'empty']
+  await database.commit([
+    newRow('workspaces', { id: 'ws_1' }),
+    ...names.flatMap((name) => {
+      const own = { broadcast_id: name, workspace_id: 'ws_1', created_at: 1 }
+      const message = { ...own, email_id: `bc-${name}`, slots: name === 'empty' ? null : '["bob"]' }
+      const frame = newRow('broadcast_frames', { ...own, frame: encodeFrame(frameOf(name)) })
+      return [
+        ...(name === 'frameless' ? [] : [frame]),
+        newRow('emails', { id: `bc-${name}`, workspace_id: 'ws_1', broadcast_id: name, status: 'queued' }),
+        newRow('recipients', { id: name, email_id: `bc-${name}`, workspace_id: 'ws_1', status: 'queued' }),
+        newRow('queue', { id: name, email_id: `bc-${name}`, workspace_id: 'ws_1', broadcast_id: name }),
+        newRow('broadcast_messages', message),
+      ]
+    }),
+  ])
+  const found = verifyData(file).find(({ check }) => check === 'email-raw')
+  t.match(found?.message, /^2 .*: bc-empty, bc-frameless$/)
 })

@@ -5,6 +5,8 @@ import { audienceFileRoutes } from '../api/audiences/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/audiences/audiences.js'
 import { bulkRoute } from '../api/audiences/bulk-contacts.js'
 import { contactRoutes } from '../api/audiences/contacts.js'
+import { type BroadcastActDeps, broadcastActRoutes } from '../api/broadcasts/broadcast-acts.js'
+import { broadcastRoutes } from '../api/broadcasts/broadcasts.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
@@ -52,6 +54,7 @@ import { createMemoryShares } from '../platform/memory/shares.js'
 import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
+import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import { createContentFiller } from '../sending/template-content.js'
 import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Database } from '../storage/database.js'
@@ -80,6 +83,7 @@ export interface RouteDeps {
   readonly database: Database
   readonly limits: Limits
   readonly prepare: PrepareEmail
+  readonly findVerifiedDomain: FindVerifiedDomain
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
   readonly trackingBaseFor: TrackingBaseFor
@@ -98,6 +102,7 @@ export interface RouteDeps {
   readonly onDomainChanged: (domain: DomainRef) => void
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
+  readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
   readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
@@ -123,7 +128,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     bulkRoute({ read, commit }),
     ...audienceRoutes({ read, commit, onAudienceDeleted: deps.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
-    ...contentRoutes(deps),
+    ...[...broadcastEndpoints(deps), ...contentRoutes(deps)],
     ...domainRoutes({
       ...deps.rotationDeps,
       onDomainChanged,
@@ -162,6 +167,23 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
     createStoredParts: stored,
     hasDiskSpace,
   }
+}
+
+function broadcastEndpoints(deps: RouteDeps): readonly Route[] {
+  const { config, database, prepare, findVerifiedDomain, commitEmails, hasDiskSpace, onBroadcastChanged } = deps
+  const { hostname, public_url: publicUrl } = config.service
+  const { read, commit } = database
+  const composing = {
+    ...{ hostname, publicUrl, trackingBaseFor: deps.trackingBaseFor },
+    secret: deps.identity.returnPathSecret,
+  }
+  return [
+    ...broadcastRoutes({ read, commit }),
+    ...broadcastActRoutes({
+      ...{ read, commit, composing, prepare, findVerifiedDomain },
+      ...{ commitEmails, hasDiskSpace, onBroadcastChanged },
+    }),
+  ]
 }
 
 function contentRoutes({ config, database, clock, templates, hasDiskSpace }: RouteDeps): readonly Route[] {

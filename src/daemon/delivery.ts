@@ -56,7 +56,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
   const pool = createSessionPool(deps, unreachable)
-  const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
+  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
     read,

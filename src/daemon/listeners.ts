@@ -11,6 +11,7 @@ import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
 import { type CommitEmails, createEmailCommitter } from '../sending/commit-emails.js'
 import { createEmailPreparer, type PrepareEmail } from '../sending/prepare-email.js'
+import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
@@ -106,12 +107,15 @@ async function startServices({
   people,
   imports,
   webhooks,
+  broadcasts,
 }: Services): Promise<void> {
+  broadcasts.holdBack()
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
   webhooks.start()
+  broadcasts.start()
   await imports.start()
 }
 
@@ -130,6 +134,7 @@ interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
 
 interface Sending {
   readonly prepare: PrepareEmail
+  readonly findVerifiedDomain: FindVerifiedDomain
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
   readonly trackingBaseFor: TrackingBaseFor
@@ -145,8 +150,10 @@ function wireSending(
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
   const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf: () => served.cert, clock })
   const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
+  const findVerifiedDomain = domains.findVerified
   return {
-    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified, beginTracking }),
+    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain, beginTracking }),
+    findVerifiedDomain,
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
     beginTracking,
     trackingBaseFor,
@@ -165,6 +172,7 @@ function changeCallbacks(
   | 'onDomainChanged'
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
+  | 'onBroadcastChanged'
   | 'onImportStarted'
   | 'onWebhookChanged'
   | 'onWebhookDeleted'
@@ -183,6 +191,7 @@ function changeCallbacks(
       services.deletedDomains.start(domain)
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
+    onBroadcastChanged: () => services.broadcasts.wake(),
     onImportStarted: (importRef) => services.imports.begin(importRef),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
     onWebhookDeleted: (webhook) => {

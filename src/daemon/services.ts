@@ -1,6 +1,7 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { type AudienceRemovalRunner, createAudienceRemovalRunner } from '../audiences/audience-removal-runner.js'
+import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
@@ -18,6 +19,7 @@ import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
+import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -51,6 +53,7 @@ export interface Services {
   readonly domainChecks: DomainChecks
   readonly people: People
   readonly imports: ImportRunner
+  readonly broadcasts: BroadcastEngine
   /** Records opens and clicks. */
   readonly hits: HitRecorder
 }
@@ -81,8 +84,9 @@ export async function openServices(
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
   const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
   const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
+  const broadcasts = registerStop(stopSteps, wireBroadcasts({ ...common, ...caches, delivery, limits, suppressions }))
   const work = { deletedDomains, deletedAudiences, deletedWebhooks, webhooks, people, domainChecks, imports, hits }
-  return { ...caches, ...engines, ...work, limits, suppressions, identity }
+  return { ...caches, ...engines, ...work, broadcasts, limits, suppressions, identity }
 }
 
 function openCaches({ clock, database }: CommonDeps): Caches {
@@ -148,4 +152,5 @@ export function forgetAll(services: Services): void {
   services.delivery.wake()
   services.domainChecks.wake()
   services.webhooks.reload()
+  services.broadcasts.wake()
 }

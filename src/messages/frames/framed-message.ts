@@ -73,7 +73,7 @@ export function sizeOfFramedEmail(read: Read, key: EmailKey): number {
 /** By the connection that read them. */
 const framesOf = new WeakMap<Read, LruCache<MessageFrame>>()
 
-function findFrame(read: Read, workspaceId: string, broadcastId: string): MessageFrame | undefined {
+export function findFrame(read: Read, workspaceId: string, broadcastId: string): MessageFrame | undefined {
   const frames = framesOf.get(read) ?? createLruCache<MessageFrame>({ max: MAX_FRAMES })
   framesOf.set(read, frames)
   const key = `${workspaceId} ${broadcastId}`

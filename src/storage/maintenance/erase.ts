@@ -2,7 +2,8 @@
  * Deletes a workspace in two steps: one commit closes it, then many small commits erase it.
  *
  * Closing removes all that could still be used: the workspace, its members (so its API keys belong to no
- * member), pending invitations, its sending domains and their DKIM keys, its webhooks, and running imports.
+ * member), pending invitations, its sending domains and their DKIM keys, its webhooks, running imports, and broadcasts
+ * that are scheduled or under way.
  * These rows are few: people make them by hand. From that commit on the workspace cannot be found, and
  * nothing is accepted, signed or delivered to webhooks for it. A row in `erasures` makes the daemon resume after a crash
  * (`daemon/erasures.ts`).
@@ -108,6 +109,10 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
     ...(['members', 'domains', 'dkim_keys', 'webhooks'] as const).map(deleteRowsOf),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
     { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
+    {
+      sql: `delete from broadcasts where workspace_id = ? and status <> 'draft' and finished_at is null`,
+      parameters: [workspaceId],
+    },
     { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE_KEY], rows: 1 },
     { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
   ]

@@ -1,11 +1,11 @@
 // What the messages of a broadcast cost: composing the frame once, then the values and the bytes of each message, beside
 // composing every message as a whole. Processor time of this process, the mean of many messages.
 import { createSecretKey } from 'node:crypto'
-import { composeBroadcast } from '../../dist/src/broadcasts/compose-broadcast.js'
-import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.js'
-import { buildFramed } from '../../dist/src/messages/frames/message-frame.js'
-import { composeMessage } from '../../dist/src/sending/compose-message.js'
-import { createEmailTracker } from '../../dist/src/tracking/track-email.js'
+import { composeBroadcast } from '../../../dist/src/broadcasts/compose-broadcast.js'
+import { buildContactMessage } from '../../../dist/src/broadcasts/contact-message.js'
+import { buildFramed } from '../../../dist/src/messages/frames/message-frame.js'
+import { composeMessage } from '../../../dist/src/sending/compose-message.js'
+import { createEmailTracker } from '../../../dist/src/tracking/track-email.js'
 
 const base = 'https://mail.example.test'
 const deps = {
@@ -73,7 +73,7 @@ function measureCpu(title, messages, work) {
   return { title, milliseconds }
 }
 
-export async function measureBroadcast({ messages }) {
+export async function measureCompose({ messages }) {
   const results = []
   for (const [size, own] of [
     [20_480, 0],

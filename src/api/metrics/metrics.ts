@@ -34,28 +34,30 @@ const query = z.strictObject({
   tag: tagFilter.optional().meta({ description: 'Only emails with this tag: `name:value`.' }),
 })
 
-const count = z.int().min(0)
+const countLike = (example: number) => z.int().min(0).meta({ example })
 const percentage = z.number().min(0).max(100).meta({ example: 97.25 })
 
 const metrics = z
   .strictObject({
     period: z
-      .strictObject({ start: timestamp, end: timestamp, days: z.int() })
+      .strictObject({ start: timestamp, end: timestamp, days: z.int().meta({ example: 30 }) })
       .meta({ description: 'From `start` until before `end`: the window in whole quarters of an hour.' }),
     summary: z.strictObject({
-      total: count.meta({ description: 'Emails that were made in the window, cancelled and scheduled ones too.' }),
-      sent: count.meta({ description: 'All that left: sent, delivered, complained and bounced.' }),
-      delivered: count.meta({ description: 'Includes complaints.' }),
-      bounced: count.meta({ description: 'Hard and soft.' }),
-      failed: count,
-      queued: count,
-      scheduled: count,
-      opens: count.meta({ description: 'By persons, repeats included.' }),
-      unique_opens: count.meta({ description: 'Emails that persons opened.' }),
-      clicks: count.meta({ description: 'By persons, repeats included.' }),
-      unique_clicks: count.meta({ description: 'Emails in which persons clicked a link.' }),
-      machine_opens: count.meta({ description: 'By programs; in none of the numbers above.' }),
-      machine_clicks: count.meta({ description: 'By programs; in none of the numbers above.' }),
+      total: countLike(1250).meta({
+        description: 'Emails that were made in the window, cancelled and scheduled ones too.',
+      }),
+      sent: countLike(1200).meta({ description: 'All that left: sent, delivered, complained and bounced.' }),
+      delivered: countLike(1167).meta({ description: 'Includes complaints.' }),
+      bounced: countLike(30).meta({ description: 'Hard and soft.' }),
+      failed: countLike(10),
+      queued: countLike(25),
+      scheduled: countLike(10),
+      opens: countLike(900).meta({ description: 'By persons, repeats included.' }),
+      unique_opens: countLike(610).meta({ description: 'Emails that persons opened.' }),
+      clicks: countLike(240).meta({ description: 'By persons, repeats included.' }),
+      unique_clicks: countLike(180).meta({ description: 'Emails in which persons clicked a link.' }),
+      machine_opens: countLike(75).meta({ description: 'By programs; in none of the numbers above.' }),
+      machine_clicks: countLike(40).meta({ description: 'By programs; in none of the numbers above.' }),
     }),
     rates: z
       .strictObject({
@@ -76,7 +78,7 @@ const metrics = z
             description: 'A date, an hour of the day (00:00) or a status of emails.',
             example: '2026-11-21',
           }),
-          count,
+          count: countLike(42),
         }),
       )
       .meta({ description: 'Emails made in each period, those with none included.' }),

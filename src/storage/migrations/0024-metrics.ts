@@ -199,10 +199,10 @@ const hitTriggers = [
 
 export const up = runStatements([
   `create table email_metrics (${emailMetricsColumns}) strict, without rowid`,
-  // Not of `bucket` itself: an index that holds the whole key would take the place of the primary key.
+  // Not of the column itself: an index with the whole key would take the place of the primary key.
   `create index email_metrics_by_age on email_metrics (bucket / ${DAY})`,
   `create table link_metrics (${linkMetricsColumns}) strict, without rowid`,
-  'create index link_metrics_by_age on link_metrics (day)',
+  `create index link_metrics_by_age on link_metrics (day / ${DAY})`,
   'create index link_metrics_clicked on link_metrics (workspace_id, domain, day, clicks desc, url)',
   ...countAgain('email_metrics', 'link_metrics'),
   ...emailTriggers,

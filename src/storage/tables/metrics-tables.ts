@@ -4,6 +4,9 @@
  */
 import type { Timestamp } from './columns.js'
 
+/** Days for which rows are kept, whatever the retention of the emails. */
+export const KEPT_METRICS_DAYS = 400
+
 /** Emails by the quarter of an hour in which they were made; what happens to them later counts there too. */
 export interface EmailMetricsTable {
   workspace_id: string

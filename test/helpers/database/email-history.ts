@@ -146,6 +146,7 @@ export class History {
   private readonly sweeps = new LinkSweeps()
   private readonly words = new Set<string>()
   private now = START
+  private logBegins = 0
 
   constructor(private readonly database: Database) {}
 
@@ -262,7 +263,8 @@ export class History {
   private async sweep(id: string, first: number): Promise<void> {
     const by = { ...this.hitOf(id, false), address: '198.51.100.7' }
     const clicks = this.linksOf(id).map((link): Hit => ({ ...by, ...link, kind: 'click' }))
-    if (id.startsWith('bc-')) return
+    // A sweep counts clicks again from the log.
+    if (id.startsWith('bc-') || (this.emails.get(id)?.created_at ?? 0) < this.logBegins) return
     await this.record(clicks.slice(0, first))
     await this.record(clicks.slice(first))
     if (clicks.length > 3) this.words.add('swept')
@@ -289,6 +291,7 @@ export class History {
 
   private async remove({ days, linkDays }: Extract<Step, { readonly kind: 'remove' }>): Promise<void> {
     const before = this.now - days * DAY
+    this.logBegins = Math.max(this.logBegins, before)
     const purge = createMessagePurge(this.database, { messagesBefore: before, eventsBefore: before })
     while (await purge());
     while (await removeOldLinks(this.database, before - linkDays * DAY));

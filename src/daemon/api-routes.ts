@@ -26,6 +26,8 @@ import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
+import { linkMetricsRoute } from '../api/metrics/links.js'
+import { metricsRoute } from '../api/metrics/metrics.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
 import { trackingRoutes } from '../api/tracking/tracking.js'
@@ -142,6 +144,8 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     importRoute({ read }),
     ...inboundRoutes(deps, creating),
     ...peopleRoutes(deps),
+    metricsRoute({ read }),
+    linkMetricsRoute({ read }),
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),

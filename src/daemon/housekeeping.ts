@@ -16,6 +16,7 @@ import { createBroadcastMessagePurge, createFramePurge } from '../messages/broad
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
 import { createMessagePurge } from '../messages/retention.js'
 import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
+import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
@@ -78,6 +79,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),
       () => removeOldDeliveries(database, limits.eventsBefore),
+      () => removeOldMetrics(database, now),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     await reclaimFreePages(database, signal)

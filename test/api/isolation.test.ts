@@ -176,6 +176,8 @@ const table: Readonly<Record<string, Expected>> = {
     of: 'webhooks',
     body: (now) => ({ from: soon(now - 7_200_000), to: soon(now) }),
   },
+  'GET /metrics': { who: reads },
+  'GET /metrics/links': { who: reads },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }

@@ -59,11 +59,7 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
 const sectionsToCome = ['Exports', 'SMS verification']
 
 /** Routes that answer 404 `not_found`. */
-export const toCome: readonly string[] = [
-  'GET /v1/metrics',
-  'GET /v1/metrics/links',
-  ...sectionsToCome.flatMap((section) => rows[section] ?? []),
-]
+export const toCome: readonly string[] = [...sectionsToCome.flatMap((section) => rows[section] ?? [])]
 
 /** Routes that the document does not name. Their permissions and owners: test/api/isolation.test.ts. */
 export const beyond: readonly string[] = [

@@ -14,6 +14,7 @@ import { events } from './rows/events.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
+import { metrics } from './rows/metrics.js'
 import { suppressions } from './rows/suppressions.js'
 import { tracking } from './rows/tracking.js'
 import { webhooks } from './rows/webhooks.js'
@@ -108,6 +109,7 @@ const resources = [
     suppressions,
     inbound,
     tracking,
+    metrics,
     events,
     webhooks,
     broadcasts,

@@ -44,6 +44,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Workspaces: 'The owners of domains, keys and mail.',
   Members: 'The people of a workspace, and their roles.',
   Invitations: 'Pending invitations to a workspace.',
+  Metrics: 'Numbers of emails, opens and clicks.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',

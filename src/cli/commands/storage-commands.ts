@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { DataFolderHeld } from '../../storage/data-lock.js'
 import { createBackup, FileExistsError } from '../../storage/maintenance/backup.js'
 import { restoreBackup, UnusableBackup } from '../../storage/maintenance/restore.js'
-import { verifyData } from '../../storage/maintenance/verify.js'
+import { repairData, verifyData } from '../../storage/maintenance/verify.js'
 import { databaseFile } from '../../storage/open.js'
 import {
   type Answer,
@@ -51,13 +51,15 @@ export const storageCommands: readonly Command[] = [
   },
   {
     name: 'verify-data',
-    usage: '',
-    summary: 'check the database: is it whole, and does it make sense',
-    options: {},
-    run: ({ words, config }) =>
+    usage: '[--repair]',
+    summary:
+      'check the database: is it whole, and does it make sense; --repair: count metrics again, while the daemon is stopped',
+    options: { repair: 'boolean' },
+    run: ({ words, options, config }) =>
       withCommandErrors(() => {
         refuseExtraWords(words, 0)
-        const problems = verifyData(requireDatabase(config))
+        const file = requireDatabase(config)
+        const problems = flagOption(options, 'repair') ? repairData(file) : verifyData(file)
         const lines = problems.map(({ check, message }) => `${check}: ${message}`)
         return {
           json: { ok: problems.length === 0, problems },

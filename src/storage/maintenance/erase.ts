@@ -25,7 +25,8 @@ type WorkspaceTable = {
 }[keyof Tables]
 
 interface ErasePlan {
-  readonly key: string
+  /** Columns of the primary key, without the workspace. */
+  readonly key: string | readonly string[]
   readonly by: 'index' | 'slices'
   /** Rows of one commit, for tables whose rows may have tens of megabytes. */
   readonly portion?: number
@@ -63,6 +64,9 @@ const erasePlans = {
   raw_messages: { key: 'email_id', by: 'slices', portion: LARGE_ROW_PORTION },
   emails: { key: 'id', by: 'index' },
   email_counts: { key: 'status', by: 'index' },
+  // After the emails: their removal counts in it.
+  email_metrics: { key: ['domain', 'tag', 'bucket'], by: 'index' },
+  link_metrics: { key: ['domain', 'day', 'url'], by: 'index' },
   usage: { key: 'kind', by: 'index' },
   events: { key: 'seq', by: 'index' },
   audit_log: { key: 'seq', by: 'index' },
@@ -86,7 +90,9 @@ const erasePlans = {
   bayes_days: { key: 'day', by: 'index' },
   // After the tokens: their removal updates it.
   bayes_counts: { key: 'tokens', by: 'index' },
-} as const satisfies { readonly [Name in WorkspaceTable]: ErasePlan & { readonly key: keyof Tables[Name] } }
+} as const satisfies {
+  readonly [Name in WorkspaceTable]: ErasePlan & { readonly key: keyof Tables[Name] | readonly (keyof Tables[Name])[] }
+}
 
 /** All tables whose rows belong to workspaces. */
 export const workspaceTables = keysOf(erasePlans)
@@ -154,8 +160,9 @@ async function eraseByIndex(
 ): Promise<void> {
   const some = `select 1 from ${table} where workspace_id = ? limit 1`
   // As a pair, the rows are found by the primary key; with `workspace_id = ?` each portion would walk over all remaining rows.
-  const sql = `delete from ${table} where (workspace_id, ${key}) in
-    (select workspace_id, ${key} from ${table} where workspace_id = ? limit ${portion})`
+  const columns = `workspace_id, ${[key].flat().join(', ')}`
+  const sql = `delete from ${table} where (${columns}) in
+    (select ${columns} from ${table} where workspace_id = ? limit ${portion})`
   while (read(some, [workspaceId]).length > 0) await commit([{ sql, parameters: [workspaceId] }])
 }
 

@@ -4,14 +4,17 @@
  * Reads one snapshot on its own connection, so a running daemon does not disturb it. It takes long and
  * blocks its thread (it is for the command line), and the WAL grows meanwhile.
  */
+import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
+import { lockDataFolder } from '../data-lock.js'
 import { toStorageError } from '../health/faults.js'
 import { hasPendingMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
 import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../tables/tables.js'
 import { workspaceTables } from './erase.js'
+import { countMetricsAgain, metricsChecks, rebuildMetrics } from './metrics-recount.js'
 
 interface Problem {
   /** A stable word for machines. */
@@ -77,6 +80,7 @@ const checks: readonly Check[] = [
         union all select workspace_id, status, -count from email_counts)
       group by workspace_id, status having sum(count) <> 0`,
   },
+  ...metricsChecks,
   {
     check: 'contact-counts',
     message: 'stored counts of contacts that differ from the rows',
@@ -189,14 +193,38 @@ const earlierVersion: Problem = {
 function findProblems(file: string, migrations: Migrations): Problem[] {
   const db = openConnection({ file })
   try {
-    db.pragma('query_only = ON')
     refuseNewer(db, migrations)
     const damage = findIntegrityProblems(db)
     if (damage.length > 0) return damage
     if (hasPendingMigrations(db, migrations)) return [earlierVersion]
-    return db.transaction(() => checks.flatMap((check) => findInconsistencies(db, check)))()
+    return db.transaction(() => {
+      countMetricsAgain(db)
+      db.pragma('query_only = ON')
+      return checks.flatMap((check) => findInconsistencies(db, check))
+    })()
   } finally {
     db.close()
+  }
+}
+
+/**
+ * Makes stored metrics right that differ from their emails: nothing else can be repaired. No daemon may run. Returns the
+ * problems that are left.
+ */
+export function repairData(file: string): Problem[] {
+  const lock = lockDataFolder(dirname(file))
+  try {
+    const unusable = verifyData(file).filter(({ check }) => check === 'integrity' || check === 'version')
+    if (unusable.length > 0) return unusable
+    const db = openConnection({ file })
+    try {
+      rebuildMetrics(db)
+    } finally {
+      db.close()
+    }
+    return verifyData(file)
+  } finally {
+    lock.release()
   }
 }
 

@@ -58,6 +58,7 @@ import type {
   InboundRawTable,
   InboundTotalsTable,
 } from './inbound-tables.js'
+import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type {
   WebhookDeliveriesTable,
@@ -130,4 +131,6 @@ export interface Tables {
   broadcast_links: BroadcastLinksTable
   broadcast_messages: BroadcastMessagesTable
   broadcast_counts: BroadcastCountsTable
+  email_metrics: EmailMetricsTable
+  link_metrics: LinkMetricsTable
 }

@@ -28,6 +28,17 @@ export const shortReads: readonly AllowedPlan[] = [
     statement: 'select "id", "audience_id" from "contacts" where "workspace_id" = ? and "email_key" = ?',
     because: 'an address is in an audience once, so these are as many as the audiences that people have made',
   },
+  {
+    statement: `select ${[
+      ...['scheduled', 'queued', 'sent', 'delivered', 'complained', 'bounced', 'failed', 'cancelled', 'opens'],
+      ...['unique_opens', 'clicks', 'unique_clicks', 'machine_opens', 'machine_clicks'],
+    ]
+      .map((column) => `sum("${column}") as "${column}"`)
+      .join(
+        ', ',
+      )} from "email_metrics" where "workspace_id" = ? and "domain" = ? and "tag" = ? and "bucket" >= ? and "bucket" < ?`,
+    because: 'a row for each quarter of an hour, and a step asks for those of some days',
+  },
 ]
 
 export interface AllowedPlan {

@@ -1,0 +1,81 @@
+/** Numbers of emails by local day or by hour of the local day: each period once, also if it has none. */
+import type { OffsetAt } from './time-zone.js'
+import { BUCKET, DAY, type Window } from './window.js'
+
+export const groupings = ['day', 'hour', 'status'] as const
+/** `status` needs no series: its numbers are those of the whole window. */
+export type Grouping = (typeof groupings)[number]
+
+export interface Point {
+  readonly period: string
+  readonly count: number
+}
+
+interface BucketTotal {
+  readonly bucket: number
+  readonly total: number
+}
+
+const HOUR = 3_600_000
+const HOURS = 24
+
+/** Adds up buckets that come in the order of time. */
+interface TimeSeries {
+  readonly add: (totals: readonly BucketTotal[]) => void
+  readonly toPoints: () => readonly Point[]
+}
+
+export function createTimeSeries(grouping: 'day' | 'hour', window: Window, offsetAt: OffsetAt): TimeSeries {
+  const findOffset = rememberOffsets(offsetAt)
+  return grouping === 'day' ? seriesOfDays(window, findOffset) : seriesOfHours(findOffset)
+}
+
+function seriesOfDays({ start, end }: Window, offsetAt: OffsetAt): TimeSeries {
+  const dayOf = (at: number): number => Math.floor((at + offsetAt(at)) / DAY)
+  const first = dayOf(start)
+  const counts: number[] = Array.from({ length: dayOf(end - BUCKET) - first + 1 }, () => 0)
+  return {
+    add: (totals) => {
+      for (const { bucket, total } of totals) increase(counts, dayOf(bucket) - first, total)
+    },
+    toPoints: () => counts.map((count, at) => ({ period: formatDay(first + at), count })),
+  }
+}
+
+function seriesOfHours(offsetAt: OffsetAt): TimeSeries {
+  const counts: number[] = Array.from({ length: HOURS }, () => 0)
+  return {
+    add: (totals) => {
+      for (const { bucket, total } of totals) {
+        increase(counts, Math.floor((bucket + offsetAt(bucket)) / HOUR) % HOURS, total)
+      }
+    },
+    toPoints: () => counts.map((count, hour) => ({ period: `${String(hour).padStart(2, '0')}:00`, count })),
+  }
+}
+
+function increase(counts: number[], at: number, by: number): void {
+  counts[at] = (counts[at] ?? 0) + by
+}
+
+function formatDay(day: number): string {
+  return new Date(day * DAY).toISOString().slice(0, 'yyyy-mm-dd'.length)
+}
+
+/**
+ * Looks an offset up at both ends of a day, which takes some microseconds, and at each bucket only on a day when the
+ * clocks change.
+ */
+function rememberOffsets(offsetAt: OffsetAt): OffsetAt {
+  const known = new Map<number, number>()
+  const lookUp = (at: number): number => {
+    const offset = known.get(at) ?? offsetAt(at)
+    known.set(at, offset)
+    return offset
+  }
+  return (at) => {
+    const day = at - (at % DAY)
+    const offset = lookUp(day)
+    return offset === lookUp(day + DAY) ? offset : lookUp(at)
+  }
+}

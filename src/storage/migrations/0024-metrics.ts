@@ -1,0 +1,210 @@
+/**
+ * Roll-ups of emails, opens and clicks, maintained by triggers, and filled from what is still stored.
+ *
+ * `email_metrics` has a row for each quarter of an hour in which emails were made, of their sender's domain and of all
+ * ('' as domain), each again for each of their tags ('' as tag: of all). Nothing is subtracted when emails are
+ * removed; `removed` counts them, so that a row whose emails all exist can be compared with them. `link_metrics` has
+ * one for each URL that persons clicked in emails of a day. Changes never make a row of emails that is gone again.
+ */
+import { runStatements } from '../migrate.js'
+
+const BUCKET = 900_000
+const DAY = 86_400_000
+/** Characters of a URL in `link_metrics`; longer ones are left out. */
+const MAX_URL = 8_192
+
+const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
+const ofEmails = [...statuses, 'unique_opens', 'unique_clicks'] as const
+const ofEvents = ['opens', 'clicks', 'machine_opens', 'machine_clicks'] as const
+const ofLinks = ['clicks', 'unique_clicks', 'first_clicked_at', 'last_clicked_at'] as const
+
+const bucketOf = (row: string): string => `${row}created_at - ${row}created_at % ${BUCKET}`
+const dayOf = (row: string): string => `${row}created_at - ${row}created_at % ${DAY}`
+const tagOf = (json: string): string => `json_extract(${json}, '$.name') || ':' || json_extract(${json}, '$.value')`
+const isMachine = (row: string): string => `coalesce(json_extract(${row}data, '$.machine'), 0)`
+const clickedAt = (row: string): string =>
+  `cast(round(unixepoch(json_extract(${row}data, '$.clicked_at'), 'subsec') * 1000) as integer)`
+
+const valuesOfEmail = (row: string): string =>
+  [
+    ...statuses.map((status) => `${row}status = '${status}'`),
+    `${row}opened_at is not null`,
+    `${row}clicked_at is not null`,
+  ].join(', ')
+
+/** In the order of `ofEvents`. */
+const valuesOfEvent = (row: string): readonly string[] => [
+  `${row}type = 'email.opened' and not ${isMachine(row)}`,
+  `${row}type = 'email.clicked' and not ${isMachine(row)}`,
+  `${row}type = 'email.opened' and ${isMachine(row)}`,
+  `${row}type = 'email.clicked' and ${isMachine(row)}`,
+]
+
+const adding = (columns: readonly string[]): string =>
+  `on conflict (workspace_id, domain, tag, bucket) do update set
+    ${columns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`
+
+const addingLink = `on conflict (workspace_id, domain, day, url) do update set
+  clicks = clicks + excluded.clicks, unique_clicks = unique_clicks + excluded.unique_clicks,
+  first_clicked_at = min(first_clicked_at, excluded.first_clicked_at),
+  last_clicked_at = max(last_clicked_at, excluded.last_clicked_at)`
+
+const metricsKey = 'workspace_id, domain, tag, bucket'
+const linkKey = 'workspace_id, domain, day, url'
+
+/** The rows in which an email counts: of all domains and of its own, with none of its tags and with each of them. */
+const rowsOfEmails = `json_each(json_array('', emails.from_domain)) as sender,
+  json_each(json_insert(emails.tags, '$[#]', null)) as tag
+  where (sender.key = 0 or sender.value <> '') and not exists (select 1 from json_each(emails.tags) as earlier
+    where earlier.key < tag.key and ${tagOf('earlier.value')} = ${tagOf('tag.value')})`
+const keyOfEmails = `emails.workspace_id, sender.value, coalesce(${tagOf('tag.value')}, ''), ${bucketOf('emails.')}`
+
+/** Fills empty tables with what emails, events and links have, row by row, so that memory stays small. */
+export function countAgain(emailTable: string, linkTable: string): readonly string[] {
+  const domains = `json_each(json_array('', emails.from_domain)) as sender`
+  const linkKeyOf = (row: string, url: string): string =>
+    `${row}workspace_id, sender.value, ${dayOf('emails.')}, ${url}`
+  return [
+    `insert into ${emailTable} (${metricsKey}, ${ofEmails.join(', ')})
+      select ${keyOfEmails}, ${valuesOfEmail('emails.')} from emails, ${rowsOfEmails} ${adding(ofEmails)}`,
+    `insert into ${emailTable} (${metricsKey}, ${ofEvents.join(', ')})
+      select ${keyOfEmails}, ${valuesOfEvent('events.').join(', ')}
+      from events cross join emails on emails.id = events.email_id, ${rowsOfEmails}
+      and events.type in ('email.opened', 'email.clicked') ${adding(ofEvents)}`,
+    `insert into ${linkTable} (${linkKey}, ${ofLinks.join(', ')})
+      select ${linkKeyOf('links.', 'links.url')}, links.clicks, 1, links.first_clicked_at, links.last_clicked_at
+      from links cross join emails on emails.id = links.email_id, ${domains}
+      where links.clicks > 0 and length(links.url) <= ${MAX_URL} and (sender.key = 0 or sender.value <> '') ${addingLink}`,
+    `insert into ${linkTable} (${linkKey}, ${ofLinks.join(', ')})
+      select ${linkKeyOf('events.', `json_extract(events.data, '$.url')`)}, 1, 1, ${clickedAt('events.')}, ${clickedAt('events.')}
+      from events cross join emails on emails.id = events.email_id, ${domains}
+      where events.type = 'email.clicked' and not ${isMachine('events.')} and events.email_id >= 'bc-'
+      and events.email_id < 'bc.' and length(json_extract(events.data, '$.url')) <= ${MAX_URL}
+      and (sender.key = 0 or sender.value <> '') ${addingLink}`,
+  ]
+}
+
+/** The columns of the tables, which a recount has too. */
+export const emailMetricsColumns = `
+  workspace_id text not null, domain text not null, tag text not null, bucket integer not null,
+  ${[...ofEmails, ...ofEvents, 'removed'].map((column) => `${column} integer not null default 0`).join(', ')},
+  primary key (workspace_id, domain, tag, bucket)`
+export const linkMetricsColumns = `
+  workspace_id text not null, domain text not null, day integer not null, url text not null,
+  clicks integer not null, unique_clicks integer not null, first_clicked_at integer not null,
+  last_clicked_at integer not null, primary key (workspace_id, domain, day, url)`
+
+const inserted = (values: string): string =>
+  `insert into email_metrics (${metricsKey}, ${ofEmails.join(', ')}) ${values} ${adding(ofEmails)};`
+
+const isOfRow = (row: 'new' | 'old', tags: string): string =>
+  `workspace_id = ${row}.workspace_id and domain in ('', ${row}.from_domain) and ${tags}
+    and bucket = ${bucketOf(`${row}.`)}`
+const isOfTags = (row: 'new' | 'old'): string =>
+  isOfRow(row, `tag in (select ${tagOf('value')} from json_each(${row}.tags))`)
+
+const moved = [
+  ...statuses.map((status) => `${status} = ${status} - (old.status = '${status}') + (new.status = '${status}')`),
+  'unique_opens = unique_opens - (old.opened_at is not null) + (new.opened_at is not null)',
+  'unique_clicks = unique_clicks - (old.clicked_at is not null) + (new.clicked_at is not null)',
+].join(', ')
+const hasMoved = `(old.status <> new.status or (old.opened_at is null) <> (new.opened_at is null)
+  or (old.clicked_at is null) <> (new.clicked_at is null))`
+
+const emailTriggers = [
+  `create trigger email_metrics_come after insert on emails begin
+    ${inserted(`values (new.workspace_id, '', '', ${bucketOf('new.')}, ${valuesOfEmail('new.')})`)}
+    ${inserted(`select new.workspace_id, new.from_domain, '', ${bucketOf('new.')}, ${valuesOfEmail('new.')}
+      where new.from_domain <> ''`)}
+  end`,
+  `create trigger email_metrics_come_tagged after insert on emails when new.tags <> '[]' begin
+    ${inserted(`select new.workspace_id, domain, tag, ${bucketOf('new.')}, ${valuesOfEmail('new.')}
+      from (select '' as domain union select new.from_domain),
+        (select distinct ${tagOf('value')} as tag from json_each(new.tags)) where true`)}
+  end`,
+  `create trigger email_metrics_change after update of status, opened_at, clicked_at on emails when ${hasMoved} begin
+    update email_metrics set ${moved} where ${isOfRow('new', "tag = ''")};
+  end`,
+  `create trigger email_metrics_change_tagged after update of status, opened_at, clicked_at on emails
+    when new.tags <> '[]' and ${hasMoved} begin
+    update email_metrics set ${moved} where ${isOfTags('new')};
+  end`,
+  `create trigger email_metrics_go after delete on emails begin
+    update email_metrics set removed = removed + 1 where ${isOfRow('old', "tag = ''")};
+  end`,
+  `create trigger email_metrics_go_tagged after delete on emails when old.tags <> '[]' begin
+    update email_metrics set removed = removed + 1 where ${isOfTags('old')};
+  end`,
+]
+
+const ofEmail = (id: string, columns: string): string => `select ${columns} from emails where id = ${id}`
+const isOfEvent = `workspace_id = new.workspace_id
+  and domain in (select '' union all ${ofEmail('new.email_id', 'from_domain')})
+  and tag in (select '' union all select ${tagOf('tag.value')} from emails, json_each(emails.tags) as tag
+    where emails.id = new.email_id)
+  and bucket = (${ofEmail('new.email_id', bucketOf(''))})`
+const isOfLink = (url: string): string => `workspace_id = new.workspace_id
+  and domain in (select '' union all ${ofEmail('new.email_id', 'from_domain')})
+  and day = (${ofEmail('new.email_id', dayOf(''))}) and url = ${url}`
+
+/** `values`: of the columns of `ofLinks`. */
+const addedLink = (url: string, values: string): string =>
+  ["''", 'from_domain']
+    .map(
+      (domain) => `insert into link_metrics (${linkKey}, ${ofLinks.join(', ')})
+        select new.workspace_id, ${domain}, ${dayOf('')}, ${url}, ${values} from emails
+        where id = new.email_id${domain === "''" ? '' : " and from_domain <> ''"} ${addingLink};`,
+    )
+    .join('\n')
+
+const removedLink = (url: string, clicks: string, unique: string): string =>
+  `update link_metrics set clicks = clicks - (${clicks}), unique_clicks = unique_clicks - (${unique})
+    where ${isOfLink(url)};
+  delete from link_metrics where ${isOfLink(url)} and clicks <= 0;`
+
+const urlOfEvent = `json_extract(new.data, '$.url')`
+const isHit = `new.type in ('email.opened', 'email.clicked') and new.email_id is not null`
+/** Emails of broadcasts have no rows of links, and one click of a person each. */
+const isOfBroadcast = `new.type = 'email.clicked' and new.email_id >= 'bc-' and new.email_id < 'bc.'
+  and length(${urlOfEvent}) <= ${MAX_URL}`
+const addedHit = ofEvents.map((column, at) => `${column} = ${column} + (${valuesOfEvent('new.')[at]})`).join(', ')
+const movedHit = ofEvents
+  .map((column, at) => `${column} = ${column} - (${valuesOfEvent('old.')[at]}) + (${valuesOfEvent('new.')[at]})`)
+  .join(', ')
+
+const hitTriggers = [
+  `create trigger email_metrics_hit after insert on events when ${isHit} begin
+    update email_metrics set ${addedHit} where ${isOfEvent};
+  end`,
+  `create trigger email_metrics_hit_changed after update of data on events
+    when ${isHit} and ${isMachine('old.')} <> ${isMachine('new.')} begin
+    update email_metrics set ${movedHit} where ${isOfEvent};
+  end`,
+  `create trigger link_metrics_clicked after update of clicks on links
+    when new.clicks > old.clicks and length(new.url) <= ${MAX_URL} begin
+    ${addedLink('new.url', 'new.clicks - old.clicks, old.clicks = 0, new.first_clicked_at, new.last_clicked_at')}
+  end`,
+  `create trigger link_metrics_cleared after update of clicks on links when new.clicks < old.clicks begin
+    ${removedLink('new.url', 'old.clicks - new.clicks', 'new.clicks = 0')}
+  end`,
+  `create trigger link_metrics_broadcast after insert on events
+    when ${isOfBroadcast} and not ${isMachine('new.')} begin
+    ${addedLink(urlOfEvent, `1, 1, ${clickedAt('new.')}, ${clickedAt('new.')}`)}
+  end`,
+  `create trigger link_metrics_broadcast_changed after update of data on events
+    when ${isOfBroadcast} and not ${isMachine('old.')} and ${isMachine('new.')} begin
+    ${removedLink(urlOfEvent, '1', '1')}
+  end`,
+]
+
+export const up = runStatements([
+  `create table email_metrics (${emailMetricsColumns}) strict, without rowid`,
+  // Not of the column itself: an index with the whole key would take the place of the primary key.
+  `create index email_metrics_by_age on email_metrics (bucket / ${DAY})`,
+  `create table link_metrics (${linkMetricsColumns}) strict, without rowid`,
+  `create index link_metrics_by_age on link_metrics (day / ${DAY})`,
+  'create index link_metrics_clicked on link_metrics (workspace_id, domain, day, clicks desc, url)',
+  ...countAgain('email_metrics', 'link_metrics'),
+  ...emailTriggers,
+  ...hitTriggers,
+])

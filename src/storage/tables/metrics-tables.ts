@@ -1,0 +1,53 @@
+/**
+ * The roll-ups behind metrics, maintained by triggers on `emails`, `events` and `links`. Part of `tables.ts`, which says
+ * what holds for all tables. What reads them: `metrics/`.
+ */
+import type { Timestamp } from './columns.js'
+
+/** Days for which rows are kept, whatever the retention of the emails. */
+export const KEPT_METRICS_DAYS = 400
+
+/** Emails by the quarter of an hour in which they were made; what happens to them later counts there too. */
+export interface EmailMetricsTable {
+  workspace_id: string
+  /** Of the sender; empty: of all. */
+  domain: string
+  /** `name:value`; empty: of all, whatever their tags. */
+  tag: string
+  /** When the quarter of an hour begins. */
+  bucket: Timestamp
+  /** Emails in each status. */
+  scheduled: number
+  queued: number
+  sent: number
+  delivered: number
+  bounced: number
+  failed: number
+  cancelled: number
+  complained: number
+  /** Emails that persons have opened or clicked. */
+  unique_opens: number
+  unique_clicks: number
+  /** Opens and clicks, repeats included: of persons, and of machines. */
+  opens: number
+  clicks: number
+  machine_opens: number
+  machine_clicks: number
+  /** Emails that were removed since; they remain counted above. */
+  removed: number
+}
+
+/** Clicks of persons by URL, in emails of a day. */
+export interface LinkMetricsTable {
+  workspace_id: string
+  /** Of the sender; empty: of all. */
+  domain: string
+  /** When the day of the emails begins, in UTC. */
+  day: Timestamp
+  url: string
+  clicks: number
+  /** Emails in which it was clicked. */
+  unique_clicks: number
+  first_clicked_at: Timestamp
+  last_clicked_at: Timestamp
+}

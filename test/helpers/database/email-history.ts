@@ -1,0 +1,330 @@
+/**
+ * Histories of emails, made with the program's own writes: what is sent, settled, reported, opened, clicked, removed
+ * and erased. Keeps what it knew of emails and events before they were removed.
+ */
+import fc from 'fast-check'
+import { parseAddress } from '../../../src/mail/address.js'
+import { emailById } from '../../../src/messages/email.js'
+import { type LateOutcome, resolveLateOutcome } from '../../../src/messages/late-outcome.js'
+import { enqueue } from '../../../src/messages/queue/enqueue.js'
+import type { QueueEntry } from '../../../src/messages/queue/queue.js'
+import { type AttemptRecord, settleAccepted, settleBounced, settleFailed } from '../../../src/messages/queue/settle.js'
+import { recipientsOfEmail } from '../../../src/messages/recipients.js'
+import { createMessagePurge } from '../../../src/messages/retention.js'
+import { cancelScheduled } from '../../../src/messages/scheduled-change.js'
+import { uuidv7 } from '../../../src/platform/ids.js'
+import type { Database } from '../../../src/storage/database.js'
+import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
+import type { Tag } from '../../../src/storage/tables/email-tables.js'
+import type { Write } from '../../../src/storage/writer/write.js'
+import { FirstHits } from '../../../src/tracking/first-hits.js'
+import type { ClickHit, Hit } from '../../../src/tracking/hit.js'
+import { createLinkId } from '../../../src/tracking/link-id.js'
+import { LinkSweeps } from '../../../src/tracking/link-sweeps.js'
+import { insertLinks, removeOldLinks } from '../../../src/tracking/links.js'
+import { joinWrites, planHit } from '../../../src/tracking/plan-hits.js'
+import { rowOf } from './rows.js'
+
+export type Step =
+  | {
+      readonly kind: 'send'
+      readonly workspace: number
+      readonly domain: number
+      readonly tags: readonly number[]
+      readonly recipients: number
+      readonly form: 'now' | 'scheduled' | 'broadcast'
+    }
+  | { readonly kind: 'settle'; readonly email: number; readonly outcome: 'delivered' | 'sent' | 'bounced' | 'failed' }
+  | { readonly kind: 'report'; readonly email: number; readonly news: 'refused' | 'delivered' | 'complained' }
+  | { readonly kind: 'cancel'; readonly email: number }
+  | { readonly kind: 'open'; readonly email: number; readonly machine: boolean }
+  | { readonly kind: 'click'; readonly email: number; readonly link: number; readonly machine: boolean }
+  /** One address follows all links, in one batch or in two. */
+  | { readonly kind: 'sweep'; readonly email: number; readonly first: number }
+  | { readonly kind: 'wait'; readonly minutes: number }
+  | { readonly kind: 'remove'; readonly days: number; readonly linkDays: number }
+  | { readonly kind: 'erase' }
+
+const email = fc.nat(30)
+const isMachine = fc.integer({ min: 0, max: 3 }).map((number) => number === 0)
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('send' as const),
+      workspace: fc.nat(1),
+      domain: fc.nat(2),
+      tags: fc.array(fc.nat(3), { maxLength: 3 }),
+      recipients: fc.integer({ min: 1, max: 2 }),
+      form: fc.constantFrom('now', 'now', 'now', 'scheduled', 'broadcast'),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('settle' as const),
+      email,
+      outcome: fc.constantFrom('delivered', 'delivered', 'sent', 'bounced', 'failed'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('report' as const),
+      email,
+      news: fc.constantFrom('refused', 'delivered', 'complained'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('cancel' as const), email }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('open' as const), email, machine: isMachine }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant('click' as const), email, link: fc.nat(4), machine: isMachine }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('sweep' as const), email, first: fc.nat(5) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('wait' as const), minutes: fc.nat(2_000) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), days: fc.nat(4), linkDays: fc.nat(4) }) },
+)
+
+/** Of one workspace in the end, if it has an erasure, and of two otherwise. */
+export const arbitraryHistory: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(
+    fc.array(step, { minLength: 40, maxLength: 80 }),
+    fc.array(fc.constant({ kind: 'erase' as const }), { maxLength: 1 }),
+  )
+  .map((parts) => parts.flat())
+
+const DAY = 86_400_000
+const START = Date.UTC(2026, 9, 24, 20, 50)
+const WORKSPACES = ['ws_1', 'ws_2'] as const
+const DOMAINS = ['a.test', 'b.test', 'c.test'] as const
+/** Two of them are one in metrics. */
+const TAGS: readonly Tag[] = [
+  { name: 'campaign', value: 'spring' },
+  { name: 'a', value: 'b:c' },
+  { name: 'a:b', value: 'c' },
+  { name: 'größe', value: "it's" },
+]
+const LINKS = ['https://example.com/', 'https://example.com/?a=1', "https://example.com/it's", 'https://b.test/', 'x:']
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
+const MACHINE = 'Mozilla/5.0 (compatible; GoogleImageProxy)'
+
+interface KnownEmail {
+  readonly id: string
+  readonly workspace_id: string
+  readonly from_domain: string
+  readonly tags: string
+  readonly status: string
+  readonly created_at: number
+  readonly opened_at: number | null
+  readonly clicked_at: number | null
+  /** It is still there. */
+  exists: boolean
+}
+
+interface KnownHit {
+  readonly id: string
+  readonly email_id: string
+  readonly type: 'email.opened' | 'email.clicked'
+  readonly machine: 0 | 1
+  readonly url: string | null
+}
+
+type EmailStep = Exclude<Step, { readonly kind: 'send' | 'wait' | 'remove' | 'erase' }>
+type SendStep = Extract<Step, { readonly kind: 'send' }>
+
+interface EmailRef {
+  readonly id: string
+  readonly workspaceId: string
+}
+
+export class History {
+  readonly emails = new Map<string, KnownEmail>()
+  readonly hits = new Map<string, KnownHit>()
+  private readonly ids: string[] = []
+  private readonly sweeps = new LinkSweeps()
+  private readonly words = new Set<string>()
+  private now = START
+  private logBegins = 0
+
+  constructor(private readonly database: Database) {}
+
+  /** What has occurred: statuses of emails and kinds of hits and removals. */
+  seen(): ReadonlySet<string> {
+    return this.words
+  }
+
+  async run(steps: readonly Step[]): Promise<void> {
+    await this.commit(WORKSPACES.map((id) => rowOf(this.database.read)('workspaces', { id, slug: id })))
+    for (const step of steps) {
+      this.now += 1_000
+      await this.take(step)
+      this.remember()
+    }
+  }
+
+  private async take(step: Step): Promise<void> {
+    switch (step.kind) {
+      case 'send':
+        return this.send(step)
+      case 'wait':
+        this.now += step.minutes * 60_000
+        return
+      case 'remove':
+        return this.remove(step)
+      case 'erase':
+        return this.erase()
+      default: {
+        const known = this.emails.get(this.ids[step.email % Math.max(1, this.ids.length)] ?? '')
+        if (known?.exists) await this.change(known, step)
+      }
+    }
+  }
+
+  private async change({ id, workspace_id: workspaceId }: KnownEmail, step: EmailStep): Promise<void> {
+    switch (step.kind) {
+      case 'settle':
+        return this.settle({ id, workspaceId }, step.outcome)
+      case 'report':
+        return this.report({ id, workspaceId }, step.news)
+      case 'cancel':
+        return cancelScheduled(this.database, { workspaceId, ownKey: null }, id, this.now).catch(() => undefined)
+      case 'open':
+        return this.record([{ ...this.hitOf(id, step.machine), kind: 'open' }])
+      case 'click':
+        return this.click(id, step)
+      case 'sweep':
+        return this.sweep(id, step.first)
+    }
+  }
+
+  private async send({ workspace, domain, tags, recipients, form }: SendStep): Promise<void> {
+    const workspaceId = WORKSPACES[workspace] ?? 'ws_1'
+    const isBroadcast = form === 'broadcast'
+    const id = `${isBroadcast ? 'bc-' : ''}${uuidv7(this.now)}`
+    const to = Array.from({ length: isBroadcast ? 1 : recipients }, (_, at) => `bob-${at}@b.test`)
+    const { writes } = enqueue(
+      {
+        ...{ id, workspace_id: workspaceId, source: 'rest', message_id: '<1@a.test>', envelope_from: '', envid: null },
+        ...{ ret: null, from_email: parseAddress(`app@${DOMAINS[domain]}`), from_name: '', to_emails: toJson(to) },
+        ...{ cc_emails: toJson([]), bcc_emails: toJson([]), reply_to: toJson([]), subject: 's' },
+        tags: toJson(tags.flatMap((place) => TAGS[place] ?? [])),
+        ...{ track_opens: 1, track_clicks: 1, tracking_skipped: null, has_copies: 0, priority: 'low', smtputf8: 0 },
+        ...{ created_at: this.now, key_id: null, template_id: null, broadcast_id: isBroadcast ? 'broadcast' : null },
+        scheduled_for: form === 'scheduled' ? this.now + 3_600_000 : null,
+      },
+      to.map((address) => ({ address: parseAddress(address), suppressed: false, notify: null, orcpt: null })),
+      Buffer.from('Subject: s\r\n\r\n'),
+    )
+    const links = toJson(LINKS.map((url) => [createLinkId(this.now), url] as const))
+    const ofLinks = insertLinks({ links, workspace_id: workspaceId, email_id: id, created_at: this.now })
+    await this.commit([...writes, ...(isBroadcast ? [] : [ofLinks])])
+    this.ids.push(id)
+    if (isBroadcast) this.words.add('broadcast')
+  }
+
+  /** The next recipient that is queued. */
+  private async settle({ id, workspaceId }: EmailRef, outcome: string): Promise<void> {
+    const entry = this.database.read<QueueEntry>('select * from queue where email_id = ? order by id', [id])[0]
+    const [sent] = emailById(this.database.read, { workspaceId, id })
+    if (entry === undefined || sent === undefined || sent.status === 'scheduled') return
+    const attempted: AttemptRecord = {
+      ...{ entry, email: sent, number: 1, at: this.now, endedAt: this.now, mx: null, address: null, tls: null },
+      ...{ reached: true, response: 'r', reason: null, transcript: '' },
+    }
+    if (outcome === 'failed') return this.commit(settleFailed(attempted))
+    if (outcome === 'bounced') return this.commit(settleBounced(attempted, true))
+    return this.commit(settleAccepted(attempted, outcome === 'delivered'))
+  }
+
+  private async report({ id, workspaceId }: EmailRef, kind: 'refused' | 'delivered' | 'complained'): Promise<void> {
+    const { read } = this.database
+    const [sent] = emailById(read, { workspaceId, id })
+    const [recipient] = recipientsOfEmail(read, { workspaceId, emailId: id })
+    if (sent === undefined || recipient === undefined) return
+    const news: Readonly<Record<typeof kind, LateOutcome>> = {
+      refused: { kind: 'refused', reason: 'bad-mailbox', diagnostic: 'gone' },
+      delivered: { kind: 'delivered', diagnostic: 'ok' },
+      complained: { kind: 'complained', feedbackType: 'abuse' },
+    }
+    const outcome = resolveLateOutcome(read, { recipient, email: sent }, news[kind], this.now)
+    if (outcome.kind === 'acts') await this.commit(outcome.writes)
+  }
+
+  private async click(id: string, step: Extract<Step, { readonly kind: 'click' }>): Promise<void> {
+    const links = this.linksOf(id)
+    const link = links[step.link % Math.max(1, links.length)]
+    if (link !== undefined) await this.record([{ ...this.hitOf(id, step.machine), ...link, kind: 'click' }])
+  }
+
+  private async sweep(id: string, first: number): Promise<void> {
+    const by = { ...this.hitOf(id, false), address: '198.51.100.7' }
+    const clicks = this.linksOf(id).map((link): Hit => ({ ...by, ...link, kind: 'click' }))
+    // A sweep counts clicks again from the log.
+    if (id.startsWith('bc-') || (this.emails.get(id)?.created_at ?? 0) < this.logBegins) return
+    await this.record(clicks.slice(0, first))
+    await this.record(clicks.slice(first))
+    if (clicks.length > 3) this.words.add('swept')
+  }
+
+  private hitOf(emailId: string, machine: boolean): Omit<Extract<Hit, { readonly kind: 'open' }>, 'kind'> {
+    return { emailId, address: '192.0.2.1', userAgent: machine ? MACHINE : BROWSER, at: this.now }
+  }
+
+  /** Of an email of a broadcast: those that its recipient may click, of which a person's first click counts. */
+  private linksOf(id: string): readonly Pick<ClickHit, 'linkId' | 'url' | 'referer'>[] {
+    if (id.startsWith('bc-')) {
+      const isClicked = [...this.hits.values()].some((hit) => hit.email_id === id && hit.type === 'email.clicked')
+      return isClicked ? [] : LINKS.map((url) => ({ linkId: 'none', url, referer: null }))
+    }
+    const rows = this.database.read<{ id: string; url: string }>('select id, url from links where email_id = ?', [id])
+    return rows.map(({ id: linkId, url }) => ({ linkId, url, referer: null }))
+  }
+
+  private async record(hits: readonly Hit[]): Promise<void> {
+    const { read } = this.database
+    const deps = { read, sweeps: this.sweeps, firsts: new FirstHits(read), isAllowed: () => true }
+    await this.commit(joinWrites(hits.flatMap((hit) => planHit(deps, hit) ?? [])))
+  }
+
+  private async remove({ days, linkDays }: Extract<Step, { readonly kind: 'remove' }>): Promise<void> {
+    const before = this.now - days * DAY
+    this.logBegins = Math.max(this.logBegins, before)
+    const purge = createMessagePurge(this.database, { messagesBefore: before, eventsBefore: before })
+    while (await purge());
+    while (await removeOldLinks(this.database, before - linkDays * DAY));
+  }
+
+  private async erase(): Promise<void> {
+    this.words.add('erased')
+    const [first] = WORKSPACES
+    await eraseWorkspace(this.database, first)
+    const gone = [...this.emails.values()].filter(({ workspace_id }) => workspace_id === first)
+    for (const { id } of gone) this.emails.delete(id)
+  }
+
+  /** Reads everything that is there, so that it is known after it was removed. */
+  private remember(): void {
+    const { read } = this.database
+    for (const known of this.emails.values()) known.exists = false
+    const emails = read<KnownEmail>(
+      'select id, workspace_id, from_domain, tags, status, created_at, opened_at, clicked_at from emails',
+      [],
+    )
+    for (const known of emails) this.emails.set(known.id, { ...known, exists: true })
+    const hits = read<KnownHit>(
+      `select id, email_id, type, json_extract(data, '$.machine') as machine, json_extract(data, '$.url') as url
+        from events where type in ('email.opened', 'email.clicked')`,
+      [],
+    )
+    for (const hit of hits) this.hits.set(hit.id, hit)
+    for (const { status, exists } of this.emails.values()) this.words.add(exists ? status : 'removed')
+    for (const { type, machine } of hits) this.words.add(`${machine === 1 ? 'machine ' : ''}${type}`)
+  }
+
+  private async commit(writes: readonly Write[]): Promise<void> {
+    if (writes.length > 0) await this.database.commit(writes)
+  }
+}

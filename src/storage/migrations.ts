@@ -22,6 +22,7 @@ import * as tracking from './migrations/0020-tracking.js'
 import * as webhooks from './migrations/0021-webhooks.js'
 import * as events from './migrations/0022-events.js'
 import * as broadcasts from './migrations/0023-broadcasts.js'
+import * as exports from './migrations/0025-exports.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -46,4 +47,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0021-webhooks': webhooks,
   '0022-events': events,
   '0023-broadcasts': broadcasts,
+  '0025-exports': exports,
 }

@@ -47,6 +47,7 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
+import type { ExportsTable } from './export-tables.js'
 import type {
   BayesCountsTable,
   BayesDaysTable,
@@ -130,4 +131,5 @@ export interface Tables {
   broadcast_links: BroadcastLinksTable
   broadcast_messages: BroadcastMessagesTable
   broadcast_counts: BroadcastCountsTable
+  exports: ExportsTable
 }

@@ -16,6 +16,8 @@ import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
 import { eventRoutes } from '../api/events/events.js'
+import { exportDownloadRoute } from '../api/exports/download.js'
+import { type ExportDeps, exportRoutes } from '../api/exports/exports.js'
 import type { Route } from '../api/http/route.js'
 import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
@@ -41,6 +43,7 @@ import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
+import { exportFolder } from '../exports/export-file.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { renderNotePage } from '../pages/layout.js'
@@ -99,6 +102,7 @@ export interface RouteDeps {
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly onExportRequested: ExportDeps['onExportRequested']
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
   readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
@@ -140,6 +144,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),
+    ...exportEndpoints(deps),
     ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
     ...unsubscribeRoutes({
       ...{ read, commit, secret: deps.identity.returnPathSecret },
@@ -216,6 +221,16 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   return [
     ...webhookRoutes({ read, commit, checkUrl, onWebhookChanged, onWebhookDeleted }),
     ...deliveryRoutes({ read, commit, onWebhookChanged }),
+  ]
+}
+
+function exportEndpoints({ config, database, identity, hasDiskSpace, onExportRequested }: RouteDeps): readonly Route[] {
+  const { read, commit } = database
+  const { data_dir: dataDir, public_url: publicUrl } = config.service
+  const files = { folder: exportFolder(dataDir), lifetime: config.retention.exports, secret: identity.linkSecret }
+  return [
+    ...exportRoutes({ read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }),
+    exportDownloadRoute({ read, ...files }),
   ]
 }
 

@@ -105,6 +105,7 @@ async function startServices({
   domainChecks,
   people,
   imports,
+  exports,
   webhooks,
 }: Services): Promise<void> {
   await delivery.runner.start()
@@ -113,6 +114,7 @@ async function startServices({
   people.start()
   webhooks.start()
   await imports.start()
+  await exports.start()
 }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
@@ -166,6 +168,7 @@ function changeCallbacks(
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onImportStarted'
+  | 'onExportRequested'
   | 'onWebhookChanged'
   | 'onWebhookDeleted'
   | keyof PeopleCallbacks
@@ -184,6 +187,7 @@ function changeCallbacks(
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onExportRequested: (ref) => services.exports.begin(ref),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
     onWebhookDeleted: (webhook) => {
       services.webhooks.refresh(webhook)

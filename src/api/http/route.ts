@@ -11,6 +11,7 @@
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
+import type { ReadableFile } from '../../platform/readable-file.js'
 import type { FileLimit, UploadedFile } from './input/upload.js'
 import type { ErrorCode } from './output/error-answer.js'
 import type { HeaderName } from './output/header-fields.js'
@@ -44,6 +45,7 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>
     }
   | StreamAnswer
+  | FileAnswer
   /** 302. */
   | { readonly kind: 'redirect'; readonly location: string; readonly headers: Readonly<Record<string, string>> }
   | {
@@ -60,6 +62,17 @@ export interface StreamAnswer {
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
   readonly pieces: AsyncIterable<string | Buffer>
+}
+
+/** A file, in one range if the client asks for one, or compressed. */
+export interface FileAnswer {
+  readonly kind: 'file'
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Names these very bytes: the ETag without its quotes. */
+  readonly tag: string
+  /** The answer closes it. */
+  readonly file: ReadableFile
 }
 
 export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
@@ -102,6 +115,14 @@ interface KeyCommon extends Common {
   readonly area: Area
   /** Keys with the scope `send` alone may use it for what they have sent. */
   readonly own?: true
+  /** What a signed link does here: a request with a `signature` in its query is authorized by it, without a key. */
+  readonly link?: SignedLink
+}
+
+/** `run` verifies the signature. */
+interface SignedLink {
+  readonly query: z.ZodObject
+  readonly run: (call: SignedLinkCall) => Promise<Answer> | Answer
 }
 
 export interface RouteSpec<Query, Body> extends KeyCommon {
@@ -243,6 +264,14 @@ export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
   const { run, ...common } = spec
   return { ...common, query: null, run: (call) => run(call as PublicCall<Body>) }
+}
+
+/** For the field `link` of a route with a key. */
+export function signedLink<Query extends z.ZodObject>(link: {
+  readonly query: Query
+  readonly run: (call: SignedLinkCall<z.output<Query>>) => Promise<Answer> | Answer
+}): SignedLink {
+  return { ...link, run: (call) => link.run(call as SignedLinkCall<z.output<Query>>) }
 }
 
 export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {

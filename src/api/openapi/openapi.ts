@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { headerFields } from '../http/output/header-fields.js'
-import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
+import { isKeyless, type KeyRoute, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
@@ -26,6 +26,7 @@ const DESCRIPTION = [
 
 /** By tag; a tag without one has none in the document. */
 const tagDescriptions: Readonly<Record<string, string>> = {
+  Exports: 'Records of the workspace as CSV files.',
   'API keys': 'Keys of the workspace: the secret of requests, and the password of SMTP.',
   Emails: 'Mail that is sent now, later, or in batches, and its delivery.',
   Contacts: 'People to write to, with names and metadata.',
@@ -93,8 +94,13 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
     requestParams: toParameters(route),
     ...toRequestBody(route),
     ...(isKeyless(route) ? { security: [] } : {}),
+    ...(linkOf(route) === undefined ? {} : { security: [{ key: [] }, {}] }),
     responses: answersOf(route),
   }
+}
+
+function linkOf(route: Route): KeyRoute['link'] {
+  return 'link' in route ? route.link : undefined
 }
 
 function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
@@ -124,12 +130,15 @@ function toFormBody({
 
 function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
   const { path, query, headers, tag, params = {} } = route
+  const link = linkOf(route)
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const described: Readonly<Record<string, string>> = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
   const inPath = names.map((name) => [name, toPathParameter(described[name])] as const)
   return {
     ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),
+    // Together they make a request that needs no key; with a key there are none.
+    ...(link === undefined ? {} : { query: link.query.partial() }),
     ...(headers === undefined ? {} : { header: headers }),
   }
 }

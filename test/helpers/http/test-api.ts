@@ -55,6 +55,8 @@ export interface TestApiOptions {
   readonly answerMoment?: number
   /** Milliseconds for a piece of a streamed answer. */
   readonly streamPatience?: number
+  /** Bytes a second that a client must read of a file. */
+  readonly streamPace?: number
   readonly hasRoom?: () => boolean
   readonly probe?: () => Promise<void>
   readonly clock?: () => number
@@ -220,7 +222,11 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
       options.share ?? Number.POSITIVE_INFINITY,
     ),
     pace: { ...bodyPace, ...options.pace },
-    streamLimits: { slots: createMemoryShares(createMemoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
+    streamLimits: {
+      slots: createMemoryShares(createMemoryBudget(2), 2),
+      patience: options.streamPatience ?? 1_000,
+      pace: options.streamPace ?? 1_000_000_000,
+    },
     answers: createLargeAnswers({
       memory: createMemoryShares(options.answers ?? createMemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
       held: createMemoryShares(options.unread ?? createMemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),

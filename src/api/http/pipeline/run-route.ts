@@ -6,7 +6,7 @@
  * body, which may take minutes to arrive: a key revoked meanwhile must not act. A route without a
  * body schema ignores the body; one without a query schema accepts no query.
  *
- * Signed links, pages and public routes need no key. Their requests count for rate limits all the same; those of tracking
+ * Signed links, pages and public routes need no key; a route with a key may have a signed link beside it. Their requests count for rate limits all the same; those of tracking
  * routes do not.
  */
 import { parse as parseQuery } from 'node:querystring'
@@ -21,6 +21,7 @@ import { type JsonBody, readJson } from '../input/json-body.js'
 import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
 import { readUpload } from '../input/upload.js'
+import { sendFile } from '../output/file-answer.js'
 import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
 import type { LargeAnswers } from '../output/large-answer.js'
 import { HTML_TYPE, JSON_TYPE, type Reply } from '../output/send-reply.js'
@@ -28,6 +29,7 @@ import { type StreamLimits, sendStream } from '../output/stream-answer.js'
 import type {
   Answer,
   Call,
+  FileAnswer,
   KeyRoute,
   PageRoute,
   PublicRoute,
@@ -60,10 +62,13 @@ export function createHandler(route: Route, deps: RunRouteDeps): Handler {
   if (route.area === 'public') return createPublicHandler(route, deps)
   if (route.area === 'page') return createPageHandler(route, deps)
   if (route.area === 'tracking') return createTrackingHandler(route, deps)
-  return 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
+  const byKey = 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
+  if (route.link === undefined) return byKey
+  const byLink = createSignedLinkHandler(route.link, deps)
+  return (ctx) => (parseQueryString(ctx.req.url ?? '')?.['signature'] === undefined ? byKey(ctx) : byLink(ctx))
 }
 
-function createSignedLinkHandler({ run, query }: SignedLinkRoute, deps: RunRouteDeps): Handler {
+function createSignedLinkHandler({ run, query }: Pick<SignedLinkRoute, 'run' | 'query'>, deps: RunRouteDeps): Handler {
   return async (ctx) => {
     checkRate(ctx.state.identity)
     const parsed = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
@@ -196,6 +201,7 @@ function headerOf({ req }: ApiContext, name: string): string | undefined {
 
 async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: RunRouteDeps): Promise<void> {
   if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
+  if (answer.kind === 'file') return sendFile(ctx, answer, streamLimits)
   if (answer.kind === 'json' && hasLargeText(answer.body)) {
     const payload = await stringifyInSteps(answer.body)
     return answers.send(ctx, { status: answer.status, type: JSON_TYPE, payload })
@@ -203,7 +209,7 @@ async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimi
   return answers.send(ctx, replyOf(answer))
 }
 
-function replyOf(answer: Exclude<Answer, StreamAnswer>): Reply {
+function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Reply {
   switch (answer.kind) {
     case 'json':
       return { status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) }

@@ -57,7 +57,7 @@ const requested = z
       .meta({ description: 'Only emails from this domain; of suppressions: only addresses in it.' }),
   })
   .superRefine(({ from_date: from, to_date: to }, context) => {
-    if (from.start > to.end)
+    if (from.start > Math.max(to.start, to.end - 1))
       context.addIssue({ code: 'custom', path: ['to_date'], message: 'must not be before from_date' })
   })
 

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { finished, listed, requestExport, send, startExports, today } from './support/exports.js'
+import { finished, listed, requestExport, send, startExports } from './support/exports.js'
 
 const DAY = 86_400_000
 
@@ -58,7 +58,7 @@ t.test('a download: complete, in ranges, compressed, its header alone', async (t
   const fields = {
     'content-type': 'text/csv; charset=utf-8',
     'content-length': String(size),
-    'content-disposition': `attachment; filename="email_logs-${today(app)}.csv"`,
+    'content-disposition': /^attachment; filename="email_logs-\d{4}-\d\d-\d\d.csv"$/,
     'accept-ranges': 'bytes',
     'x-content-type-options': 'nosniff',
     etag,

@@ -25,11 +25,11 @@ export async function startExports(t: Test): Promise<TestDaemon> {
   return testDaemon(t, { routes: { 'b.test': sink, 'gone.test': refusing } })
 }
 
-export const today = (app: TestDaemon): string => new Date(app.now()).toISOString().slice(0, 10)
+const today = (app: TestDaemon): string => new Date(app.now()).toISOString().slice(0, 10)
 
 export async function requestExport(app: TestDaemon, type: Type, more: object = {}): Promise<string> {
-  const day = today(app)
-  const answer = await app.rest('POST', '/v1/exports', { body: { type, from_date: day, to_date: day, ...more } })
+  const day = new Date(app.now() - 86_400_000).toISOString().slice(0, 10)
+  const answer = await app.rest('POST', '/v1/exports', { body: { type, from_date: day, to_date: today(app), ...more } })
   if (answer.status !== 202) throw new Error(answer.text)
   return answer.json<{ readonly data: { readonly export_id: string } }>().data.export_id
 }

@@ -10,6 +10,7 @@ import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
 import { events } from './rows/events.js'
+import { exports } from './rows/exports.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
@@ -109,6 +110,7 @@ const resources = [
     tracking,
     events,
     webhooks,
+    exports,
     general,
   ],
   // Last, because this ends keys and workspaces.

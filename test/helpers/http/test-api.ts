@@ -53,6 +53,8 @@ export interface TestApiOptions {
   readonly spoolFolder?: string
   /** Milliseconds until the unread rest of an answer goes to a file. */
   readonly answerMoment?: number
+  /** Streamed answers at once. */
+  readonly streamSlots?: number
   /** Milliseconds for a piece of a streamed answer. */
   readonly streamPatience?: number
   /** Bytes a second that a client must read of a file. */
@@ -223,7 +225,7 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
     ),
     pace: { ...bodyPace, ...options.pace },
     streamLimits: {
-      slots: createMemoryShares(createMemoryBudget(2), 2),
+      slots: createMemoryShares(createMemoryBudget(options.streamSlots ?? 2), options.streamSlots ?? 2),
       patience: options.streamPatience ?? 1_000,
       pace: options.streamPace ?? 1_000_000_000,
     },

@@ -145,11 +145,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),
     ...exportEndpoints(deps),
-    ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
-    ...unsubscribeRoutes({
-      ...{ read, commit, secret: deps.identity.returnPathSecret },
-      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
-    }),
+    ...linkRoutes(deps),
   ]
 }
 
@@ -221,6 +217,17 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   return [
     ...webhookRoutes({ read, commit, checkUrl, onWebhookChanged, onWebhookDeleted }),
     ...deliveryRoutes({ read, commit, onWebhookChanged }),
+  ]
+}
+
+/** What the links in mail lead to. */
+function linkRoutes({ database: { read, commit }, recordHit, identity }: RouteDeps): readonly Route[] {
+  return [
+    ...trackingRoutes({ read, record: recordHit, unknownLinkPage }),
+    ...unsubscribeRoutes({
+      ...{ read, commit, secret: identity.returnPathSecret },
+      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
+    }),
   ]
 }
 

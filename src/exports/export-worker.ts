@@ -30,4 +30,5 @@ function toOutcome(error: unknown): WriteOutcome {
 }
 
 if (parentPort === null) throw new Error('this file runs as a worker thread')
-void run(parentPort, workerData as ExportJob)
+const job: ExportJob = workerData
+void run(parentPort, job)

@@ -3,7 +3,7 @@ import { openConnection } from './connection.js'
 import { createRead } from './open.js'
 import type { Read } from './prepared.js'
 
-export interface ReadConnection {
+interface ReadConnection {
   /** Each call is a transaction of its own, so that none keeps the WAL from being copied back. */
   readonly read: Read
   readonly close: () => void

@@ -5,10 +5,9 @@ import { type ExportRef, exportById } from '../../exports/export-records.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { linkQuery } from '../http/input/link-signature.js'
 import { notFound } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
-import { type FileAnswer, type Route, route, signedLink } from '../http/route.js'
+import { type FileAnswer, type Route, route } from '../http/route.js'
 import { verifyExportLink } from './export-link.js'
 
 interface DownloadDeps {
@@ -47,14 +46,13 @@ export function exportDownloadRoute(deps: DownloadDeps): Route {
     },
     refusals: ['not_found', 'conflict', 'missing_required_field', 'validation_error'],
     run: ({ principal: { workspaceId }, params: { id = '' }, now }) => buildDownload(deps, { id, workspaceId }, now),
-    link: signedLink({
-      query: linkQuery,
+    link: {
       run: ({ params: { id = '' }, query: { workspace: workspaceId, expires: expiresAt, signature }, now }) => {
         verifyExportLink(deps.secret, { workspaceId, exportId: id, expiresAt }, signature)
         if (now >= expiresAt) throw exportNotFound(id)
         return buildDownload(deps, { id, workspaceId }, now)
       },
-    }),
+    },
   })
 }
 

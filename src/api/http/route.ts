@@ -12,6 +12,7 @@ import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { ReadableFile } from '../../platform/readable-file.js'
+import type { LinkQuery } from './input/link-signature.js'
 import type { FileLimit, UploadedFile } from './input/upload.js'
 import type { ErrorCode } from './output/error-answer.js'
 import type { HeaderName } from './output/header-fields.js'
@@ -121,8 +122,7 @@ interface KeyCommon extends Common {
 
 /** `run` verifies the signature. */
 interface SignedLink {
-  readonly query: z.ZodObject
-  readonly run: (call: SignedLinkCall) => Promise<Answer> | Answer
+  readonly run: (call: SignedLinkCall<LinkQuery>) => Promise<Answer> | Answer
 }
 
 export interface RouteSpec<Query, Body> extends KeyCommon {
@@ -264,14 +264,6 @@ export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
   const { run, ...common } = spec
   return { ...common, query: null, run: (call) => run(call as PublicCall<Body>) }
-}
-
-/** For the field `link` of a route with a key. */
-export function signedLink<Query extends z.ZodObject>(link: {
-  readonly query: Query
-  readonly run: (call: SignedLinkCall<z.output<Query>>) => Promise<Answer> | Answer
-}): SignedLink {
-  return { ...link, run: (call) => link.run(call as SignedLinkCall<z.output<Query>>) }
 }
 
 export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {

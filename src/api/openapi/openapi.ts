@@ -5,8 +5,9 @@
  */
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { linkQuery } from '../http/input/link-signature.js'
 import { headerFields } from '../http/output/header-fields.js'
-import { isKeyless, type KeyRoute, type Route, type UploadRoute } from '../http/route.js'
+import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
@@ -94,13 +95,13 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
     requestParams: toParameters(route),
     ...toRequestBody(route),
     ...(isKeyless(route) ? { security: [] } : {}),
-    ...(linkOf(route) === undefined ? {} : { security: [{ key: [] }, {}] }),
+    ...(hasLink(route) ? { security: [{ key: [] }, {}] } : {}),
     responses: answersOf(route),
   }
 }
 
-function linkOf(route: Route): KeyRoute['link'] {
-  return 'link' in route ? route.link : undefined
+function hasLink(route: Route): boolean {
+  return 'link' in route && route.link !== undefined
 }
 
 function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
@@ -130,18 +131,26 @@ function toFormBody({
 
 function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
   const { path, query, headers, tag, params = {} } = route
-  const link = linkOf(route)
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const described: Readonly<Record<string, string>> = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
   const inPath = names.map((name) => [name, toPathParameter(described[name])] as const)
   return {
     ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),
-    // Together they make a request that needs no key; with a key there are none.
-    ...(link === undefined ? {} : { query: link.query.partial() }),
+    ...(hasLink(route) ? { query: linkParameters } : {}),
     ...(headers === undefined ? {} : { header: headers }),
   }
 }
+
+/** All or none: with all of them the request needs no key. */
+const linkParameters = z.object(
+  Object.fromEntries(
+    Object.keys(linkQuery.shape).map((name) => {
+      const description = 'As the link has it; absent with a key.'
+      return [name, z.string().optional().meta({ description })]
+    }),
+  ),
+)
 
 function toPathParameter(description: string | undefined): z.ZodType {
   return description === undefined ? z.string() : z.string().meta({ description })

@@ -67,18 +67,23 @@ export function createEmailLogSource(read: Read, range: ExportRange): ExportSour
     columns,
     readStep: (text) => {
       // No id is smaller than the empty text, so the first email at `from` comes after this cursor.
-      const cursor = text === null ? { at: from, id: '' } : (JSON.parse(text) as Cursor)
+      const cursor = text === null ? { at: from, id: '' } : parseCursor(text)
       // The domain is no condition of the read, so that a step ends after its rows.
       const emails = emailsAfter(read, { ...cursor, workspaceId, to })
       const last = emails[STEP - 1]
       const chosen = domain === null ? emails : emails.filter(({ from_domain }) => from_domain === domain)
       return {
         rows: formatEmails(read, workspaceId, chosen),
-        cursor: last === undefined ? null : JSON.stringify({ at: last.created_at, id: last.id } satisfies Cursor),
+        cursor: last === undefined ? null : `${last.created_at} ${last.id}`,
         progress: last === undefined ? 1_000 : progressOf(last.created_at, from, to),
       }
     },
   }
+}
+
+function parseCursor(text: string): Cursor {
+  const space = text.indexOf(' ')
+  return { at: Number(text.slice(0, space)), id: text.slice(space + 1) }
 }
 
 function* formatEmails(

@@ -8,8 +8,8 @@ import { findLogRange, seqAtTime } from '../../events/event-times.js'
 import type { EventPayloads } from '../../events/payloads.js'
 import type { DomainName } from '../../mail/address.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
-import { type Json, parseJson } from '../../storage/tables/columns.js'
-import type { EventsTable } from '../../storage/tables/email-tables.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { EventsTable, EventType } from '../../storage/tables/email-tables.js'
 import { type ExportRange, type ExportSource, formatTime, progressOf } from './export-source.js'
 
 /** Events of a step. */
@@ -36,37 +36,46 @@ const senderDomainOf = prepareRead<{ emailId: string; workspaceId: string }>()((
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-type ExportedType = 'email.bounced' | 'email.opened'
+interface EventTable<Type extends EventType = EventType> {
+  readonly type: Type
+  /** The name of each column, and the field of the payload that it has; `at`: the time of the event in the log. */
+  readonly columns: Readonly<Record<string, keyof EventPayloads[Type] | 'at'>>
+}
 
-interface EventTable {
-  readonly type: ExportedType
-  readonly columns: readonly string[]
-  readonly formatRow: (event: LoggedEvent) => readonly string[]
+const bounces: EventTable<'email.bounced'> = {
+  type: 'email.bounced',
+  columns: {
+    email_id: 'email_id',
+    to: 'to',
+    bounce_type: 'bounce_type',
+    bounce_subtype: 'bounce_subtype',
+    diagnostic_code: 'bounce_reason',
+    bounced_at: 'at',
+  },
+}
+
+const opens: EventTable<'email.opened'> = {
+  type: 'email.opened',
+  columns: {
+    email_id: 'email_id',
+    to: 'to',
+    opened_at: 'opened_at',
+    user_agent: 'user_agent',
+    ip_address: 'ip_address',
+    machine: 'machine',
+  },
 }
 
 type LoggedEvent = Pick<EventsTable, 'email_id' | 'created_at' | 'data'>
 
-const bounces: EventTable = {
-  type: 'email.bounced',
-  columns: ['email_id', 'to', 'bounce_type', 'bounce_subtype', 'diagnostic_code', 'bounced_at'],
-  formatRow: ({ data, created_at }) => {
-    const { email_id, to, bounce_type, bounce_subtype, bounce_reason } = payloadOf<'email.bounced'>(data)
-    return [email_id, to, bounce_type, bounce_subtype ?? '', bounce_reason, formatTime(created_at)]
-  },
+function formatRow({ data, created_at }: LoggedEvent, fields: readonly string[]): readonly string[] {
+  const payload = parseJson(data)
+  return fields.map((field) => (field === 'at' ? formatTime(created_at) : formatValue(payload[field])))
 }
 
-const opens: EventTable = {
-  type: 'email.opened',
-  columns: ['email_id', 'to', 'opened_at', 'user_agent', 'ip_address', 'machine'],
-  formatRow: ({ data }) => {
-    const { email_id, to, opened_at, user_agent, ip_address, machine } = payloadOf<'email.opened'>(data)
-    return [email_id, to, opened_at, user_agent ?? '', ip_address ?? '', String(machine)]
-  },
-}
-
-/** The writers of an event of this type wrote this payload. */
-function payloadOf<Type extends ExportedType>(data: LoggedEvent['data']): EventPayloads[Type] {
-  return parseJson(data as Json<EventPayloads[Type]>)
+/** Empty for null, and for what an older version did not record. */
+function formatValue(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'boolean' ? String(value) : ''
 }
 
 export function createBounceSource(read: Read, range: ExportRange): ExportSource {
@@ -77,18 +86,23 @@ export function createOpenSource(read: Read, range: ExportRange): ExportSource {
   return createEventSource(read, range, opens)
 }
 
-function createEventSource(read: Read, range: ExportRange, { type, columns, formatRow }: EventTable): ExportSource {
+function createEventSource(
+  read: Read,
+  range: ExportRange,
+  { type, columns }: Pick<EventTable, 'type'> & { readonly columns: Readonly<Record<string, string>> },
+): ExportSource {
   const { workspace_id: workspaceId, domain } = range
+  const fields = Object.values(columns)
   const first = Math.max(findLogRange(read).first, seqAtTime(read, range.from_at))
   const end = seqAtTime(read, range.to_at)
   return {
-    columns,
+    columns: Object.keys(columns),
     readStep: (cursor) => {
       const from = cursor === null ? first : Number(cursor)
       const events = eventsFrom(read, { workspaceId, type, from, before: end })
       const next = (events[STEP - 1]?.seq ?? end - 1) + 1
       return {
-        rows: formatEvents(read, { workspaceId, domain, events, formatRow }),
+        rows: formatEvents(read, { workspaceId, domain, events, fields }),
         cursor: events.length < STEP ? null : String(next),
         progress: progressOf(next, first, end),
       }
@@ -96,7 +110,8 @@ function createEventSource(read: Read, range: ExportRange, { type, columns, form
   }
 }
 
-interface ChosenEvents extends Pick<EventTable, 'formatRow'> {
+interface ChosenEvents {
+  readonly fields: readonly string[]
   readonly workspaceId: string
   readonly domain: DomainName | null
   readonly events: readonly LoggedEvent[]
@@ -104,10 +119,10 @@ interface ChosenEvents extends Pick<EventTable, 'formatRow'> {
 
 function* formatEvents(
   read: Read,
-  { workspaceId, domain, events, formatRow }: ChosenEvents,
+  { workspaceId, domain, events, fields }: ChosenEvents,
 ): Generator<readonly string[], void> {
   for (const event of events) {
-    if (domain === null || findSenderDomain(read, workspaceId, event) === domain) yield formatRow(event)
+    if (domain === null || findSenderDomain(read, workspaceId, event) === domain) yield formatRow(event, fields)
   }
 }
 

@@ -8,7 +8,7 @@ import type { ExportsTable } from '../../storage/tables/export-tables.js'
 
 export type ExportRange = Pick<ExportsTable, 'workspace_id' | 'from_at' | 'to_at' | 'domain'>
 
-export interface ExportStep {
+interface ExportStep {
   /** Made while they are iterated. */
   readonly rows: Iterable<readonly string[]>
   /** Where the next step begins; null: this is the last one. */

@@ -2,7 +2,7 @@
 import type { DomainName } from '../../mail/address.js'
 import type { Timestamp } from './columns.js'
 
-export type ExportType = 'email_logs' | 'bounces' | 'suppressions' | 'opens'
+type ExportType = 'email_logs' | 'bounces' | 'suppressions' | 'opens'
 type ExportStatus = 'processing' | 'completed' | 'failed'
 /** `disk-full`: the disk has no room for the file. `internal`: the log tells more. */
 export type ExportFault = 'disk-full' | 'internal'

@@ -19,7 +19,7 @@ export type RequestedPart =
   /** The file ends before that part begins. */
   | { readonly kind: 'unsatisfiable' }
 
-export interface RangeFields {
+interface RangeFields {
   readonly range: string | undefined
   readonly ifRange: string | undefined
 }

@@ -18,6 +18,7 @@ import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
 import { type JsonBody, readJson } from '../input/json-body.js'
+import { linkQuery } from '../input/link-signature.js'
 import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
 import { readUpload } from '../input/upload.js'
@@ -64,16 +65,24 @@ export function createHandler(route: Route, deps: RunRouteDeps): Handler {
   if (route.area === 'tracking') return createTrackingHandler(route, deps)
   const byKey = 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
   if (route.link === undefined) return byKey
-  const byLink = createSignedLinkHandler(route.link, deps)
+  const { run } = route.link
+  const byLink: Handler = async (ctx) => {
+    const query = parseSignedQuery(linkQuery, ctx)
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), query, now: deps.clock() }), deps)
+  }
   return (ctx) => (parseQueryString(ctx.req.url ?? '')?.['signature'] === undefined ? byKey(ctx) : byLink(ctx))
 }
 
-function createSignedLinkHandler({ run, query }: Pick<SignedLinkRoute, 'run' | 'query'>, deps: RunRouteDeps): Handler {
+function createSignedLinkHandler({ run, query }: SignedLinkRoute, deps: RunRouteDeps): Handler {
   return async (ctx) => {
-    checkRate(ctx.state.identity)
-    const parsed = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
+    const parsed = parseSignedQuery(query, ctx)
     await sendAnswer(ctx, await run({ params: paramsOf(ctx), query: parsed, now: deps.clock() }), deps)
   }
+}
+
+function parseSignedQuery<Query>(schema: z.ZodType<Query>, ctx: ApiContext): Query {
+  checkRate(ctx.state.identity)
+  return parseInput(schema, parseQueryString(ctx.req.url ?? '') ?? {})
 }
 
 function createTrackingHandler({ run }: TrackingRoute, deps: RunRouteDeps): Handler {

@@ -11,6 +11,8 @@ export interface ExportJob
   readonly database: string
   /** Where the CSV goes. */
   readonly file: string
+  /** Milliseconds between two reports; undefined: a second. */
+  readonly reportInterval?: number | undefined
 }
 
 /** What is on disk. */

@@ -33,6 +33,8 @@ interface RunnerDeps extends Store {
   /** Milliseconds that an export may take while other workspaces wait, and those to wait after a fault. */
   readonly turn?: number
   readonly retryDelay?: number
+  /** Milliseconds between two reports of the thread. */
+  readonly reportInterval?: number
 }
 
 export interface ExportRunner {
@@ -161,7 +163,7 @@ class Runner implements ExportRunner {
   }
 
   private async write(ref: ExportRef, signal: AbortSignal): Promise<TurnEnd> {
-    const { read, folder, database, turn = TURN } = this.deps
+    const { read, folder, database, turn = TURN, reportInterval } = this.deps
     const [row] = exportById(read, ref)
     if (row?.status !== 'processing') return this.dropGone(ref)
     const begun = performance.now()
@@ -169,7 +171,7 @@ class Runner implements ExportRunner {
       const goesOn = await tryCommit(this.deps.commit([advanceExport({ ...ref, ...progress })]))
       return goesOn && (this.waiting.size === 0 || performance.now() - begun < turn)
     }
-    const job = { ...row, database, file: exportFile(folder, ref.id) }
+    const job = { ...row, database, file: exportFile(folder, ref.id), reportInterval }
     const outcome = await runExportThread(job, { onProgress, signal })
     if (outcome !== null) await this.settle(ref, outcome)
     else if (!signal.aborted) return 'put-back'

@@ -1,9 +1,10 @@
 /**
  * The thread of one export: reads the database with a connection of its own and writes the file.
  *
- * It reports what is on disk and waits until the main thread has stored that. A full disk is an outcome; any other
+ * Its priority is low, so that the mail goes first where processors are scarce. It reports what is on disk and waits until the main thread has stored that. A full disk is an outcome; any other
  * fault ends the thread.
  */
+import { constants, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { errorCodeOf } from '../platform/errors.js'
 import { openReadConnection } from '../storage/read-connection.js'
@@ -30,5 +31,7 @@ function toOutcome(error: unknown): WriteOutcome {
 }
 
 if (parentPort === null) throw new Error('this file runs as a worker thread')
+// On Linux this is the priority of the thread that asks, not of the process.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 const job: ExportJob = workerData
 void run(parentPort, job)

@@ -40,7 +40,7 @@ export async function writeExport(
   try {
     for (;;) {
       const isLast = await writing.writeStep(source)
-      if (isLast || writing.isReportDue()) {
+      if (isLast || writing.isReportDue(job.reportInterval ?? REPORT_INTERVAL)) {
         await writing.sync()
         if (!hasEnoughSpace(await readDiskSpace(job.file))) return { kind: 'failed', fault: 'disk-full' }
         if (isLast) return writing.outcome()
@@ -105,8 +105,8 @@ class ExportWriting {
     return cursor === null
   }
 
-  isReportDue(): boolean {
-    const isLong = performance.now() - this.reportedAt >= REPORT_INTERVAL
+  isReportDue(interval: number): boolean {
+    const isLong = performance.now() - this.reportedAt >= interval
     return isLong || this.place.bytes - this.reportedBytes >= REPORT_BYTES
   }
 

@@ -124,7 +124,7 @@ t.test('a workspace has so many exports and no more', async (t) => {
   await t.rejects(request(place), { kind: 'conflict', message: /delete one first/ })
   await request(place, 'ws_2')
   await place.database.commit(closeWorkspace('ws_2', NOW))
-  await t.rejects(request(place, 'ws_2'), { kind: 'bad-credentials' })
+  await t.rejects(request(place, 'ws_2'), { kind: 'bad-credentials', message: /deleted/ })
 })
 
 t.test('workspaces take turns, and an export that is put back becomes complete', async (t) => {

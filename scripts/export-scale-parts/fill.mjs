@@ -1,14 +1,13 @@
 // Emails of one workspace with one recipient each, made by SQL, and the indexes after them. In a process of its own,
-// whose memory goes with it: node fill.mjs FILE WORKSPACE COUNT
+// whose memory goes with it: node fill.mjs FILE WORKSPACE COUNT BEGIN STEP, where the first email has the time BEGIN
+// and each one is STEP milliseconds later than the one before it.
 import SQLite from 'better-sqlite3'
 
 const CHUNK = 500_000
-/** The milliseconds from one email to the next, and the time of the first: none is so old that it is removed. */
-const STEP = 100
-const BEGIN = Date.now() - 30 * 86_400_000
+const [file, workspaceId, count, begin, step] = process.argv.slice(2)
 
 const id = `printf('%08x-%04x-7000-8000-%012d', i >> 16, i & 65535, i)`
-const at = `${BEGIN} + i * ${STEP}`
+const at = `${Number(begin)} + i * ${Number(step)}`
 
 const insertEmails = `
   with recursive n (i) as (select ? union all select i + 1 from n where i < ?)
@@ -57,5 +56,4 @@ function fill(file, workspaceId, count) {
   db.close()
 }
 
-const [file, workspaceId, count] = process.argv.slice(2)
 fill(file, workspaceId, Number(count))

@@ -1,8 +1,9 @@
 // An export of very many emails beside a daemon at work.
 //
-// Rows a second; memory of the process, at a tenth of the rows and at the end; the longest time in which the main
-// thread of the daemon did nothing else, and the time of a request that stores an email, with and without the export;
-// and the size of the WAL. Each pair is measured in turns in one run.
+// Rows a second; memory of the process, at a tenth of the time and at most; the time in which the main thread of the
+// daemon did nothing else, and that of a request that stores an email, with and without an export; and the size of the
+// WAL. The emails are exported in parts, one after the other, with a quiet time between them, so that a machine that
+// does other work disturbs both sides.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,6 +19,10 @@ import { databaseFile } from '../../dist/src/storage/open.js'
 import { copySeed } from '../../dist/test/helpers/database/seed-data.js'
 
 const count = Number(process.argv[2] ?? 1_000_000)
+const rounds = Number(process.argv[3] ?? 5)
+/** The time of the first email, and milliseconds from one to the next: none is so old that it is removed. */
+const STEP = 100
+const BEGIN = Date.now() - 30 * 86_400_000
 /** Milliseconds between two requests of the client. */
 const PAUSE = 10
 /** Milliseconds that the client works without an export. */
@@ -45,7 +50,7 @@ level = "silent"
 }
 
 function runFill(file, workspaceId) {
-  const words = [new URL('fill.mjs', import.meta.url).pathname, file, workspaceId, String(count)]
+  const words = [new URL('fill.mjs', import.meta.url).pathname, file, workspaceId, count, BEGIN, STEP].map(String)
   const { status } = spawnSync(process.execPath, words, { stdio: 'inherit' })
   if (status !== 0) throw new Error('the database cannot be filled')
 }
@@ -98,6 +103,31 @@ function report(name, { seconds, wal, requests, median, p99, block, block999 }) 
   console.log(`  ${name.padEnd(16)} ${parts.join('; ')}`)
 }
 
+/** Requests an export of one part of the emails, and resolves to its record when it is finished. */
+async function exportPart({ daemon, key }, round) {
+  const dispatcher = new Agent({ connect: { ca: daemon.tls.cert, servername: 'localhost' } })
+  const momentOf = (part) => new Date(BEGIN + Math.floor((count / rounds) * part) * STEP).toISOString()
+  const answer = await request(`https://127.0.0.1:${daemon.api[0].port}/v1/exports`, {
+    ...{ dispatcher, method: 'POST' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ type: 'email_logs', from_date: momentOf(round), to_date: momentOf(round + 1) }),
+  })
+  const { data } = await answer.body.json()
+  await dispatcher.close()
+  for (;;) {
+    const [row] = daemon.database.read('select status, rows, bytes, error from exports where id = ?', [data.export_id])
+    if (row.status !== 'processing') return row
+    await sleep(200)
+  }
+}
+
+function reportExport({ result, seconds, memory }) {
+  const early = memory[Math.floor(memory.length / 10)] ?? 0
+  const speed = `${(result.bytes / MB).toFixed(0)} MB, ${(result.rows / seconds).toFixed(0)} rows/s`
+  const held = `${(early / MB).toFixed(0)} MB at a tenth, ${(Math.max(...memory) / MB).toFixed(0)} MB at most`
+  console.log(`  ${result.status}: ${result.rows} rows, ${speed}; memory of the process ${held}`)
+}
+
 const folder = mkdtempSync(join(process.env.EXPORT_SCALE_FOLDER ?? tmpdir(), 'posthorn-export-scale-'))
 try {
   const config = configuration(folder)
@@ -111,33 +141,14 @@ try {
   const log = pino({ level: 'warn' })
   const stopTimeouts = { listeners: 100, delivery: 100 }
   const daemon = await startDaemon({ config, clock: Date.now, log, edges: systemEdges(), stopTimeouts })
-  const { read } = daemon.database
   const place = { daemon, file, key }
   await observe(place, () => sleep(3_000)) // warms up
-  report('without export', await observe(place, () => sleep(QUIET)))
-  const dispatcher = new Agent({ connect: { ca: daemon.tls.cert, servername: 'localhost' } })
-  const observed = await observe(place, async () => {
-    const answer = await request(`https://127.0.0.1:${daemon.api[0].port}/v1/exports`, {
-      ...{ dispatcher, method: 'POST' },
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ type: 'email_logs', from_date: '2020-01-01', to_date: '2030-01-01' }),
-    })
-    const { data } = await answer.body.json()
-    for (;;) {
-      const [row] = read('select status, rows, bytes, error from exports where id = ?', [data.export_id])
-      if (row.status !== 'processing') return row
-      await sleep(200)
-    }
-  })
-  report('with export', observed)
-  const { result, seconds, memory } = observed
-  const early = memory[Math.floor(memory.length / 10)] ?? 0
-  console.log(
-    `  ${result.status}: ${result.rows} rows, ${(result.bytes / MB).toFixed(0)} MB, ${(result.rows / seconds).toFixed(0)} rows/s; ` +
-      `memory of the process ${(early / MB).toFixed(0)} MB at a tenth, ${(Math.max(...memory) / MB).toFixed(0)} MB at most`,
-  )
-  await dispatcher.close()
-  report('without export', await observe(place, () => sleep(QUIET)))
+  for (let round = 0; round < rounds; round += 1) {
+    report('without export', await observe(place, () => sleep(QUIET)))
+    const observed = await observe(place, () => exportPart(place, round))
+    report('with export', observed)
+    reportExport(observed)
+  }
   await daemon.stop()
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -34,6 +34,7 @@ export async function writeExport(
   read: Read,
   job: ExportJob,
   report: (progress: ExportProgress) => Promise<void>,
+  readSpace: typeof readDiskSpace = readDiskSpace,
 ): Promise<WriteOutcome> {
   const source = createSource(read, job)
   const writing = await ExportWriting.open(job)
@@ -42,7 +43,7 @@ export async function writeExport(
       const isLast = await writing.writeStep(source)
       if (isLast || writing.isReportDue(job.reportInterval ?? REPORT_INTERVAL)) {
         await writing.sync()
-        if (!hasEnoughSpace(await readDiskSpace(job.file))) return { kind: 'failed', fault: 'disk-full' }
+        if (!hasEnoughSpace(await readSpace(job.file))) return { kind: 'failed', fault: 'disk-full' }
         if (isLast) return writing.outcome()
         await report(writing.progress())
       }

@@ -198,6 +198,22 @@ t.test('cells survive whatever they hold', async (t) => {
   t.ok(exporting.text().endsWith('\r\n'))
 })
 
+t.test('an export does not take the space that mail needs', async (t) => {
+  const exporting = await prepare(t, 'opens', opens(1_200))
+  const { read, close } = openReadConnection(exporting.job.database)
+  t.teardown(close)
+  let asked = 0
+  const readSpace = async () => {
+    asked += 1
+    return { total: 10 ** 12, free: asked === 1 ? 10 ** 11 : 4 * 10 ** 10 }
+  }
+  const progress: number[] = []
+  const report = async ({ rows }: ExportProgress) => void progress.push(rows)
+  const outcome = await writeExport(read, { ...exporting.job, reportInterval: 0 }, report, readSpace)
+  t.same(outcome, { kind: 'failed', fault: 'disk-full' })
+  t.same(progress, [500], 'after the first step there was room')
+})
+
 t.test('the thread reports what is on disk, ends when it is told to, and its fault is an error', async (t) => {
   const exporting = await prepare(t, 'email_logs', emails(300))
   const { signal } = new AbortController()

@@ -161,6 +161,19 @@ t.test('DELETE removes finished exports of the workspace, with their files', asy
   t.equal((await app.rest('GET', '/v1/exports', { key: app.otherKey })).json<{ data: unknown[] }>().data.length, 1)
 })
 
+t.test('an export that failed says why, and has no file', async (t) => {
+  const { app, id, path } = await prepareDownload(t)
+  const fail = (error: string) =>
+    app.daemon.database.commit([{ sql: `update exports set status = 'failed', error = ?`, parameters: [error] }])
+  await fail('disk-full')
+  t.match(await listed(app, id), { status: 'failed', download_url: null, expires_at: null, error: /no room/ })
+  t.equal((await app.rest('GET', path)).status, 404)
+  await fail('internal')
+  t.match(await listed(app, id), { error: 'internal error' })
+  const { deleted } = (await app.rest('DELETE', `/v1/exports?export_ids=${id}`)).json<{ readonly deleted: string[] }>()
+  t.same(deleted, [id])
+})
+
 t.test('an export goes on after a restart, and an expired one goes at the next clean-up', async (t) => {
   const { app, id, bytes } = await prepareDownload(t)
   const { workspaceId, folder, config } = app

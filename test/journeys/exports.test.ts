@@ -150,6 +150,10 @@ t.test('a request that is wrong', async (t) => {
     t.equal(status, 400, `"${ids}" is no list of ids`)
   }
   t.equal((await app.rest('DELETE', '/v1/exports')).status, 400)
+  const ids = (count: number): string =>
+    Array.from({ length: count }, () => '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10').join()
+  t.equal((await app.rest('DELETE', `/v1/exports?export_ids=${ids(100)}`)).status, 200)
+  t.equal((await app.rest('DELETE', `/v1/exports?export_ids=${ids(101)}`)).status, 400)
 })
 
 t.test('a spreadsheet program reads every export', { skip: skipWithout('ssconvert') }, async (t) => {

@@ -5,6 +5,8 @@
 import { createSecretKey } from 'node:crypto'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { acceptsGzip } from '../../dist/src/api/http/input/accept-encoding.js'
+import { findRequestedPart } from '../../dist/src/api/http/input/byte-range.js'
 import { composeFrame } from '../../dist/src/broadcasts/compose-frame.js'
 import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.js'
 import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
@@ -51,6 +53,7 @@ const silentDns = { records: async () => none, mx: async () => none, addresses: 
 const client = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
 const circumstances = { receivedAt: 0, origin: null, authentication: null }
 const reader = new MimeReader()
+const rangeOf = (text) => findRequestedPart({ range: `bytes=${text}`, ifRange: text }, 1_000, '"e"')
 
 const tolerant = (read) => async (input) => {
   try {
@@ -258,6 +261,8 @@ export const parsers = [
   },
   { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
   { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },
+  { name: 'encodings of answers', inputs: texts, read: tolerant(acceptsGzip) },
+  { name: 'ranges of files', inputs: texts, read: tolerant(rangeOf) },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]
 

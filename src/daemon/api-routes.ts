@@ -18,6 +18,8 @@ import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
 import { eventRoutes } from '../api/events/events.js'
+import { exportDownloadRoute } from '../api/exports/download.js'
+import { type ExportDeps, exportRoutes } from '../api/exports/exports.js'
 import type { Route } from '../api/http/route.js'
 import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
@@ -45,6 +47,7 @@ import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
+import { exportFolder } from '../exports/export-file.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { renderNotePage } from '../pages/layout.js'
@@ -106,6 +109,7 @@ export interface RouteDeps {
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly onExportRequested: ExportDeps['onExportRequested']
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
   readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
@@ -115,7 +119,7 @@ export interface RouteDeps {
 }
 
 export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
-  const { config, database, limits, onKeyRevoked, onDomainChanged, onDomainDeleted } = deps
+  const { config, database, onKeyRevoked, onDomainChanged, onDomainDeleted } = deps
   const { read, commit } = database
   const files = {
     memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share),
@@ -130,7 +134,8 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     bulkRoute({ read, commit }),
     ...audienceRoutes({ read, commit, onAudienceDeleted: deps.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
-    ...[...broadcastEndpoints(deps), ...contentRoutes(deps)],
+    ...broadcastEndpoints(deps),
+    ...contentRoutes(deps),
     ...domainRoutes({
       ...deps.rotationDeps,
       onDomainChanged,
@@ -144,16 +149,11 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     importRoute({ read }),
     ...inboundRoutes(deps, creating),
     ...peopleRoutes(deps),
-    metricsRoute({ read }),
-    linkMetricsRoute({ read }),
-    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
+    ...numberRoutes(deps),
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),
-    ...trackingRoutes({ read, secret: deps.identity.returnPathSecret, record: deps.recordHit, unknownLinkPage }),
-    ...unsubscribeRoutes({
-      ...{ read, commit, secret: deps.identity.returnPathSecret },
-      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
-    }),
+    ...exportEndpoints(deps),
+    ...linkRoutes(deps),
   ]
 }
 
@@ -232,6 +232,14 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
   ]
 }
 
+function numberRoutes({ database: { read }, limits }: RouteDeps): readonly Route[] {
+  return [
+    metricsRoute({ read }),
+    linkMetricsRoute({ read }),
+    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
+  ]
+}
+
 function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
   const { read, commit } = database
@@ -242,6 +250,27 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   return [
     ...webhookRoutes({ read, commit, checkUrl, onWebhookChanged, onWebhookDeleted }),
     ...deliveryRoutes({ read, commit, onWebhookChanged }),
+  ]
+}
+
+/** What the links in mail lead to. */
+function linkRoutes({ database: { read, commit }, recordHit, identity }: RouteDeps): readonly Route[] {
+  return [
+    ...trackingRoutes({ read, secret: identity.returnPathSecret, record: recordHit, unknownLinkPage }),
+    ...unsubscribeRoutes({
+      ...{ read, commit, secret: identity.returnPathSecret },
+      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
+    }),
+  ]
+}
+
+function exportEndpoints({ config, database, identity, hasDiskSpace, onExportRequested }: RouteDeps): readonly Route[] {
+  const { read, commit } = database
+  const { data_dir: dataDir, public_url: publicUrl } = config.service
+  const files = { folder: exportFolder(dataDir), lifetime: config.retention.exports, secret: identity.linkSecret }
+  return [
+    ...exportRoutes({ read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }),
+    exportDownloadRoute({ read, ...files }),
   ]
 }
 

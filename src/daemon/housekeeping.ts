@@ -11,6 +11,8 @@ import { removeOldInvitations } from '../accounts/people/invitations.js'
 import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
+import { exportFolder } from '../exports/export-file.js'
+import { removeExpiredExports } from '../exports/remove-exports.js'
 import { removeExpiredImports } from '../imports/import-records.js'
 import { createBroadcastMessagePurge, createFramePurge } from '../messages/broadcast-recipients.js'
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
@@ -78,6 +80,8 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),
+      () =>
+        removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
     ]

@@ -106,6 +106,7 @@ async function startServices({
   domainChecks,
   people,
   imports,
+  exports,
   webhooks,
   broadcasts,
 }: Services): Promise<void> {
@@ -117,6 +118,7 @@ async function startServices({
   webhooks.start()
   broadcasts.start()
   await imports.start()
+  await exports.start()
 }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
@@ -174,6 +176,7 @@ function changeCallbacks(
   | 'onAudienceDeleted'
   | 'onBroadcastChanged'
   | 'onImportStarted'
+  | 'onExportRequested'
   | 'onWebhookChanged'
   | 'onWebhookDeleted'
   | keyof PeopleCallbacks
@@ -193,6 +196,7 @@ function changeCallbacks(
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onBroadcastChanged: () => services.broadcasts.wake(),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onExportRequested: (ref) => services.exports.begin(ref),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
     onWebhookDeleted: (webhook) => {
       services.webhooks.refresh(webhook)

@@ -8,6 +8,8 @@ import { SigningThread } from '../domains/dkim/signing-thread.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../domains/service-identity.js'
+import { exportFolder } from '../exports/export-file.js'
+import { createExportRunner, type ExportRunner } from '../exports/export-runner.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
 import type { DomainName } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
@@ -16,6 +18,7 @@ import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
+import { databaseFile } from '../storage/open.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
@@ -54,6 +57,7 @@ export interface Services {
   readonly people: People
   readonly imports: ImportRunner
   readonly broadcasts: BroadcastEngine
+  readonly exports: ExportRunner
   /** Records opens and clicks. */
   readonly hits: HitRecorder
 }
@@ -82,11 +86,21 @@ export async function openServices(
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
+  const exports = registerStop(stopSteps, openExports(common))
   const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
   const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
   const broadcasts = registerStop(stopSteps, wireBroadcasts({ ...common, ...caches, delivery, limits, suppressions }))
-  const work = { deletedDomains, deletedAudiences, deletedWebhooks, webhooks, people, domainChecks, imports, hits }
-  return { ...caches, ...engines, ...work, broadcasts, limits, suppressions, identity }
+  const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts }
+  return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+function openExports({ config, clock, log, database: { read, commit } }: CommonDeps): ExportRunner {
+  const { data_dir: folder } = config.service
+  return createExportRunner({
+    ...{ read, commit, clock, log },
+    ...{ database: databaseFile(folder), folder: exportFolder(folder) },
+  })
 }
 
 function openCaches({ clock, database }: CommonDeps): Caches {
@@ -153,4 +167,5 @@ export function forgetAll(services: Services): void {
   services.domainChecks.wake()
   services.webhooks.reload()
   services.broadcasts.wake()
+  services.exports.refresh()
 }

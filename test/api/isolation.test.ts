@@ -54,6 +54,7 @@ type Resource =
   | 'contacts'
   | 'audiences'
   | 'imports'
+  | 'exports'
   | 'workspaces'
   | 'members'
   | 'invitations'
@@ -149,6 +150,10 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /broadcasts/:id/resume': { who: writes, of: 'broadcasts', refused: 'conflict' },
   'POST /broadcasts/:id/cancel': { who: writes, of: 'broadcasts', refused: 'conflict' },
   'DELETE /broadcasts/:id': { who: writes, of: 'broadcasts' },
+  'POST /exports': { who: writes },
+  'GET /exports': { who: reads, lists: 'exports' },
+  'GET /exports/:id/download': { who: reads, of: 'exports' },
+  'DELETE /exports': { who: writes },
   // The role of the key's user in the named workspace decides: see members.test.ts.
   'GET /workspaces': { who: readsSettings, lists: 'workspaces' },
   'POST /workspaces': { who: writes },
@@ -192,6 +197,7 @@ const codes: Readonly<Record<Resource, string>> = {
   contacts: 'contact_not_found',
   audiences: 'audience_not_found',
   imports: 'not_found',
+  exports: 'not_found',
   workspaces: 'not_found',
   members: 'not_found',
   invitations: 'not_found',
@@ -240,6 +246,7 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
     audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
     imports: await importOf(app, key),
+    exports: await exportOf(app, key),
     workspaces: workspaceOf(app, key),
     members: await memberIn(app, key, domain),
     invitations: await inviteGuest(app, key, domain),
@@ -266,6 +273,16 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
     'its file is gone',
     () => app.rows('select 1 from import_chunks where import_id = ?', id)[0] === undefined,
   )
+  return id
+}
+
+/** A finished export. */
+async function exportOf(app: TestDaemon, key: string): Promise<string> {
+  const body = { type: 'opens', from_date: '2026-01-01', to_date: '2026-01-02' }
+  const answer = await app.rest('POST', '/v1/exports', { key, body })
+  if (answer.status !== 202) throw new Error(answer.text)
+  const { export_id: id } = answer.json<{ readonly data: { readonly export_id: string } }>().data
+  await waitUntil('it is over', () => app.rows(`select 1 from exports where id = ? and status = 'completed'`, id)[0])
   return id
 }
 
@@ -336,6 +353,7 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'invitations',
     'imports',
     'import_chunks',
+    'exports',
     'webhooks',
     'webhook_deliveries',
     'webhook_replays',

@@ -11,6 +11,7 @@ import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
 import { events } from './rows/events.js'
+import { exports } from './rows/exports.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
@@ -113,6 +114,7 @@ const resources = [
     events,
     webhooks,
     broadcasts,
+    exports,
     general,
   ],
   // Last, because this ends keys and workspaces.

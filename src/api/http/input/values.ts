@@ -22,6 +22,7 @@ const MAX_ADDRESS_LENGTH = 320
 const MAX_URL = 2_048
 /** Characters of a network or a moment. */
 const MAX_SHORT_TEXT = 64
+const DAY = 86_400_000
 
 /** A text that is parsed into a value if it is not too long, and refused with the rule otherwise. */
 function textSchema<T>(
@@ -74,6 +75,17 @@ export const moment: z.ZodType<number, string> = textSchema(
   'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
   MAX_SHORT_TEXT,
   parseTimestamp,
+)
+
+/** A day in UTC, or a moment, which is no time at all: from `start`, inside, to `end`, outside. */
+export const dayOrMoment: z.ZodType<{ readonly start: number; readonly end: number }, string> = textSchema(
+  'allowed: ISO 8601, a day such as 2030-01-31 or a moment with an offset or Z, such as 2030-01-31T09:00:00Z',
+  MAX_SHORT_TEXT,
+  (given) => {
+    const isDay = /^\d{4}-\d{2}-\d{2}$/.test(given)
+    const start = parseTimestamp(isDay ? `${given}T00:00:00Z` : given)
+    return start === null ? null : { start, end: isDay ? start + DAY : start }
+  },
 )
 
 /** A display name. No lone surrogates, which the database would not return unchanged. */

@@ -1,6 +1,6 @@
 /** The email of one contact of a broadcast, as the writes of its commit. */
 import type { Contact } from '../audiences/contacts.js'
-import { type Address } from '../mail/address.js'
+import type { Address } from '../mail/address.js'
 import type { MessageFrame } from '../messages/frames/message-frame.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../messages/queue/enqueue.js'
 import { uuidv7 } from '../platform/ids.js'

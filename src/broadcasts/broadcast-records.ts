@@ -41,15 +41,6 @@ export const broadcastSummaryById = prepareRead<BroadcastRef>()(({ db, slot }) =
     .where('id', '=', slot('id')),
 )
 
-/** Those of all workspaces that are scheduled, sending or paused, or cancelled with messages left in the queue. */
-export const activeBroadcasts = prepareRead<Record<never, never>>()(({ db }) =>
-  db
-    .selectFrom('broadcasts')
-    .select(summaryColumns)
-    .where('status', '<>', sql.lit('draft'))
-    .where('finished_at', 'is', null),
-)
-
 export const insertDraft = prepareWrite<DraftColumns & { id: string; workspaceId: string; now: Timestamp }>(
   ({ db, slot, slots }) =>
     db.insertInto('broadcasts').values({

@@ -1,26 +1,53 @@
 /** Reads of the broadcasts of a workspace: pages of them, their number, and one that must exist. */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import { MAX_ID, type Slice, seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import {
   type Broadcast,
   type BroadcastRef,
+  type BroadcastSummary,
   broadcastById,
   broadcastSummaryById,
   summaryColumns,
 } from './broadcast-records.js'
 
-/** Newest first, without bodies. */
-export const selectBroadcastPage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(
-  ({ db, slot }) =>
-    db
-      .selectFrom('broadcasts')
-      .select(summaryColumns)
-      .where('workspace_id', '=', slot('workspaceId'))
-      .orderBy('id', 'desc')
-      .limit(slot('limit'))
-      .offset(slot('offset')),
+interface PageQuery {
+  readonly workspaceId: string
+  readonly before: string
+}
+
+const skipBroadcasts = prepareRead<PageQuery & { skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
 )
+
+const broadcastsBefore = prepareRead<PageQuery & { limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(summaryColumns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+/** Newest first, without bodies. */
+export async function listBroadcasts(
+  read: Read,
+  workspaceId: string,
+  { offset, limit }: Slice,
+): Promise<readonly BroadcastSummary[]> {
+  const findSkippedId = (before: string, skip: number) => skipBroadcasts(read, { workspaceId, before, skip })[0]?.id
+  const before = await seekOffset(MAX_ID, offset, findSkippedId)
+  return before === null ? [] : broadcastsBefore(read, { workspaceId, before, limit })
+}
 
 const countAll = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db

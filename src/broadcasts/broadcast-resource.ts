@@ -5,6 +5,7 @@
  */
 import { writeNamedAddress } from '../mail/named-address.js'
 import { formatTimestamp } from '../platform/clock.js'
+import { keysOf } from '../platform/records.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { parseJson, type Timestamp } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
@@ -31,7 +32,7 @@ const noCounts: BroadcastCounts = {
 const selectCounts = prepareRead<BroadcastRef>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_counts')
-    .select(Object.keys(noCounts) as CountColumn[])
+    .select(keysOf(noCounts))
     .where('broadcast_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
@@ -58,7 +59,7 @@ interface Rates {
   readonly unsubscribe_rate: number
 }
 
-export interface ListedBroadcast extends Totals {
+interface ListedBroadcast extends Totals {
   readonly id: string
   readonly name: string
   readonly audience_id: string

@@ -1,30 +1,16 @@
 /**
- * From the content of a broadcast to the frame of its messages, once for all recipients: header, text and HTML in
- * quoted-printable, with slots for what differs (`contact-message.ts` fills them).
- *
- * Every message has the fields of mailing lists: List-Unsubscribe and List-Unsubscribe-Post (RFC 2369, RFC 8058), List-Id
- * of the audience (RFC 2919), by which people filter it, and `Precedence: bulk`, which keeps automatic replies away. A body without
- * an unsubscribe link gets one at its end.
- *
- * The HTML is read in one turn of the event loop, some 5 ms for the largest; encoding goes in steps.
+ * Composes the frame of a broadcast without holding up the main thread: short content at once, other content on a thread
+ * of its own, one broadcast at a time.
  */
-import { isAscii } from 'node:buffer'
-import { setImmediate } from 'node:timers/promises'
-import { mailHostOf } from '../domains/sending-domains.js'
+import { Worker } from 'node:worker_threads'
 import { domainOf } from '../mail/address.js'
-import { createMessageId } from '../mail/message-id.js'
-import { Refusal } from '../mail/refusal.js'
-import type { FrameSlot, MessageFrame } from '../messages/frames/message-frame.js'
-import { textOfHtml } from '../messages/mime/text-of-html.js'
-import { randomSecret } from '../platform/ids.js'
-import { composeMailboxes, composeSubject } from '../sending/compose-header.js'
-import { buildListFields, buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
+import { Refusal, type RefusalKind } from '../mail/refusal.js'
+import { decodeFrame } from '../messages/frames/encode-frame.js'
+import { threadOptions } from '../platform/processes/thread-options.js'
+import { createSerialRunner } from '../platform/serial-runner.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
-import { type BroadcastContent, type ParsedContent, parseContent } from './broadcast-content.js'
-import { type BodyForm, encodeBody } from './frame-body.js'
-import { FrameValues, Marks, markText, type SplitText, toSubject } from './message-text.js'
-import { trackBroadcast } from './track-broadcast.js'
-import { buildHtmlFooter, buildTextFooter } from './unsubscribe-footer.js'
+import type { BroadcastContent } from './broadcast-content.js'
+import { type BroadcastIds, type ComposedBroadcast, composeFrame, type FrameSettings } from './compose-frame.js'
 
 export interface ComposeBroadcastDeps {
   /** Of Message-IDs. */
@@ -34,162 +20,58 @@ export interface ComposeBroadcastDeps {
   readonly trackingBaseFor: TrackingBaseFor
 }
 
-interface BroadcastIds {
-  readonly broadcastId: string
-  readonly audienceId: string
-  /** False: links stay as they are, and there is no pixel. */
-  readonly isTracked?: boolean
-}
+/** Characters of both bodies that are composed on the main thread: a few milliseconds. */
+const MAX_SHORT = 8_192
 
-interface ComposedBroadcast {
-  readonly frame: MessageFrame
-  /** The URLs without variables to which links lead, each once. */
-  readonly links: readonly string[]
-}
-
-/** 5 MB: the bytes that all messages have in common. */
-const MAX_FIXED = 5 * 1_048_576
-const BOUNDARY_BYTES = 16
+/** A thread takes tens of megabytes. */
+const runInTurn = createSerialRunner()
 
 /**
- * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`, each with the field that is
- * wrong in its details.
+ * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`, with the field that is wrong
+ * in its details.
  */
 export async function composeBroadcast(
-  deps: ComposeBroadcastDeps,
+  { hostname, publicUrl, trackingBaseFor }: ComposeBroadcastDeps,
   content: BroadcastContent,
   ids: BroadcastIds,
 ): Promise<ComposedBroadcast> {
-  const parsed = parseContent(content)
-  const domain = domainOf(content.sender.address)
-  const context: Composing = { ...ids, marks: new Marks(), domain, base: deps.trackingBaseFor(domain) }
-  const { text, html, links } = await buildBodies(parsed, deps.publicUrl, context)
-  const values = new FrameValues()
-  const header = toHeaderPieces(composeHeader(content, parsed, deps.hostname, context), values)
-  const smtputf8 = header.some((piece) => Buffer.isBuffer(piece) && !isAscii(piece))
-  const pieces = joinFixed([...header, ...(await joinBodies({ text, html }, values))])
-  checkFixed(pieces)
-  const { broadcastId } = ids
-  const recipe = {
-    broadcastId,
-    hostname: deps.hostname,
-    domain,
-    base: context.base,
-    subject: toSubject(parsed.subject),
-  }
-  return { frame: { pieces, smtputf8, recipe: { ...recipe, values: values.values } }, links }
+  const settings = { ...ids, hostname, publicUrl, base: trackingBaseFor(domainOf(content.sender.address)) }
+  const size = (content.html?.length ?? 0) + (content.text?.length ?? 0)
+  if (size <= MAX_SHORT) return composeFrame(content, settings)
+  return runInTurn(() => composeOnThread({ content, settings }))
 }
 
-type Pieces = readonly (Buffer | FrameSlot)[]
-
-interface Composing extends BroadcastIds {
-  readonly marks: Marks
-  readonly domain: ReturnType<typeof domainOf>
-  readonly base: string
+/** What the thread is to compose. */
+export interface ComposeJob {
+  readonly content: BroadcastContent
+  readonly settings: FrameSettings
 }
 
-interface Body {
-  readonly parts: SplitText
-  readonly form: BodyForm
-}
-
-interface Bodies {
-  readonly text: Body
-  readonly html: Body | null
-  readonly links: readonly string[]
-}
-
-async function buildBodies(parsed: ParsedContent, publicUrl: string, context: Composing): Promise<Bodies> {
-  const { marks, base } = context
-  const url = buildUnsubscribeUrl(base, marks.add({ kind: 'unsubscribe-token' }))
-  const html = parsed.html === null ? null : markText(parsed.html, marks, base, 'html')
-  const text = parsed.text === null ? textOfHtml(html ?? '') : markText(parsed.text, marks, base, 'text')
-  const form = parsed.text === null ? 'text-of-html' : 'text'
-  const parts = marks.split(text)
-  const plain = { parts: hasUnsubscribeUrl(parts) ? parts : marks.split(text + buildTextFooter(url)), form } as const
-  if (html === null) return { text: plain, html: null, links: [] }
-  await setImmediate()
-  const footer = hasUnsubscribeUrl(marks.split(html)) ? '' : buildHtmlFooter(url)
-  const tracked = trackBroadcast(html, { ...context, publicUrl, footer })
-  await setImmediate()
-  return { text: plain, html: { parts: marks.split(tracked.html), form: 'html' }, links: tracked.links }
-}
-
-function hasUnsubscribeUrl(parts: SplitText): boolean {
-  return parts.some((part) => typeof part !== 'string' && part.value.kind === 'unsubscribe-token')
-}
-
-/** With marks; the To field, and the Subject field if it has variables, are marks as a whole. */
-function composeHeader(
-  { sender, replyTo, subject }: BroadcastContent,
-  parsed: ParsedContent,
-  hostname: string,
-  { marks, base, domain, audienceId }: Composing,
-): SplitText {
-  const host = mailHostOf(domain)
-  const lists = buildListFields(base, marks.add({ kind: 'unsubscribe-token' }), host)
-  const fields = [
-    composeMailboxes('From', [sender]),
-    marks.add({ kind: 'to' }),
-    composeMailboxes('Reply-To', replyTo),
-    parsed.subject.uses.size > 0 ? marks.add({ kind: 'subject' }) : composeSubject(subject),
-    ...lists.map(({ name, value }) => `${name}: ${value.replace(', ', ',\r\n ')}\r\n`),
-    `List-Id: <${audienceId}.${host}>\r\n`,
-    'Precedence: bulk\r\n',
-    `Message-ID: ${createMessageId(marks.add({ kind: 'email-id' }), hostname)}\r\n`,
-    `Date: ${marks.add({ kind: 'date' })}\r\n`,
-    'MIME-Version: 1.0\r\n',
-  ]
-  return marks.split(fields.join(''))
-}
-
-function toHeaderPieces(header: SplitText, values: FrameValues): Pieces {
-  return header.map((part) => (typeof part === 'string' ? Buffer.from(part) : values.slotOf(part.value, 'verbatim')))
-}
-
-const ENCODING = 'Content-Transfer-Encoding: quoted-printable\r\n\r\n'
-
-/** The fields of their structure, and the bodies. */
-async function joinBodies({ text, html }: Omit<Bodies, 'links'>, values: FrameValues): Promise<Pieces> {
-  const plain = await encodeBody(text.parts, text.form, values)
-  const plainStart = `Content-Type: text/plain; charset=utf-8\r\n${ENCODING}`
-  if (html === null) return [Buffer.from(plainStart), ...plain]
-  const rich = await encodeBody(html.parts, html.form, values)
-  // No line of quoted-printable begins like this (RFC 2045 section 6.7).
-  const boundary = `=_${randomSecret(BOUNDARY_BYTES).toString('hex')}`
-  const start = `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n`
-  return [
-    Buffer.from(`${start}--${boundary}\r\n${plainStart}`),
-    ...plain,
-    Buffer.from(`\r\n--${boundary}\r\nContent-Type: text/html; charset=utf-8\r\n${ENCODING}`),
-    ...rich,
-    Buffer.from(`\r\n--${boundary}--\r\n`),
-  ]
-}
-
-/** Pieces between two slots become one. */
-function joinFixed(pieces: Pieces): Pieces {
-  const joined: (Buffer | FrameSlot)[] = []
-  let fixed: Buffer[] = []
-  const flush = (): void => {
-    if (fixed.length > 0) joined.push(Buffer.concat(fixed))
-    fixed = []
-  }
-  for (const piece of pieces) {
-    if (Buffer.isBuffer(piece)) {
-      fixed.push(piece)
-      continue
+export type ComposeAnswer =
+  | { readonly kind: 'composed'; readonly frame: Uint8Array; readonly links: readonly string[] }
+  | {
+      readonly kind: 'refused'
+      readonly refusal: RefusalKind
+      readonly message: string
+      readonly details: Refusal['details']
     }
-    flush()
-    joined.push(piece)
+
+async function composeOnThread(workerData: ComposeJob): Promise<ComposedBroadcast> {
+  const worker = new Worker(new URL('./compose-worker.js', import.meta.url), { ...threadOptions, workerData })
+  try {
+    const answer = await receiveAnswer(worker)
+    if (answer.kind === 'refused') throw new Refusal(answer.refusal, answer.message, answer.details)
+    const { frame, links } = answer
+    return { frame: decodeFrame(Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength)), links }
+  } finally {
+    await worker.terminate()
   }
-  flush()
-  return joined
 }
 
-function checkFixed(pieces: Pieces): void {
-  const size = pieces.reduce((sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : 0), 0)
-  if (size <= MAX_FIXED) return
-  const message = `the messages would have ${size} bytes or more, allowed: ${MAX_FIXED}`
-  throw new Refusal('too-large', message, { size, limit: MAX_FIXED })
+function receiveAnswer(worker: Worker): Promise<ComposeAnswer> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', (answer: ComposeAnswer) => resolve(answer))
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('the thread that composes broadcasts has ended without an answer')))
+  })
 }

@@ -19,7 +19,7 @@ import { type Broadcast, type BroadcastRef, changeDraft, type DraftColumns, inse
 import { buildStateConflict } from './change-broadcast.js'
 
 /** Broadcasts of a workspace, sent ones included. */
-export const MAX_BROADCASTS = 10_000
+const MAX_BROADCASTS = 10_000
 
 export interface Draft {
   readonly name: string

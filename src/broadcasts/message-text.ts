@@ -41,6 +41,16 @@ export class Marks {
     }
     return pieces.filter((piece) => piece !== '')
   }
+
+  /** Text that was cut at its end, without the start of a mark that may stand there. */
+  dropCutMark(text: string): string {
+    const last = text.lastIndexOf(this.prefix)
+    if (last !== -1 && !text.includes('e', last + this.prefix.length)) return text.slice(0, last)
+    for (let length = this.prefix.length - 1; length > 1; length -= 1) {
+      if (text.endsWith(this.prefix.slice(0, length))) return text.slice(0, -length)
+    }
+    return text
+  }
 }
 
 /** The text with marks in place of its variables. */

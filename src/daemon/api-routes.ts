@@ -128,8 +128,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     bulkRoute({ read, commit }),
     ...audienceRoutes({ read, commit, onAudienceDeleted: deps.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
-    ...broadcastEndpoints(deps),
-    ...contentRoutes(deps),
+    ...[...broadcastEndpoints(deps), ...contentRoutes(deps)],
     ...domainRoutes({
       ...deps.rotationDeps,
       onDomainChanged,

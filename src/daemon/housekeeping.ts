@@ -12,7 +12,7 @@ import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
 import { removeExpiredImports } from '../imports/import-records.js'
-import { createFramePurge, removeOldBroadcastMessages } from '../messages/broadcast-recipients.js'
+import { createBroadcastMessagePurge, createFramePurge } from '../messages/broadcast-recipients.js'
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
 import { createMessagePurge } from '../messages/retention.js'
 import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
@@ -72,7 +72,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       createInboundPurge(database, limits),
       () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
       () => removeOldUnsubscribeLinks(database, linksBefore),
-      () => removeOldBroadcastMessages(database, linksBefore),
+      createBroadcastMessagePurge(database, linksBefore),
       createFramePurge(database, linksBefore),
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),

@@ -65,21 +65,42 @@ export const unmarkUse = prepareWrite<Moment>(
 const BATCH_SIZE = 500
 
 /** Ids begin with their time. */
-const oldestMessages = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('broadcast_messages').select(['email_id', 'created_at']).orderBy('email_id').limit(BATCH_SIZE),
+const messagesAfter = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages')
+    .select(['email_id', 'created_at'])
+    .where('email_id', '>', slot('after'))
+    .orderBy('email_id')
+    .limit(BATCH_SIZE),
 )
 
-const removeMessages = prepareWrite<{ last: string; before: number }>(({ db, slot }) =>
-  db.deleteFrom('broadcast_messages').where('email_id', '<=', slot('last')).where('created_at', '<', slot('before')),
+/** Those whose entries are still in the queue stay: a broadcast may be paused for long. */
+const removeMessages = prepareWrite<{ after: string; last: string; before: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('broadcast_messages')
+    .where('email_id', '>', slot('after'))
+    .where('email_id', '<=', slot('last'))
+    .where('created_at', '<', slot('before'))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb.selectFrom('queue').select('queue.id').whereRef('queue.id', '=', 'broadcast_messages.recipient_id'),
+        ),
+      ),
+    ),
 )
 
-/** Removes some of the messages older than `before`; resolves to whether there may be more. */
-export async function removeOldBroadcastMessages({ read, commit }: Store, before: number): Promise<boolean> {
-  const old = oldestMessages(read, {}).filter(({ created_at }) => created_at < before)
-  const last = old.at(-1)?.email_id
-  if (last === undefined) return false
-  await commit([removeMessages({ last, before })])
-  return old.length === BATCH_SIZE
+/** Each call removes some of the messages older than `before`, and resolves to whether there may be more. */
+export function createBroadcastMessagePurge({ read, commit }: Store, before: number): () => Promise<boolean> {
+  let after = ''
+  return async () => {
+    const old = messagesAfter(read, { after }).filter(({ created_at }) => created_at < before)
+    const last = old.at(-1)?.email_id
+    if (last === undefined) return false
+    await commit([removeMessages({ after, last, before })])
+    after = last
+    return old.length === BATCH_SIZE
+  }
 }
 
 /** Broadcasts of one step: each may have a thousand links and a frame of a megabyte. */

@@ -15,15 +15,21 @@ interface BroadcastClick {
   readonly broadcastId: string | null
 }
 
-/** Whether the email is a message of a broadcast with this link; `broadcastId`: if given, of that one. */
-export function isBroadcastLink(read: Read, secret: KeyObject, click: BroadcastClick): boolean {
+/** All links with variables are one to the search for sweeps, which counts only the others. */
+const OWN_LINK = 'own'
+
+/**
+ * What stands for the id of the link; null: the email is no message of a broadcast with this link. `broadcastId`: if
+ * given, the email must be of that one.
+ */
+export function findBroadcastLink(read: Read, secret: KeyObject, click: BroadcastClick): string | null {
   const { emailId, url, token, broadcastId } = click
   const [message] = broadcastOfEmail(read, { emailId })
-  if (message === undefined) return false
+  if (message === undefined) return null
   const { broadcast_id: id } = message
-  if (broadcastId !== null && broadcastId !== id) return false
-  if (linkOfBroadcast(read, { broadcastId: id, url }).length > 0) return true
-  return token !== null && isClickToken(secret, { emailId, url, token })
+  if (broadcastId !== null && broadcastId !== id) return null
+  if (linkOfBroadcast(read, { broadcastId: id, url }).length > 0) return nameBroadcastLink(url)
+  return token !== null && isClickToken(secret, { emailId, url, token }) ? OWN_LINK : null
 }
 
 const linkOfBroadcast = prepareRead<{ broadcastId: string; url: string }>()(({ db, slot }) =>
@@ -42,7 +48,7 @@ export const countBroadcastLinks = prepareRead<{ broadcastId: string }>()(({ db,
     .where('broadcast_id', '=', slot('broadcastId')),
 )
 
-/** Stands for the id that links of other emails have: short, however long the URL is. */
+/** Short, however long the URL is. */
 export function nameBroadcastLink(url: string): string {
   return createHash('sha256').update(url).digest('base64url')
 }

@@ -1,18 +1,19 @@
 /**
  * Which opens and clicks of a broadcast's message are recorded: the first of a person and the first of a machine, of
- * each kind. A message has one recipient.
+ * each kind. A message has one recipient. A click that was a person's until a sweep showed a machine stays recorded too.
  *
  * It knows what the batch that is being planned adds to the log, so it is to be created for each batch.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { prepareRead, type Read } from '../storage/prepared.js'
 
 type Kind = 'open' | 'click'
 
-/** The ids of the events; null: there is none yet. */
 interface Recorded {
+  /** The event of a person; null: there is none. */
   person: string | null
-  machine: string | null
+  /** How many events of machines there are. */
+  machines: number
 }
 
 interface RecordedKey {
@@ -24,23 +25,16 @@ const eventTypes = { open: 'email.opened', click: 'email.clicked' } as const
 
 const isMachine = sql<number>`json_extract(data, '$.machine')`
 
-/** One of a person and one of a machine at most. */
+/** Clicks of machines of one message: with as many, those of a person stay a person's, so that the log is bounded. */
+const MAX_MACHINES = 5
+
 const recordedEvents = prepareRead<{ emailId: string; type: (typeof eventTypes)[Kind] }>()(({ db, slot }) =>
   db
     .selectFrom('events')
     .select(['id', isMachine.as('machine')])
     .where('email_id', '=', slot('emailId'))
     .where('type', '=', slot('type'))
-    .limit(2),
-)
-
-/** The click of a machine that was recorded before another click was found to be one. */
-export const removeEvent = prepareWrite<{ workspaceId: string; emailId: string; id: string }>(({ db, slot }) =>
-  db
-    .deleteFrom('events')
-    .where('email_id', '=', slot('emailId'))
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('id', '=', slot('id')),
+    .limit(MAX_MACHINES + 1),
 )
 
 export class FirstHits {
@@ -51,28 +45,25 @@ export class FirstHits {
     this.read = read
   }
 
-  has(key: RecordedKey, by: keyof Recorded): boolean {
-    return this.find(key)[by] !== null
+  has(key: RecordedKey, machine: boolean): boolean {
+    const { person, machines } = this.find(key)
+    return machine ? machines > 0 : person !== null
   }
 
-  add(key: RecordedKey, by: keyof Recorded, eventId: string): void {
-    this.find(key)[by] = eventId
+  add(key: RecordedKey, machine: boolean, eventId: string): void {
+    const recorded = this.find(key)
+    if (machine) recorded.machines += 1
+    else recorded.person = eventId
   }
 
-  /**
-   * The recorded click of a person was a machine's, if it is among `eventIds`; null: it is not. `replaced`: the event
-   * that was the machine's until now.
-   */
-  moveClick(
-    emailId: string,
-    eventIds: readonly string[],
-  ): { readonly moved: string; readonly replaced: string | null } | null {
+  /** The event of a person that was a machine's, since it is among these clicks of a machine; null: it is not. */
+  moveClick(emailId: string, eventIds: readonly string[]): string | null {
     const recorded = this.find({ emailId, kind: 'click' })
-    const { person: moved, machine: replaced } = recorded
-    if (moved === null || !eventIds.includes(moved)) return null
+    const { person, machines } = recorded
+    if (person === null || machines >= MAX_MACHINES || !eventIds.includes(person)) return null
     recorded.person = null
-    recorded.machine = moved
-    return { moved, replaced }
+    recorded.machines += 1
+    return person
   }
 
   private find({ emailId, kind }: RecordedKey): Recorded {
@@ -84,8 +75,10 @@ export class FirstHits {
 
   private load({ emailId, kind }: RecordedKey): Recorded {
     const events = recordedEvents(this.read, { emailId, type: eventTypes[kind] })
-    const idOf = (machine: 0 | 1): string | null => events.find((event) => event.machine === machine)?.id ?? null
-    return { person: idOf(0), machine: idOf(1) }
+    return {
+      person: events.find(({ machine }) => machine === 0)?.id ?? null,
+      machines: events.filter(({ machine }) => machine === 1).length,
+    }
   }
 }
 

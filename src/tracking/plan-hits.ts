@@ -12,7 +12,7 @@ import { toJson } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
 import { countBroadcastLinks } from './broadcast-links.js'
 import { countClick, countLinks } from './clicked-links.js'
-import { type FirstHits, removeEvent } from './first-hits.js'
+import type { FirstHits } from './first-hits.js'
 import type { ClickHit, Hit } from './hit.js'
 import {
   clearClicks,
@@ -138,12 +138,10 @@ function planFirstClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): PlannedH
   const { id: emailId, workspaceId } = email
   const { sweep, machine } = judgeClick(deps, tracked)
   const earlier = sweep?.map((click) => click.eventId) ?? []
-  const correction = deps.firsts.moveClick(emailId, earlier)
-  if (correction !== null) {
-    const { moved, replaced } = correction
+  const moved = deps.firsts.moveClick(emailId, earlier)
+  if (moved !== null) {
     const marked = markMachineClicks({ workspaceId, emailId, eventIds: toJson([moved]) })
-    const removed = replaced === null ? [] : [removeEvent({ workspaceId, emailId, id: replaced })]
-    return { emailId, eventId: null, writes: [marked, ...removed], recount: { workspaceId, emailId } }
+    return { emailId, eventId: null, writes: [marked], recount: { workspaceId, emailId } }
   }
   if (!takeFirst(deps, hit, machine, eventId)) return null
   const marks = machine ? [] : [markClicked({ workspaceId, id: emailId, at: hit.at })]
@@ -152,9 +150,8 @@ function planFirstClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): PlannedH
 
 /** Whether the hit is recorded; from then on there is one of its kind. */
 function takeFirst({ firsts, isAllowed }: PlanDeps, hit: Hit, machine: boolean, eventId: string): boolean {
-  const by = machine ? 'machine' : 'person'
-  if (firsts.has(hit, by) || !isAllowed(hit)) return false
-  firsts.add(hit, by, eventId)
+  if (firsts.has(hit, machine) || !isAllowed(hit)) return false
+  firsts.add(hit, machine, eventId)
   return true
 }
 

@@ -7,7 +7,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Read } from '../storage/prepared.js'
-import { isBroadcastLink, nameBroadcastLink } from './broadcast-links.js'
+import { findBroadcastLink } from './broadcast-links.js'
 import { linkOfEmail } from './clicked-links.js'
 import { isBroadcastEmailId, isEmailId } from './hit.js'
 import { isLinkId } from './link-id.js'
@@ -45,8 +45,9 @@ export function resolveClick(deps: ResolveDeps, request: ClickRequest): ClickTar
 
 function resolveOfBroadcast({ read, secret }: ResolveDeps, request: ClickRequest): ClickTarget | null {
   const { trackingId: emailId, url, token, broadcastId } = request
-  if (url === null || !isBroadcastLink(read, secret, { emailId, url, token, broadcastId })) return null
-  return toTarget({ id: nameBroadcastLink(url), email_id: emailId, url })
+  if (url === null) return null
+  const id = findBroadcastLink(read, secret, { emailId, url, token, broadcastId })
+  return id === null ? null : toTarget({ id, email_id: emailId, url })
 }
 
 function resolveOfEmail(read: Read, { trackingId, url }: ClickRequest): ClickTarget | null {

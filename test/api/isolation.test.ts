@@ -58,6 +58,7 @@ type Resource =
   | 'members'
   | 'invitations'
   | 'webhooks'
+  | 'broadcasts'
 
 interface Expected {
   readonly who: Who
@@ -128,6 +129,26 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /audiences/:id/import': { who: writes, of: 'audiences' },
   'GET /audiences/:id/export': { who: reads, of: 'audiences' },
   'GET /imports/:id': { who: writes, of: 'imports' },
+  'POST /broadcasts': { who: writes },
+  'GET /broadcasts': { who: reads, lists: 'broadcasts' },
+  'GET /broadcasts/:id': { who: reads, of: 'broadcasts' },
+  'PATCH /broadcasts/:id': { who: writes, of: 'broadcasts', body: () => ({ name: 'New' }) },
+  'POST /broadcasts/:id/test': {
+    who: writes,
+    of: 'broadcasts',
+    body: () => ({ to: 'bob@b.test' }),
+    refused: 'invalid_from_address',
+  },
+  'POST /broadcasts/:id/send': {
+    who: writes,
+    of: 'broadcasts',
+    body: (now) => ({ scheduled_for: soon(now) }),
+    refused: 'invalid_from_address',
+  },
+  'POST /broadcasts/:id/pause': { who: writes, of: 'broadcasts', refused: 'conflict' },
+  'POST /broadcasts/:id/resume': { who: writes, of: 'broadcasts', refused: 'conflict' },
+  'POST /broadcasts/:id/cancel': { who: writes, of: 'broadcasts', refused: 'conflict' },
+  'DELETE /broadcasts/:id': { who: writes, of: 'broadcasts' },
   // The role of the key's user in the named workspace decides: see members.test.ts.
   'GET /workspaces': { who: readsSettings, lists: 'workspaces' },
   'POST /workspaces': { who: writes },
@@ -173,6 +194,7 @@ const codes: Readonly<Record<Resource, string>> = {
   members: 'not_found',
   invitations: 'not_found',
   webhooks: 'webhook_not_found',
+  broadcasts: 'not_found',
 }
 
 /** Routes that need no key, but a signed link or one of our tokens in the body. */
@@ -220,6 +242,10 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     members: await memberIn(app, key, domain),
     invitations: await inviteGuest(app, key, domain),
     webhooks: await made('/v1/webhooks', { url: `https://hooks.${domain}/`, events: ['email.complained'] }),
+    broadcasts: await made('/v1/broadcasts', {
+      ...{ name: `to readers of ${domain}`, subject: 's', text: 't', from: `app@unverified.${domain}` },
+      audience_id: await made('/v1/audiences', { name: `subscribers of ${domain}` }),
+    }),
   }
 }
 
@@ -311,6 +337,9 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'webhooks',
     'webhook_deliveries',
     'webhook_replays',
+    'broadcasts',
+    'broadcast_frames',
+    'broadcast_links',
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [

@@ -6,6 +6,7 @@ import { type ParsedMail, simpleParser } from 'mailparser'
 import t from 'tap'
 import type { BroadcastContent } from '../../src/broadcasts/broadcast-content.js'
 import { composeBroadcast } from '../../src/broadcasts/compose-broadcast.js'
+import { composeFrame } from '../../src/broadcasts/compose-frame.js'
 import { type BroadcastContact, buildContactMessage } from '../../src/broadcasts/contact-message.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { isClickToken } from '../../src/mail/click-token.js'
@@ -125,6 +126,22 @@ t.test('text is made from the HTML if there is none', async (t) => {
   t.ok((mail.html || '').includes('<p><b>new</b> &lt;things&gt;</p>'))
 })
 
+t.test('text that is made from long HTML is cut, never within a variable', async (t) => {
+  // The text of HTML has at most 200,000 characters.
+  for (let length = 199_930; length <= 200_000; length += 1) {
+    const { frame } = composeFrame(
+      { ...plain, html: `${'a'.repeat(length)}{{email}}`, text: null },
+      { ...ids, hostname: 'mail.test', publicUrl: base, base },
+    )
+    const { slots } = buildContactMessage(deps, frame, bob, message)
+    const mail = await simpleParser(buildFramed(frame, slots), { skipHtmlToText: true })
+    const [line = ''] = mail.text?.split('\n') ?? []
+    const rest = line.replace(/^a+/, '')
+    if (rest !== 'bob@b.test' && rest.length > 1) t.fail(`${length}: ${rest}`)
+  }
+  t.pass('all lengths')
+})
+
 t.test('links without variables are tracked as links of the broadcast', async (t) => {
   const kept = ['mailto:x@a.test', 'tel:+123', '#top', '/relative', `${base}/v1/unsubscribe/abc`]
   const html = [
@@ -196,6 +213,22 @@ for (const [name, content, kind, field] of refusals) {
     t.equal(refusal.details['field'], field)
   })
 }
+
+t.test('long content is composed on a thread, with the same result', async (t) => {
+  const paragraph = `<p>${'Grüße '.repeat(20)}{{first_name}}</p>\n`
+  const { html, links } = await send({ html: `${paragraph.repeat(100)}<a href="https://shop.test/">x</a>`, text: null })
+  t.ok(html.startsWith(paragraph.repeat(100).replaceAll('{{first_name}}', 'Bob')))
+  t.same(links, ['https://shop.test/'])
+  const contents = ['{{x}}', '{{y}}'].map((variable) => ({ html: paragraph.repeat(100) + variable }))
+  const refused = await Promise.all(contents.map(findRefusal))
+  t.same(
+    refused.map(({ kind, details }) => [kind, details['variables']]),
+    [
+      ['invalid-template-variables', ['x']],
+      ['invalid-template-variables', ['y']],
+    ],
+  )
+})
 
 t.test('a refusal names each unknown variable and where it stands', async (t) => {
   const content = { subject: '{{x}}', html: '{{metadata}}', text: '{{metadata.x}} {{x|default}}' }
@@ -298,6 +331,8 @@ t.test('a framed message is what composing it as a whole gives', async (t) => {
       assert.equal(sent.text.trimEnd(), `${text}\n${unsubscribeUrl}`)
       assert.equal([...sent.mail.headerLines].filter(({ key }) => key === 'to' || key === 'subject').length, 2)
       assert.equal(sent.mail.headers.has('bcc'), false)
+      const [to, ...others] = [sent.mail.to].flat().flatMap((field) => field?.value ?? [])
+      assert.deepEqual([to?.address, others], ['bob@b.test', []])
     }),
     { numRuns: 300 },
   )

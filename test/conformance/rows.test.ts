@@ -5,6 +5,7 @@ import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/smtp/d
 import { beyond, rows, toCome } from './document.js'
 import { apiKeys } from './rows/api-keys.js'
 import { audiences } from './rows/audiences.js'
+import { broadcasts } from './rows/broadcasts.js'
 import { contacts } from './rows/contacts.js'
 import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
@@ -109,6 +110,7 @@ const resources = [
     tracking,
     events,
     webhooks,
+    broadcasts,
     general,
   ],
   // Last, because this ends keys and workspaces.

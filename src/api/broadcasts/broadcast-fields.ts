@@ -84,7 +84,7 @@ export const broadcastSend = z
       example: '2030-01-31T09:00:00Z',
     }),
   })
-  .meta({ id: 'BroadcastSend' })
+  .meta({ id: 'BroadcastSend', example: { scheduled_for: '2030-01-31T09:00:00Z' } })
 
 export const broadcastTest = z
   .strictObject({ to: address })

@@ -1,7 +1,7 @@
 /** The routes of broadcasts as records: create, list, show, change, delete. `broadcast-acts.ts` has those that send. */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
-import { requireBroadcast, selectBroadcastPage } from '../../broadcasts/broadcast-list.js'
+import { listBroadcasts, requireBroadcast } from '../../broadcasts/broadcast-list.js'
 import type { BroadcastRef } from '../../broadcasts/broadcast-records.js'
 import { toBroadcastResource, toListedBroadcast } from '../../broadcasts/broadcast-resource.js'
 import { deleteBroadcast } from '../../broadcasts/change-broadcast.js'
@@ -58,8 +58,8 @@ function listRoute({ read }: Store): Route {
     query: sliceQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedBroadcast) }) } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query }) => {
-      const rows = selectBroadcastPage(read, { workspaceId, ...query })
+    run: async ({ principal: { workspaceId }, query }) => {
+      const rows = await listBroadcasts(read, workspaceId, query)
       return json(200, { data: rows.map((row) => toListedBroadcast(read, row)) })
     },
   })

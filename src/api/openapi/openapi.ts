@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { acceptsValue } from '../http/input/absent-fields.js'
 import { headerFields } from '../http/output/header-fields.js'
 import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
@@ -30,6 +31,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Emails: 'Mail that is sent now, later, or in batches, and its delivery.',
   Contacts: 'People to write to, with names and metadata.',
   Audiences: 'Lists of contacts.',
+  Broadcasts: 'One message to all subscribed contacts of an audience, with values of each.',
   Templates: 'Subjects and bodies with variables.',
   Files: 'Files that are stored once and sent many times.',
   Domains: 'Domains that send and receive mail, with their DNS records.',
@@ -102,7 +104,8 @@ function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBo
   if (body !== null) {
     const { value } = exampleOf(body)
     const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
-    return { requestBody: { required: true, content: { 'application/json': content } } }
+    const required = !acceptsValue(body, undefined)
+    return { requestBody: { required, content: { 'application/json': content } } }
   }
   return 'fileDescription' in route ? { requestBody: toFormBody(route) } : {}
 }

@@ -1,6 +1,8 @@
 /** A broadcast as it stands in the database when it was sent: its links, and a contact, an email and a recipient each. */
 import { newContactOf } from '../../../src/audiences/contacts.js'
 import { parseAddress } from '../../../src/mail/address.js'
+import { encodeFrame } from '../../../src/messages/frames/encode-frame.js'
+import { type MessageFrame, sizeOfFramed } from '../../../src/messages/frames/message-frame.js'
 import { enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Read } from '../../../src/storage/prepared.js'
@@ -48,10 +50,27 @@ export function sentBroadcast(read: Read, request: BroadcastRequest): SentBroadc
         ...{ id, workspace_id: workspaceId, audience_id: audienceId, status: 'sent', created_at: at, finished_at: at },
         ...{ sender: toJson(SENDER), reply_to: '[]' },
       }),
-      newRow('broadcast_frames', own),
+      newRow('broadcast_frames', { ...own, frame: encodeFrame(frameOf(id)) }),
       ...links.map((url) => newRow('broadcast_links', { ...own, url })),
       ...sent.flatMap(({ writes }) => writes),
     ],
+  }
+}
+
+/** A plain message with a value for its id and one for its recipient. */
+function frameOf(broadcastId: string): MessageFrame {
+  const text = (value: string): Buffer => Buffer.from(value.replaceAll('\n', '\r\n'))
+  const slot = (value: number) => ({ value, encoding: 'verbatim' }) as const
+  return {
+    pieces: [
+      ...[text('From: News <news@a.test>\nSubject: news\nDate: Thu, 1 Jan 2026 00:00:00 +0000\nMessage-ID: ')],
+      ...[slot(0), text('\nTo: '), slot(1), text('\n\nnews\n')],
+    ],
+    smtputf8: false,
+    recipe: {
+      ...{ broadcastId, hostname: 'mail.service.test', domain: 'a.test', base: 'https://mail.service.test' },
+      ...{ subject: ['news'], values: [{ kind: 'email-id' }, { kind: 'to' }] },
+    },
   }
 }
 
@@ -72,19 +91,23 @@ function sentMessage(read: Read, request: MessageRequest): { message: SentMessag
     message,
     writes: [
       newRow('contacts', { ...contact }),
-      ...enqueueMessage({ ...request, ...message }),
-      newRow('broadcast_messages', {
-        ...{ email_id: emailId, recipient_id: recipientId, workspace_id: workspaceId, broadcast_id: broadcastId },
-        ...{ contact_id: contact.id, address, created_at: at },
-      }),
+      ...enqueueMessage({ ...request, ...message }, (slots) =>
+        newRow('broadcast_messages', {
+          ...{ email_id: emailId, recipient_id: recipientId, workspace_id: workspaceId, broadcast_id: broadcastId },
+          ...{ contact_id: contact.id, address, slots: JSON.stringify(slots), created_at: at },
+        }),
+      ),
       ...(deliveredAt === undefined ? [] : settle(message, deliveredAt)),
     ],
   }
 }
 
-function enqueueMessage(request: MessageRequest & SentMessage): readonly Write[] {
+function enqueueMessage(
+  request: MessageRequest & SentMessage,
+  storeMessage: (slots: readonly string[]) => Write,
+): readonly Write[] {
   const { workspaceId, at, id: broadcastId, to, emailId, recipientId } = request
-  const raw = `Message-ID: <${emailId}@mail.service.test>\r\nFrom: News <news@a.test>\r\nTo: ${to}\r\nSubject: news\r\n\r\nnews\r\n`
+  const slots = [`<${emailId}@mail.service.test>`, to]
   const email: NewEmail = {
     ...{ id: emailId, workspace_id: workspaceId, source: 'rest', message_id: `<${emailId}@mail.service.test>` },
     ...{ envelope_from: '', envid: null, ret: null, from_email: SENDER.address, from_name: SENDER.name },
@@ -94,7 +117,8 @@ function enqueueMessage(request: MessageRequest & SentMessage): readonly Write[]
     broadcast_id: broadcastId,
   }
   const recipient = { address: parseAddress(to), suppressed: false, notify: null, orcpt: null, id: recipientId }
-  return enqueue(email, [recipient], Buffer.from(raw)).writes
+  const size = sizeOfFramed(frameOf(broadcastId), slots)
+  return enqueue(email, [recipient], { size, writes: [storeMessage(slots)] }).writes
 }
 
 function settle({ emailId, recipientId }: SentMessage, at: number): readonly Write[] {

@@ -76,10 +76,6 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'the same, of unsubscribe links, whose ids begin with their time',
   },
   {
-    statement: 'select "email_id", "created_at" from "broadcast_messages" order by "email_id" limit ?',
-    because: 'the same, of messages of broadcasts, whose ids begin with their time',
-  },
-  {
     statement: 'select "id", "name", "slug", "plan", "created_at" from "workspaces" order by "created_at", "id"',
     because: 'the operator asks for all workspaces there are',
   },

@@ -56,7 +56,7 @@ export function composeFrame(content: BroadcastContent, settings: FrameSettings)
   const { broadcastId, hostname, base } = settings
   const domain = domainOf(content.sender.address)
   const composing: Composing = { ...settings, marks: new Marks(), domain }
-  const { text, html, links } = buildBodies(parsed, composing)
+  const { text, html, links } = buildBodies(parsed, content.html ?? '', composing)
   const values = new FrameValues()
   const header = toHeaderPieces(composeHeader(content, parsed, composing), values)
   const smtputf8 = header.some((piece) => Buffer.isBuffer(piece) && !isAscii(piece))
@@ -85,7 +85,7 @@ interface Bodies {
   readonly links: readonly string[]
 }
 
-function buildBodies(parsed: ParsedContent, composing: Composing): Bodies {
+function buildBodies(parsed: ParsedContent, source: string, composing: Composing): Bodies {
   const { marks, base } = composing
   const url = buildUnsubscribeUrl(base, marks.add({ kind: 'unsubscribe-token' }))
   const html = parsed.html === null ? null : markText(parsed.html, marks, base, 'html')
@@ -96,7 +96,7 @@ function buildBodies(parsed: ParsedContent, composing: Composing): Bodies {
   const plain = { parts: hasUnsubscribeUrl(parts) ? parts : marks.split(text + buildTextFooter(url)), form } as const
   if (html === null) return { text: plain, html: null, links: [] }
   const footer = hasUnsubscribeUrl(marks.split(html)) ? '' : buildHtmlFooter(url)
-  const tracked = trackBroadcast(html, { ...composing, footer })
+  const tracked = trackBroadcast(html, { ...composing, source, footer })
   return { text: plain, html: { parts: marks.split(tracked.html), form: 'html' }, links: tracked.links }
 }
 

@@ -21,7 +21,7 @@ import { textOfHtml } from '../messages/mime/text-of-html.js'
 import { composeMailboxes, composeSubject } from '../sending/compose-header.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { buildBroadcastClickUrl } from '../tracking/broadcast-urls.js'
-import { linkUrlOf, ownUrlsOf } from '../tracking/link-url.js'
+import { createOwnUrls, linkUrlOf } from '../tracking/link-url.js'
 import { MAX_CLICK_URL } from './track-broadcast.js'
 
 export interface ContactMessageDeps {
@@ -111,7 +111,7 @@ function trackUrl(
   emailId: string,
   href: string,
 ): string {
-  const url = linkUrlOf(href, ownUrlsOf(publicUrl, mailHostOf(domain)))
+  const url = linkUrlOf(href, createOwnUrls(publicUrl)(mailHostOf(domain)))
   if (url === null) return href
   const tracked = buildBroadcastClickUrl({ base, emailId, broadcastId }, url, createClickToken(secret, emailId, url))
   return tracked.length > MAX_CLICK_URL ? href : tracked

@@ -10,7 +10,7 @@ import { escapeHtml } from '../mail/markup.js'
 import { Refusal } from '../mail/refusal.js'
 import type { FrameText } from '../messages/frames/frame-recipe.js'
 import { buildBroadcastClickUrl, buildBroadcastPixel } from '../tracking/broadcast-urls.js'
-import { linkUrlOf, ownUrlsOf } from '../tracking/link-url.js'
+import { createOwnUrls, linkUrlOf } from '../tracking/link-url.js'
 import { rewriteHtml, type TrackedLink } from '../tracking/rewrite-html.js'
 import { MAX_HTML, MAX_LINKS, MAX_TAGS, TrackingBudget } from '../tracking/tracking-budget.js'
 import type { Marks, SplitText } from './message-text.js'
@@ -19,6 +19,8 @@ import type { Marks, SplitText } from './message-text.js'
 export const MAX_CLICK_URL = 8_000
 
 interface TrackingPlan {
+  /** The HTML as it was submitted, which the limits are about. */
+  readonly source: string
   readonly marks: Marks
   readonly publicUrl: string
   readonly base: string
@@ -39,7 +41,7 @@ interface TrackedHtml {
 /** `html`: with marks. Throws a Refusal `too-large`. */
 export function trackBroadcast(html: string, plan: TrackingPlan): TrackedHtml {
   const { marks, publicUrl, domain, footer, isTracked = true } = plan
-  const own = ownUrlsOf(publicUrl, mailHostOf(domain))
+  const own = createOwnUrls(publicUrl)(mailHostOf(domain))
   const email = { base: plan.base, emailId: marks.add({ kind: 'email-id' }), broadcastId: plan.broadcastId }
   const links = new Set<string>()
   const budget = new TrackingBudget()
@@ -53,7 +55,7 @@ export function trackBroadcast(html: string, plan: TrackingPlan): TrackedHtml {
     links.add(url)
     return { id: '', href: escapeHtml(tracked) }
   }
-  if (!budget.takeHtml(html)) throw buildTooLarge()
+  if (!budget.takeHtml(plan.source)) throw buildTooLarge()
   const ending = footer + (isTracked ? buildBroadcastPixel(email) : '')
   const rewritten = rewriteHtml(html, { pixel: ending, trackLink })
   if (budget.isExceeded) throw buildTooLarge()

@@ -230,6 +230,14 @@ t.test('long content is composed on a thread, with the same result', async (t) =
   )
 })
 
+t.test('the limits are about the content as it was submitted', async (t) => {
+  const variables = '{{email}}'.repeat(100)
+  const links = '<a href="https://a.test/">x'.repeat(1_000)
+  const html = links + variables + 'a'.repeat(500_000 - links.length - variables.length)
+  const { html: sent } = await send({ html, text: 'x' })
+  t.ok(sent.includes(`${'bob@b.test'.repeat(100)}aaa`))
+})
+
 t.test('a refusal names each unknown variable and where it stands', async (t) => {
   const content = { subject: '{{x}}', html: '{{metadata}}', text: '{{metadata.x}} {{x|default}}' }
   const { details } = await findRefusal(content)

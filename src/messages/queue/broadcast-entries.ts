@@ -18,25 +18,21 @@ interface OfBroadcast {
   readonly broadcastId: string
 }
 
-const freshEntries = prepareRead<OfBroadcast & { limit: number }>()(({ db, slot }) =>
+const freshEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot }) =>
   db
-    .selectFrom((eb) =>
-      eb
-        .selectFrom('queue')
-        .select('id')
-        .where('broadcast_id', '=', slot('broadcastId'))
-        .where('held', '=', 0)
-        .where('attempts', '=', 0)
-        .where('waits_for', 'is', null)
-        .limit(slot('limit'))
-        .as('fresh'),
-    )
-    .select(({ fn }) => fn.countAll<number>().as('count')),
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 0)
+    .where('attempts', '=', 0)
+    .where('waits_for', 'is', null)
+    .limit(1)
+    .offset(slot('offset')),
 )
 
-/** Entries that were never attempted and do not wait for a host that is down; at most `limit`. */
-export function countFreshEntries(read: Read, values: OfBroadcast & { readonly limit: number }): number {
-  return freshEntries(read, values)[0]?.count ?? 0
+/** Are there more than `count` entries that were never attempted and do not wait for a host that is down? */
+export function hasFreshEntriesOver(read: Read, values: OfBroadcast & { readonly count: number }): boolean {
+  return freshEntryAt(read, { broadcastId: values.broadcastId, offset: values.count }).length > 0
 }
 
 const anyEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>

@@ -119,7 +119,10 @@ function residentMegabytes(pid) {
 
 function command(...words) {
   try {
-    const said = execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8', maxBuffer: 1 << 28 })
+    const said = execFileSync(process.execPath, [program, ...words, '--json', '--config', file], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 28,
+    })
     return JSON.parse(said)
   } catch (error) {
     if (error.status === 1 && error.stdout !== '') return JSON.parse(error.stdout)

@@ -23,11 +23,17 @@ export function compareWithRecount(file, shown, { contacts, gone }) {
     ['contacts with a message', one('select count(distinct contact_id) from broadcast_messages'), contacts],
     ['emails', one('select count(*) from emails where broadcast_id is not null'), contacts],
     ['bounced', counted.bounced, gone],
-    ['suppressions', one(`select count(*) from suppressions where reason = 'hard_bounce' and email like 'gone%'`), gone],
+    [
+      'suppressions',
+      one(`select count(*) from suppressions where reason = 'hard_bounce' and email like 'gone%'`),
+      gone,
+    ],
     ['all suppressions', one('select count(*) from suppressions'), gone],
     ['delivery_rate', shown.rates.delivery_rate, share(delivered, counted.sent)],
     ['bounce_rate', shown.rates.bounce_rate, share(counted.bounced, counted.sent)],
   ]
   db.close()
-  return expected.filter(([, found, wanted]) => found !== wanted).map(([what, found, wanted]) => `${what}: ${found}, expected ${wanted}`)
+  return expected
+    .filter(([, found, wanted]) => found !== wanted)
+    .map(([what, found, wanted]) => `${what}: ${found}, expected ${wanted}`)
 }

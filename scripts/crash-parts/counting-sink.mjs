@@ -13,7 +13,13 @@ export async function openCountingSink() {
   const server = createServer((socket) => serve(socket, numbers, contacts, unread))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { port: server.address().port, numbers, contacts, takeMessage: () => unread.shift(), close: () => server.close() }
+  return {
+    port: server.address().port,
+    numbers,
+    contacts,
+    takeMessage: () => unread.shift(),
+    close: () => server.close(),
+  }
 }
 
 /** A number counts when the final dot was read, whether or not our 250 arrives. */
@@ -33,7 +39,8 @@ function serve(socket, numbers, contacts, unread) {
         const number = Number(contact ?? /^X-Number: (\d+)/m.exec(buffered)?.[1])
         const counts = contact === undefined ? numbers : contacts
         counts.set(number, (counts.get(number) ?? 0) + 1)
-        if (contact === undefined && buffered.includes('/v1/track/') && unread.length < MAX_UNREAD) unread.push(buffered.slice(0, end))
+        if (contact === undefined && buffered.includes('/v1/track/') && unread.length < MAX_UNREAD)
+          unread.push(buffered.slice(0, end))
         buffered = buffered.slice(end + 5)
         inData = false
         socket.write('250 2.0.0 taken\r\n')

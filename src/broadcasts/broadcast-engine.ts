@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hasPausedEntries } from '../messages/queue/broadcast-entries.js'
 import { createLoadMeter } from '../platform/thread-load.js'
 import { StorageFault, tryCommit } from '../storage/writer/write.js'
-import { dueBroadcasts, runningBroadcasts } from './active-broadcasts.js'
+import { dueBroadcasts, listRunningBroadcasts, type RunningBroadcast } from './active-broadcasts.js'
 import { type BroadcastRef, pauseBroadcast } from './broadcast-records.js'
 import type { ExpandDeps } from './expand-contacts.js'
 import { type StepOptions, takeStep } from './take-step.js'
@@ -44,8 +44,6 @@ const YIELD_FACTOR = 4
 const MIN_YIELD = 10
 const MAX_YIELD = 200
 const FAULT_NOTE = 'an internal error: the log of the service says more'
-
-type Running = ReturnType<typeof runningBroadcasts>[number]
 
 export class BroadcastEngine {
   /** Those that delivery leaves alone. */
@@ -120,8 +118,8 @@ export class BroadcastEngine {
   }
 
   /** Has delivery stop those that are paused or cancelled now; returns all that are under way. */
-  private syncStopped(): readonly Running[] {
-    const running = runningBroadcasts(this.deps.read, {})
+  private syncStopped(): readonly RunningBroadcast[] {
+    const running = listRunningBroadcasts(this.deps.read)
     const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
     for (const { id, status } of running) {
       if (status !== 'paused') this.rested.delete(id)
@@ -140,7 +138,10 @@ export class BroadcastEngine {
     this.deps.delivery.resumeBroadcast(id, workspaceId)
   }
 
-  private async advance({ id, workspace_id: workspaceId, status }: Running, isWoken: boolean): Promise<boolean> {
+  private async advance(
+    { id, workspace_id: workspaceId, status }: RunningBroadcast,
+    isWoken: boolean,
+  ): Promise<boolean> {
     const { read, delivery } = this.deps
     if (status === 'sending' && this.stopped.has(id) && !hasPausedEntries(read, { broadcastId: id }))
       this.letGo(id, workspaceId)

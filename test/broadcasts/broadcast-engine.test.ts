@@ -32,7 +32,10 @@ interface Bench {
   readonly deliver: () => Promise<number>
 }
 
-async function openBench(t: Test, limits: { readonly perDay?: number; readonly credits?: number } = {}): Promise<Bench> {
+async function openBench(
+  t: Test,
+  limits: { readonly perDay?: number; readonly credits?: number } = {},
+): Promise<Bench> {
   const { database } = await temporaryDatabase(t)
   const clock = { now: start }
   const stopped = new Set<string>()
@@ -52,7 +55,8 @@ async function openBench(t: Test, limits: { readonly perDay?: number; readonly c
       publicUrl: 'https://mail.test',
       charge: createEmailCharger({
         read,
-        planOf: () => ({ name: 'plan', limits: credits }) as ReturnType<Parameters<typeof createEmailCharger>[0]['planOf']>,
+        planOf: () =>
+          ({ name: 'plan', limits: credits }) as ReturnType<Parameters<typeof createEmailCharger>[0]['planOf']>,
         domainEmailsPerDay: limits.perDay ?? 1_000_000,
       }),
       isSuppressed: (_, address) => suppressed.has(address),
@@ -71,7 +75,10 @@ async function openBench(t: Test, limits: { readonly perDay?: number; readonly c
     return engine
   }
   const deliver = async (): Promise<number> => {
-    const due = read<{ id: string; email_id: string }>('select id, email_id from queue where held = 0 and leased = 0', [])
+    const due = read<{ id: string; email_id: string }>(
+      'select id, email_id from queue where held = 0 and leased = 0',
+      [],
+    )
     await commit(due.flatMap(({ id, email_id }) => settle(id, email_id)))
     return due.length
   }
@@ -199,12 +206,16 @@ t.test('a pause holds what waits, also over a restart, and resuming gives it bac
   await commit([
     { sql: 'update queue set held = 1 where id in (select id from queue order by id limit 1)', parameters: [] },
     { sql: 'update queue set leased = 1, attempts = 1 where id in (select max(id) from queue)', parameters: [] },
-    { sql: 'update queue set attempts = 1 where id in (select id from queue order by id limit 5 offset 2)', parameters: [] },
+    {
+      sql: 'update queue set attempts = 1 where id in (select id from queue order by id limit 5 offset 2)',
+      parameters: [],
+    },
     pauseBroadcast({ workspaceId, id: made.id, now: start, note: null }),
   ])
   engine.wake()
   t.same([...bench.stopped], [made.id], 'in memory at once')
-  const held = (): unknown[] => bench.rows('select held, leased, count(*) as count from queue group by 1, 2 order by 1, 2')
+  const held = (): unknown[] =>
+    bench.rows('select held, leased, count(*) as count from queue group by 1, 2 order by 1, 2')
   await engine.stop()
   t.match(held()[0], { held: 0, leased: 0 }, 'it was stopped in the middle')
   bench.open()
@@ -240,7 +251,11 @@ t.test('a cancellation removes what waits; what is on the wire goes', async (t) 
   engine.wake()
   await waitUntil('one is left', () => bench.rows('select 1 from queue').length === 1)
   t.equal(bench.broadcast(made.id)['finished_at'], null)
-  await commit(bench.rows<{ id: string; email_id: string }>('select id, email_id from queue').flatMap((row) => settle(row.id, row.email_id)))
+  await commit(
+    bench
+      .rows<{ id: string; email_id: string }>('select id, email_id from queue')
+      .flatMap((row) => settle(row.id, row.email_id)),
+  )
   await waitUntil('it is finished', () => bench.broadcast(made.id)['finished_at'] !== null)
   t.match(bench.broadcast(made.id), { status: 'cancelled' })
   const sent = countSent(bench)
@@ -276,24 +291,27 @@ t.test('a limit of the day lets as many out as fit, and the rest goes when there
   t.equal(bench.rows('select distinct contact_id from broadcast_messages').length, 300)
 })
 
-t.test('without credits, and without its domain, a broadcast is paused with a note, and tries again when resumed', async (t) => {
-  const bench = await openBench(t, { credits: 30 })
-  const made = await create(bench, 50)
-  const engine = bench.open()
-  await waitUntil('it is paused', () => bench.broadcast(made.id)['status'] === 'paused')
-  t.match(bench.broadcast(made.id), { note: '30 emails altogether: 0 left' })
-  t.equal(countSent(bench), 30)
-  await bench.database.commit([
-    { sql: 'update usage set count = 10', parameters: [] },
-    resumeBroadcast({ workspaceId, id: made.id, now: start }),
-  ])
-  engine.wake()
-  await runToEnd(bench, made)
-  t.match(bench.broadcast(made.id), { status: 'sent', note: null })
-  const foreign = await create(bench, 2, { from: 'news@other.test' })
-  await waitUntil('it is paused', () => bench.broadcast(foreign.id)['status'] === 'paused')
-  t.match(bench.broadcast(foreign.id), { note: 'other.test is not a verified domain of this workspace' })
-})
+t.test(
+  'without credits, and without its domain, a broadcast is paused with a note, and tries again when resumed',
+  async (t) => {
+    const bench = await openBench(t, { credits: 30 })
+    const made = await create(bench, 50)
+    const engine = bench.open()
+    await waitUntil('it is paused', () => bench.broadcast(made.id)['status'] === 'paused')
+    t.match(bench.broadcast(made.id), { note: '30 emails altogether: 0 left' })
+    t.equal(countSent(bench), 30)
+    await bench.database.commit([
+      { sql: 'update usage set count = 10', parameters: [] },
+      resumeBroadcast({ workspaceId, id: made.id, now: start }),
+    ])
+    engine.wake()
+    await runToEnd(bench, made)
+    t.match(bench.broadcast(made.id), { status: 'sent', note: null })
+    const foreign = await create(bench, 2, { from: 'news@other.test' })
+    await waitUntil('it is paused', () => bench.broadcast(foreign.id)['status'] === 'paused')
+    t.match(bench.broadcast(foreign.id), { note: 'other.test is not a verified domain of this workspace' })
+  },
+)
 
 t.test('a crash at any commit neither skips nor doubles a contact', async (t) => {
   const bench = await openBench(t)

@@ -80,7 +80,9 @@ t.test('everyone gets a message of their own; who bounces is suppressed', async 
   t.match(message?.raw.toString(), /^Subject: For Reader 3\r$/m)
   t.match(message?.raw.toString(), /^DKIM-Signature: /m)
   t.match(message?.raw.toString(), /^Message-ID: <bc-[0-9a-f-]{36}@mail\.service\.test>\r$/im)
-  const suppressed = app.rows<{ email: string }>(`select email from suppressions where reason = 'hard_bounce' order by 1`)
+  const suppressed = app.rows<{ email: string }>(
+    `select email from suppressions where reason = 'hard_bounce' order by 1`,
+  )
   t.same(
     suppressed.map(({ email }) => email),
     ['r17@b2.test', 'r7@b1.test'],
@@ -107,9 +109,12 @@ t.test('pause, resume and cancel act on what waits, and mail of the workspace go
   await app.waitUntilSettled(mail)
   const later = sink.commands.filter((line) => line.startsWith('RCPT')).length
   t.equal(later - commands, 1, 'nothing of the broadcast was attempted')
-  t.match(await app.cli('queue', 'retry', ...app.rows<{ id: string }>('select id from queue limit 1').map((row) => row.id)), {
-    status: 1,
-  })
+  t.match(
+    await app.cli('queue', 'retry', ...app.rows<{ id: string }>('select id from queue limit 1').map((row) => row.id)),
+    {
+      status: 1,
+    },
+  )
   state.open = true
   t.equal(await act(app, id, 'resume'), 200)
   app.advance(2_000)

@@ -19,14 +19,21 @@ const fill = paragraph.repeat(Math.ceil((20_480 - links.length) / paragraph.leng
 const html = `<html><body>${variables}${links}${fill}</body></html>\n`
 
 /** An audience with so many contacts, before the daemon opens the database; returns its id. */
-export function fillAudience({ database, workspaceId }, count, addressOf = (n, id) => `r${n}.${id.slice(-6)}@sink.test`) {
+export function fillAudience(
+  { database, workspaceId },
+  count,
+  addressOf = (n, id) => `r${n}.${id.slice(-6)}@sink.test`,
+) {
   const db = new SQLite(database)
   db.pragma('synchronous = OFF')
   const at = Date.now() - 3_600_000
   const id = uuidv7(at)
   const ofRow = { id, workspaceId, at }
-  db.prepare('insert into audiences (id, workspace_id, name, created_at, updated_at) values (@id, @workspaceId, @id, @at, @at)').run(ofRow)
-  const insert = db.prepare(`insert into contacts (id, workspace_id, audience_id, email, email_key, first_name, last_name,
+  db.prepare(
+    'insert into audiences (id, workspace_id, name, created_at, updated_at) values (@id, @workspaceId, @id, @at, @at)',
+  ).run(ofRow)
+  const insert =
+    db.prepare(`insert into contacts (id, workspace_id, audience_id, email, email_key, first_name, last_name,
     subscribed, metadata, created_at, updated_at)
     values (@contact, @workspaceId, @id, @email, @email, 'Alexander', @last, 1, @metadata, @at, @at)`)
   db.transaction(() => {
@@ -56,7 +63,13 @@ export function openApi({ port, ca, key }) {
     show,
     act: (id, what) => call('POST', `/v1/broadcasts/${id}/${what}`),
     send: async (audienceId, sender = 'News <news@bench.test>', content = html) => {
-      const draft = { name: 'News', audience_id: audienceId, from: sender, subject: 'For {{first_name}}', html: content }
+      const draft = {
+        name: 'News',
+        audience_id: audienceId,
+        from: sender,
+        subject: 'For {{first_name}}',
+        html: content,
+      }
       const { id } = await call('POST', '/v1/broadcasts', draft)
       await call('POST', `/v1/broadcasts/${id}/send`, {})
       return id

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePort, listening } from '../processes.mjs'
 import { median } from '../compare.mjs'
 import { posthorn } from '../posthorn.mjs'
+import { freePort, listening } from '../processes.mjs'
 import { fillAudience, openApi } from './api.mjs'
 
 const RATE = 40
@@ -20,7 +20,9 @@ const program = (name) => fileURLToPath(new URL(name, import.meta.url))
 export async function measureBeside({ folder, rounds }) {
   console.log(`\n${RATE} other messages a second beside a broadcast, milliseconds from acceptance to the host`)
   const sinkPort = await freePort()
-  const sink = spawn(process.execPath, [program('probe-sink.mjs'), String(sinkPort)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const sink = spawn(process.execPath, [program('probe-sink.mjs'), String(sinkPort)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const arrivals = collectArrivals(sink.stdout)
   await listening(sinkPort)
   const audiences = []
@@ -89,5 +91,7 @@ function print({ alone, beside, sent, ratio }) {
     Object.entries({ p50, p95, p99, max })
       .map(([name, time]) => `${name} ${time.toFixed(1)}`)
       .join('  ')
-  console.log(`  alone:  ${line(alone)}\n  beside: ${line(beside)}  (${sent.toFixed(0)} of the broadcast a second; ${ratio.toFixed(2)} times)`)
+  console.log(
+    `  alone:  ${line(alone)}\n  beside: ${line(beside)}  (${sent.toFixed(0)} of the broadcast a second; ${ratio.toFixed(2)} times)`,
+  )
 }

@@ -69,7 +69,8 @@ export class Lanes {
   isFreeFor(entry: QueueEntry): boolean {
     if (this.activeCount >= this.limits.total) return false
     const workspace = this.workspaces.get(entry.workspace_id)
-    if (workspace !== undefined && (hasWaitingBefore(workspace, entry.priority) || this.hasFullShare(workspace))) return false
+    if (workspace !== undefined && (hasWaitingBefore(workspace, entry.priority) || this.hasFullShare(workspace)))
+      return false
     return this.hosts.mayStart(takerOf(entry), this.hosts.hostOf(entry.domain))
   }
 

@@ -1,8 +1,8 @@
 /** A broadcast to an audience that is being sent, with its contacts, as `POST /v1/broadcasts/:id/send` leaves it. */
 import { randomUUID } from 'node:crypto'
+import { insertContact, newContactOf } from '../../../src/audiences/contacts.js'
 import { composeBroadcast } from '../../../src/broadcasts/compose-broadcast.js'
 import { insertSentContent } from '../../../src/broadcasts/sent-content.js'
-import { insertContact, newContactOf } from '../../../src/audiences/contacts.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { encodeFrame } from '../../../src/messages/frames/encode-frame.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
@@ -10,7 +10,7 @@ import type { Database } from '../../../src/storage/database.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { rowOf } from './rows.js'
 
-export interface NewBroadcast {
+interface NewBroadcast {
   readonly workspaceId: string
   /** Addresses, in the order of the contacts' ids. */
   readonly contacts: readonly string[]
@@ -39,8 +39,18 @@ export async function createBroadcast(database: Database, request: NewBroadcast)
     }),
   ])
   const sender = { address: parseAddress(from), name: 'News' }
-  const content = { sender, replyTo: [], subject: 'News for {{first_name}}', html: null, text: 'Hello {{first_name|you}}' }
-  const deps = { hostname: 'mail.service.test', publicUrl: 'https://mail.test', trackingBaseFor: () => 'https://t.test' }
+  const content = {
+    sender,
+    replyTo: [],
+    subject: 'News for {{first_name}}',
+    html: null,
+    text: 'Hello {{first_name|you}}',
+  }
+  const deps = {
+    hostname: 'mail.service.test',
+    publicUrl: 'https://mail.test',
+    trackingBaseFor: () => 'https://t.test',
+  }
   const { frame, links } = await composeBroadcast(deps, content, { broadcastId: id, audienceId })
   await database.commit([
     row('broadcasts', {

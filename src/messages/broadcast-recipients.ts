@@ -143,6 +143,14 @@ const removeLinks = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('broadcast_links').where('broadcast_id', '=', slot('id')),
 )
 
+/** Those of a broadcast that was deleted have told of its emails until now. */
+const removeOrphanedCounts = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db
+    .deleteFrom('broadcast_counts')
+    .where('broadcast_id', '=', slot('id'))
+    .where((eb) => eb.not(eb.exists(eb.selectFrom('broadcasts').select('id').where('id', '=', slot('id'))))),
+)
+
 /** Each call removes the frames and links of some broadcasts, and resolves to whether there may be more. */
 export function createFramePurge({ read, commit }: Store, before: number): () => Promise<boolean> {
   let after = ''
@@ -152,7 +160,8 @@ export function createFramePurge({ read, commit }: Store, before: number): () =>
     // The rest of a batch that has more of them is read again.
     const last = gone.length === FRAME_BATCH ? gone.at(-1) : frames.at(-1)
     after = last?.broadcast_id ?? after
-    const writes: readonly Write[] = gone.flatMap(({ broadcast_id: id }) => [removeLinks({ id }), removeFrame({ id })])
+    const removals = [removeLinks, removeFrame, removeOrphanedCounts]
+    const writes: readonly Write[] = gone.flatMap(({ broadcast_id: id }) => removals.map((remove) => remove({ id })))
     if (writes.length > 0) await commit(writes)
     return gone.length === FRAME_BATCH || frames.length === BATCH_SIZE
   }

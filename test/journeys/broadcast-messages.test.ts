@@ -57,12 +57,13 @@ async function store(app: TestDaemon, to: readonly string[]): Promise<Broadcast>
   const id = uuidv7(app.now())
   const deps = { hostname: 'mail.service.test', publicUrl: base, trackingBaseFor: () => base }
   const content = { sender, replyTo: [], subject: 'For {{first_name}} <{{email}}>', html, text: null }
-  const { frame } = await composeBroadcast(deps, content, { broadcastId: id, audienceId: uuidv7(app.now()) })
+  const { frame, links } = await composeBroadcast(deps, content, { broadcastId: id, audienceId: uuidv7(app.now()) })
   const messages = to.map((address) => buildWrites(app, { id, frame }, address))
   const own = { broadcast_id: id, workspace_id: app.workspaceId, created_at: app.now() }
   await withOwnDatabase(app, ({ commit, read }) =>
     commit([
       rowOf(read)('broadcast_frames', { ...own, frame: encodeFrame(frame) }),
+      ...links.map((url) => rowOf(read)('broadcast_links', { ...own, url })),
       ...messages.flatMap(({ writes }) => writes),
     ]),
   )
@@ -130,6 +131,24 @@ t.test('a message is signed, delivered and shown; its bytes are stored nowhere',
   t.notMatch(original, /track/)
   t.match(String(shown['text']), /^Hello Zoë/)
   t.same(app.errors, [])
+})
+
+t.test('its links lead where they say, and its pixel and unsubscribe link are known', async (t) => {
+  const { app, sink } = await openApp(t)
+  const { emailIds } = await store(app, ['bob@b.test'])
+  await app.waitUntilSettled(emailIds[0] ?? '')
+  const mail = await simpleParser(sink.messages[0]?.raw ?? '', { skipHtmlToText: true })
+  const urls = [...String(mail.html).matchAll(/(?:href|src)="([^"]*)"/g)].map(([, url = '']) =>
+    url.replaceAll('&amp;', '&').replace(base, ''),
+  )
+  const ask = (path = '') => app.rest('GET', path, { key: null })
+  const [shop, yours, stop, pixel] = urls
+  t.equal((await ask(shop)).headers['location'], 'https://shop.test/?a=1&b=2')
+  t.equal((await ask(yours)).headers['location'], 'https://shop.test/f%C3%BCr/dich')
+  t.equal((await ask(yours?.replace('dich', 'alle'))).status, 404, 'the token is of this URL alone')
+  t.match(await ask(pixel), { status: 200, headers: { 'content-type': 'image/gif' } })
+  t.equal((await ask(stop)).status, 200)
+  t.equal(urls.length, 4)
 })
 
 /** The signature is above the message. */

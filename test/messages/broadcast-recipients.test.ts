@@ -57,6 +57,7 @@ t.test('frames and links stay while a message is left or may come', async (t) =>
       broadcast('has messages', 2_000),
       broadcast('under way', null),
       newRow('broadcast_messages', { email_id: 'bc-x', broadcast_id: 'has messages', created_at: 6_000 }),
+      ...['gone 000', 'finished', 'a young one'].map((id) => newRow('broadcast_counts', { broadcast_id: id })),
     ]
   })
   const step = createFramePurge(database, BEFORE)
@@ -68,5 +69,7 @@ t.test('frames and links stay while a message is left or may come', async (t) =>
     idsIn(database, 'broadcast_links', 'broadcast_id'),
     left.flatMap((id) => [id, id]),
   )
+  const counts = idsIn(database, 'broadcast_counts', 'broadcast_id')
+  t.same(counts, ['a young one', 'finished'], 'counts stay as long as their broadcast')
   t.ok(steps > 100, 'in small steps')
 })

@@ -3,16 +3,35 @@
  * broadcasts that are under way, not those that wait for their time or are over.
  */
 import { sql } from 'kysely'
-import { prepareRead } from '../storage/prepared.js'
+import { prepareRead, type Read } from '../storage/prepared.js'
 
-/** The condition is that of the index `broadcasts_running`. Sending, paused, or cancelled with entries left in the queue: of all workspaces. */
-export const runningBroadcasts = prepareRead<Record<never, never>>()(({ db }) =>
+/** The condition is that of the index `broadcasts_running`. */
+const runningPage = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')
     .select(['id', 'workspace_id', 'status'])
     .where(sql<boolean>`status in ('sending', 'paused', 'cancelled')`)
-    .where('finished_at', 'is', null),
+    .where('finished_at', 'is', null)
+    .where('id', '>', slot('after'))
+    .orderBy('id')
+    .limit(slot('limit')),
 )
+
+export type RunningBroadcast = ReturnType<typeof runningPage>[number]
+
+const PAGE_SIZE = 200
+
+/** Sending, paused, or cancelled with entries left in the queue: of all workspaces, the oldest first. */
+export function listRunningBroadcasts(read: Read): readonly RunningBroadcast[] {
+  const running: RunningBroadcast[] = []
+  for (let after = ''; ; ) {
+    const page = runningPage(read, { after, limit: PAGE_SIZE })
+    running.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_SIZE) return running
+    after = last.id
+  }
+}
 
 /** Scheduled ones whose time has come, the oldest first. */
 export const dueBroadcasts = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>

@@ -5,7 +5,7 @@
  * (`contact-message.ts`), and stands in at most `MAX_PLACES` places.
  */
 import { MAX_SUBJECT } from '../content/render-template.js'
-import { listVariableNames, parseTemplateText, type TemplateText } from '../content/template-text.js'
+import { listVariableNames, parseBoundedText, parseTemplateText, type TemplateText } from '../content/template-text.js'
 import { formatForDisplay } from '../mail/address.js'
 import { isOneLine, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -40,8 +40,8 @@ export function parseContent({ subject, html, text }: BroadcastContent): ParsedC
   checkLength('text', text)
   const parsed = {
     subject: parseTemplateText(checkSubject(subject)),
-    html: html ? parseTemplateText(html) : null,
-    text: text ? parseTemplateText(text) : null,
+    html: html ? parseBoundedText(html, MAX_PLACES + 1) : null,
+    text: text ? parseBoundedText(text, MAX_PLACES + 1) : null,
   }
   checkVariables(parsed)
   return parsed
@@ -76,8 +76,8 @@ function checkVariables(content: ParsedContent): void {
   if (unknown.length > 0) throw buildUnknown(unknown)
   const places = parts.flatMap(({ text }) => [...text.uses.values()]).reduce((sum, times) => sum + times, 0)
   if (places <= MAX_PLACES) return
-  const message = `subject and bodies use variables ${places} times, allowed: ${MAX_PLACES}`
-  throw new Refusal('too-large', message, { size: places, limit: MAX_PLACES })
+  const message = `subject and bodies use variables more than ${MAX_PLACES} times`
+  throw new Refusal('too-large', message, { limit: MAX_PLACES })
 }
 
 function isContactVariable(name: string): boolean {

@@ -6,8 +6,8 @@ export const MAX_FRESH_ENTRIES = 2_000
 
 /** Reads of the queue, made only where the decision needs them. */
 export interface QueueState {
-  /** Entries that were never attempted and wait for no host that is down. */
-  readonly countFresh: () => number
+  /** More entries than this that were never attempted and wait for no host that is down. */
+  readonly hasFreshOver: (count: number) => boolean
   readonly hasEntries: () => boolean
   /** Entries that a pause has held. */
   readonly hasPaused: () => boolean
@@ -48,7 +48,7 @@ export function decideStep(
       if (queue.hasPaused()) return 'unhold'
       if (broadcast.expanded === 1) return queue.hasEntries() ? 'wait' : 'finish'
       if (broadcast.waits_until !== null && broadcast.waits_until > now && !isRecheck) return 'wait'
-      return queue.countFresh() + chunk <= MAX_FRESH_ENTRIES ? 'expand' : 'wait'
+      return queue.hasFreshOver(MAX_FRESH_ENTRIES - chunk) ? 'wait' : 'expand'
     case 'paused':
       return queue.hasToHold() ? 'hold' : 'rest'
     case 'cancelled':

@@ -1,10 +1,10 @@
 /** Takes one step of a broadcast: at most one commit, which misses if the broadcast has changed since it was read. */
 import {
   cancelPortion,
-  countFreshEntries,
   hasAttempts,
   hasEntries,
   hasEntriesToHold,
+  hasFreshEntriesOver,
   hasPausedEntries,
   hasRemovableEntries,
   holdPortion,
@@ -20,7 +20,7 @@ import {
   finishCancelled,
   startScheduled,
 } from './broadcast-records.js'
-import { decideStep, MAX_FRESH_ENTRIES, type QueueState } from './broadcast-step.js'
+import { decideStep, type QueueState } from './broadcast-step.js'
 import { type ExpandDeps, expandContacts } from './expand-contacts.js'
 
 /** `done`: there may be more to do at once. `rest`: nothing until its status changes. */
@@ -60,7 +60,7 @@ export async function takeStep(deps: ExpandDeps, ref: BroadcastRef, options: Ste
 function readQueue(read: Read, broadcastId: string): QueueState {
   const of = { broadcastId }
   return {
-    countFresh: () => countFreshEntries(read, { ...of, limit: MAX_FRESH_ENTRIES }),
+    hasFreshOver: (count) => hasFreshEntriesOver(read, { ...of, count }),
     hasEntries: () => hasEntries(read, of),
     hasPaused: () => hasPausedEntries(read, of),
     hasToHold: () => hasEntriesToHold(read, of),

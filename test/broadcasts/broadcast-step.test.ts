@@ -15,8 +15,8 @@ const cases: readonly Case[] = [
   { what: 'scheduled, before its time', of: { status: 'scheduled', scheduled_for: now + 1 }, step: 'wait' },
   { what: 'scheduled, at its time', of: { status: 'scheduled', scheduled_for: now }, step: 'start' },
   { what: 'sending, with room in the queue', of: {}, step: 'expand' },
-  { what: 'sending, the last chunk fits', of: {}, queue: { countFresh: MAX_FRESH_ENTRIES - 100 }, step: 'expand' },
-  { what: 'sending, the queue is full', of: {}, queue: { countFresh: MAX_FRESH_ENTRIES - 99 }, step: 'wait' },
+  { what: 'sending, the last chunk fits', of: {}, queue: { hasFreshOver: MAX_FRESH_ENTRIES - 100 }, step: 'expand' },
+  { what: 'sending, the queue is full', of: {}, queue: { hasFreshOver: MAX_FRESH_ENTRIES - 99 }, step: 'wait' },
   { what: 'sending, a limit is used up', of: { waits_until: now + 1 }, step: 'wait' },
   { what: 'sending, the wait is over', of: { waits_until: now }, step: 'expand' },
   { what: 'sending, the limit is looked at again', of: { waits_until: now + 1 }, isRecheck: true, step: 'expand' },
@@ -52,7 +52,7 @@ for (const { what, of, queue = {}, isRecheck = false, step } of cases) {
   t.test(`${what}: ${step}`, async (t) => {
     const broadcast = { status: 'sending', scheduled_for: null, expanded: 0, waits_until: null, ...of } as const
     const state: QueueState = {
-      countFresh: () => Number(queue.countFresh ?? 0),
+      hasFreshOver: (count) => Number(queue.hasFreshOver ?? 0) > count,
       hasEntries: () => queue.hasEntries === true,
       hasPaused: () => queue.hasPaused === true,
       hasToHold: () => queue.hasToHold === true,

@@ -6,7 +6,7 @@
  * message waits some ten times for a turn of the event loop and for a commit on its way out, and this keeps both short.
  * The rate has a floor, so that broadcasts go on under any load. Times are milliseconds of a steady clock.
  */
-export interface BulkPaceDeps {
+interface BulkPaceDeps {
   readonly now: () => number
   /** The share of the time since the last call in which this thread was busy. */
   readonly readLoad: () => number

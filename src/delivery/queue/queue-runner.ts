@@ -11,27 +11,18 @@
  */
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
-import type { Clock } from '../../platform/clock.js'
-import type { Log } from '../../platform/log.js'
 import { createLoadMeter } from '../../platform/thread-load.js'
-import type { Store } from '../../storage/database.js'
 import { StorageFault } from '../../storage/writer/write.js'
 import { buildLocalDeferral } from '../attempt/local-fault.js'
-import {
-  type AttemptSteps,
-  type AttemptTurn,
-  type FinishedAttempt,
-  type MakeAttemptDeps,
-  makeAttempt,
-} from '../attempt/make-attempt.js'
-import { buildFreshMessage, type FreshCopies, type MessageCache } from '../attempt/message-cache.js'
-import { type ReadyMessage, releaseScheduled } from '../attempt/ready-message.js'
-import type { SettleAttempt } from '../attempt/settle-attempt.js'
+import { type AttemptTurn, type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from '../attempt/make-attempt.js'
+import { buildFreshMessage, type FreshCopies } from '../attempt/message-cache.js'
+import { releaseScheduled } from '../attempt/ready-message.js'
 import { BulkPace } from './bulk-pace.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import { Postponements } from './postponements.js'
+import type { RunnerDeps } from './runner-deps.js'
 import { RunningTurns } from './running-turns.js'
 
 const POLL_INTERVAL = 500
@@ -45,17 +36,6 @@ const ABORT_GRACE = 2_000
 const FULL_SWEEP_INTERVAL = 5 * 60_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
-
-export interface RunnerDeps extends Store, AttemptSteps {
-  readonly clock: Clock
-  readonly log: Log
-  readonly messageCache: MessageCache
-  /** As much of the message as it takes to report a fault; null: the email is gone. */
-  readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
-  readonly settle: SettleAttempt
-  readonly maxConnections: number
-  readonly maxConnectionsPerHost: number
-}
 
 interface Turn extends AttemptTurn {
   isActive: boolean

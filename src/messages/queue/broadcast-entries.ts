@@ -8,8 +8,9 @@ import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../
 import type { Hold } from '../../storage/tables/email-tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
-/** Entries of one commit. Measured: 3 ms of the writer to hold or give back as many, 8 ms to remove them. */
-export const ENTRY_PORTION = 200
+/** Entries of one commit. Measured: 2.5 ms of the writer to hold or give back as many, 5 ms to cancel as many. */
+const HOLD_PORTION = 200
+const CANCEL_PORTION = 100
 
 /** Held because their broadcast is paused. */
 const PAUSED: Hold = 2
@@ -18,25 +19,21 @@ interface OfBroadcast {
   readonly broadcastId: string
 }
 
-const freshEntries = prepareRead<OfBroadcast & { limit: number }>()(({ db, slot }) =>
+const freshEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot }) =>
   db
-    .selectFrom((eb) =>
-      eb
-        .selectFrom('queue')
-        .select('id')
-        .where('broadcast_id', '=', slot('broadcastId'))
-        .where('held', '=', 0)
-        .where('attempts', '=', 0)
-        .where('waits_for', 'is', null)
-        .limit(slot('limit'))
-        .as('fresh'),
-    )
-    .select(({ fn }) => fn.countAll<number>().as('count')),
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 0)
+    .where('attempts', '=', 0)
+    .where('waits_for', 'is', null)
+    .limit(1)
+    .offset(slot('offset')),
 )
 
-/** Entries that were never attempted and do not wait for a host that is down; at most `limit`. */
-export function countFreshEntries(read: Read, values: OfBroadcast & { readonly limit: number }): number {
-  return freshEntries(read, values)[0]?.count ?? 0
+/** Are there more than `count` entries that were never attempted and do not wait for a host that is down? */
+export function hasFreshEntriesOver(read: Read, values: OfBroadcast & { readonly count: number }): boolean {
+  return freshEntryAt(read, { broadcastId: values.broadcastId, offset: values.count }).length > 0
 }
 
 const anyEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
@@ -108,12 +105,12 @@ const moveHold = prepareWrite<OfBroadcast & { from: Hold; to: Hold; limit: numbe
 
 /** Holds a portion. Those that the operator holds stay as they are. */
 export function holdPortion(broadcastId: string): Write {
-  return moveHold({ broadcastId, from: 0, to: PAUSED, limit: ENTRY_PORTION })
+  return moveHold({ broadcastId, from: 0, to: PAUSED, limit: HOLD_PORTION })
 }
 
 /** Gives back a portion of what `holdPortion` has held. They are due as before. */
 export function unholdPortion(broadcastId: string): Write {
-  return moveHold({ broadcastId, from: PAUSED, to: 0, limit: ENTRY_PORTION })
+  return moveHold({ broadcastId, from: PAUSED, to: 0, limit: HOLD_PORTION })
 }
 
 /** The same entries in each statement of a commit that does not change the queue before the last one. */
@@ -156,6 +153,6 @@ const removePortion = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
 
 /** Removes a portion, also of what the operator holds: recipients and emails are cancelled. No event is recorded. */
 export function cancelPortion(broadcastId: string, at: number): readonly Write[] {
-  const portion = { broadcastId, limit: ENTRY_PORTION }
+  const portion = { broadcastId, limit: CANCEL_PORTION }
   return [cancelRecipients({ ...portion, at }), cancelEmails(portion), removePortion(portion)]
 }

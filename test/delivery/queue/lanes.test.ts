@@ -257,3 +257,43 @@ t.test('what is over leaves nothing in memory', async (t) => {
   const { workspaces, entryIds, hosts } = inside
   t.same([workspaces.size, entryIds.size, hosts.placeByEntry.size, hosts.states.size], [0, 0, 0, 0])
 })
+
+const ofBroadcast = (place: string, broadcastId: string): QueueEntry => ({
+  ...entry(place, 2),
+  broadcast_id: broadcastId,
+})
+
+t.test('a stopped broadcast is dropped and stays out, and other mail of its lane goes on', async (t) => {
+  const lanes = new Lanes(roomy, unpaced)
+  for (let n = 0; n < 5; n += 1) lanes.add(ofBroadcast('a/x', 'stopped'))
+  const [other, plain] = [ofBroadcast('a/x', 'other'), entry('a/x', 2)]
+  lanes.add(other)
+  lanes.add(plain)
+  const taken = lanes.take()
+  t.equal(lanes.stopBroadcast('stopped').length, 4, 'one is under way')
+  t.equal(taken !== null && lanes.isStopped(taken), true, 'and will not be attempted')
+  t.equal(lanes.add(ofBroadcast('a/x', 'stopped')), true, 'it stays in the database, and its lane is not short')
+  t.same([lanes.take(), lanes.take(), lanes.take()], [other, plain, null])
+  lanes.resumeBroadcast('stopped')
+  lanes.add(ofBroadcast('a/x', 'stopped'))
+  t.equal(lanes.take()?.broadcast_id, 'stopped')
+})
+
+t.test('broadcasts get half of the attempts, and other mail is next whatever waits of them', async (t) => {
+  const lanes = new Lanes({ ...roomy, total: 10, perHost: 1000 }, unpaced)
+  for (let n = 0; n < 20; n += 1) lanes.add(ofBroadcast(`a/d${n}`, 'news'))
+  t.equal(takeAll(lanes).length, 5)
+  const mail = entry('a/x')
+  t.equal(lanes.isFreeFor(mail), true, 'its first attempt may be counted with its acceptance')
+  lanes.add(mail)
+  t.equal(lanes.take(), mail)
+})
+
+t.test('a broadcast that has to yield waits, and says so', async (t) => {
+  const lanes = new Lanes(roomy, { ...unpaced, mayBegin: () => false })
+  lanes.add(ofBroadcast('a/x', 'news'))
+  t.same([lanes.take(), lanes.waitsForPace], [null, true])
+  const mail = entry('a/x')
+  lanes.add(mail)
+  t.equal(lanes.take(), mail)
+})

@@ -10,7 +10,7 @@ import type { Database } from '../../../src/storage/database.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { rowOf } from './rows.js'
 
-export interface NewBroadcast {
+interface NewBroadcast {
   readonly workspaceId: string
   /** Addresses, in the order of the contacts' ids. */
   readonly contacts: readonly string[]

@@ -110,7 +110,7 @@ export interface RouteDeps {
 }
 
 export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
-  const { config, database, limits, onKeyRevoked, onDomainChanged, onDomainDeleted } = deps
+  const { config, database, onKeyRevoked, onDomainChanged, onDomainDeleted } = deps
   const { read, commit } = database
   const files = {
     memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share),
@@ -139,9 +139,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     importRoute({ read }),
     ...inboundRoutes(deps, creating),
     ...peopleRoutes(deps),
-    metricsRoute({ read }),
-    linkMetricsRoute({ read }),
-    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
+    ...numberRoutes(deps),
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),
     ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
@@ -191,6 +189,14 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
     clicksRoute(reading),
     rescheduleRoute(changing),
     cancelRoute(changing),
+  ]
+}
+
+function numberRoutes({ database: { read }, limits }: RouteDeps): readonly Route[] {
+  return [
+    metricsRoute({ read }),
+    linkMetricsRoute({ read }),
+    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
   ]
 }
 

@@ -36,6 +36,7 @@ const options: Readonly<Record<string, string>> = {
   from: 'the sender, in a verified domain',
   inbound: 'also receive mail for it',
   name: 'what the key is for, in your words',
+  repair: 'count metrics again first, while the daemon is stopped; nothing else can be repaired',
   service: 'the list of the service itself, for its own mail',
   scopes: 'what the key may do, separated by commas: full, send, read',
   selector: 'the DKIM selector under which the public key is published',

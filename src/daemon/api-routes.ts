@@ -216,6 +216,14 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   ]
 }
 
+function numberRoutes({ database: { read }, limits }: RouteDeps): readonly Route[] {
+  return [
+    metricsRoute({ read }),
+    linkMetricsRoute({ read }),
+    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
+  ]
+}
+
 function peopleRoutes(deps: RouteDeps): readonly Route[] {
   const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = deps
   const { read, commit } = database

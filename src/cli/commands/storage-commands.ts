@@ -52,8 +52,7 @@ export const storageCommands: readonly Command[] = [
   {
     name: 'verify-data',
     usage: '[--repair]',
-    summary:
-      'check the database: is it whole, and does it make sense; --repair: count metrics again, while the daemon is stopped',
+    summary: 'check the database: is it whole, and does it make sense',
     options: { repair: 'boolean' },
     run: ({ words, options, config }) =>
       withCommandErrors(() => {

@@ -90,9 +90,11 @@ class Runner implements ExportRunner {
 
   readonly refresh = (): void => {
     const { read, folder, log } = this.deps
-    if (this.current !== null && exportById(read, this.current.ref).length === 0) this.current.controller.abort()
     this.sweeping = this.sweeping
-      .then(() => removeOrphanFiles(read, folder))
+      .then(() => {
+        if (this.current !== null && exportById(read, this.current.ref).length === 0) this.current.controller.abort()
+        return removeOrphanFiles(read, folder)
+      })
       .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
   }
 
@@ -135,6 +137,10 @@ class Runner implements ExportRunner {
     return undefined
   }
 
+  private hasOthersWaiting({ workspaceId }: ExportRef): boolean {
+    return this.waiting.size > (this.waiting.has(workspaceId) ? 1 : 0)
+  }
+
   private retryLater(ref: ExportRef): void {
     if (this.stopController.signal.aborted) return
     const timer = setTimeout(() => {
@@ -169,7 +175,7 @@ class Runner implements ExportRunner {
     const begun = performance.now()
     const onProgress = async (progress: ExportProgress): Promise<boolean> => {
       const goesOn = await tryCommit(this.deps.commit([advanceExport({ ...ref, ...progress })]))
-      return goesOn && (this.waiting.size === 0 || performance.now() - begun < turn)
+      return goesOn && (performance.now() - begun < turn || !this.hasOthersWaiting(ref))
     }
     const job = { ...row, database, file: exportFile(folder, ref.id), reportInterval }
     const outcome = await runExportThread(job, { onProgress, signal })
@@ -187,8 +193,11 @@ class Runner implements ExportRunner {
 
   private async fail(ref: ExportRef, error: ExportFault): Promise<void> {
     const { commit, clock, log, folder } = this.deps
+    // First, because the commit may need its space.
+    await removeExportFile(folder, ref.id).catch((err: unknown) =>
+      log.error({ err, export: ref.id }, 'the file of a failed export cannot be removed'),
+    )
     await tryCommit(commit([failExport({ ...ref, error, at: clock() })]))
-    await removeExportFile(folder, ref.id)
     log.info({ export: ref.id, workspace: ref.workspaceId, why: error }, 'an export has failed')
   }
 

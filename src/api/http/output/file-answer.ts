@@ -25,6 +25,8 @@ import { waitForDrain } from './wait-for-drain.js'
 const PIECE_BYTES = 65_536
 /** Answers that are compressed at once: each takes most of a core as long as its client reads. */
 const MAX_COMPRESSED = 2
+/** Milliseconds: the longest time that a timer can have. */
+const MAX_TIMER = 2 ** 31 - 1
 
 let compressed = 0
 
@@ -97,6 +99,7 @@ function sendPlain(ctx: ApiContext, { file, ...answer }: FileAnswer, part: Part,
 
 async function sendCompressed(ctx: ApiContext, { file, ...answer }: FileAnswer, limits: StreamLimits): Promise<void> {
   writeHead(ctx, 200, answer, { 'Content-Encoding': 'gzip', ETag: quote(`${answer.tag}-gzip`) })
+  if (ctx.method === 'HEAD') return void ctx.res.end()
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: PIECE_BYTES })
   // The reader of the compressed bytes gets the error.
   pipeline(Readable.from(readPieces(file, { from: 0, to: file.size - 1 })), gzip, () => undefined)
@@ -138,7 +141,7 @@ async function writePieces(
   { patience, pace }: StreamLimits,
 ): Promise<void> {
   const { req, res, state } = ctx
-  const timer = setTimeout(() => req.socket.destroy(), patience + (size / pace) * 1_000)
+  const timer = setTimeout(() => req.socket.destroy(), Math.min(patience + (size / pace) * 1_000, MAX_TIMER))
   try {
     if (ctx.method !== 'HEAD') {
       for await (const piece of pieces) {

@@ -4,6 +4,7 @@
  * The counts are those of metrics: `sent` is all that left, `delivered` includes complaints, and no rate passes 100.
  */
 import { writeNamedAddress } from '../mail/named-address.js'
+import { percentageOf, type Rates, ratesOf } from '../metrics/summary.js'
 import { formatTimestamp } from '../platform/clock.js'
 import { keysOf } from '../platform/records.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
@@ -51,11 +52,7 @@ interface Totals {
   readonly unique_clicks: number
 }
 
-interface Rates {
-  readonly delivery_rate: number
-  readonly bounce_rate: number
-  readonly open_rate: number
-  readonly click_rate: number
+interface BroadcastRates extends Rates {
   readonly unsubscribe_rate: number
 }
 
@@ -73,7 +70,7 @@ interface ListedBroadcast extends Totals {
   readonly updated_at: string
   readonly started_at: string | null
   readonly finished_at: string | null
-  readonly rates: Rates
+  readonly rates: BroadcastRates
   readonly waits_until: string | null
   readonly note: string | null
 }
@@ -97,7 +94,7 @@ export function toListedBroadcast(read: Read, broadcast: BroadcastSummary): List
     started_at: toTime(broadcast.started_at),
     finished_at: toTime(broadcast.finished_at),
     ...totals,
-    rates: ratesOf(totals),
+    rates: ratesOfBroadcast(totals),
     waits_until: toTime(broadcast.waits_until),
     note: broadcast.note,
   }
@@ -120,20 +117,8 @@ export function toTotals(counts: BroadcastCounts): Totals {
   }
 }
 
-/** In percent, with two decimals. */
-export function ratesOf({ sent, delivered, bounced, unique_opens, unique_clicks, unsubscribed }: Totals): Rates {
-  return {
-    delivery_rate: percentageOf(delivered, sent),
-    bounce_rate: percentageOf(bounced, sent),
-    open_rate: percentageOf(unique_opens, delivered),
-    click_rate: percentageOf(unique_clicks, delivered),
-    unsubscribe_rate: percentageOf(unsubscribed, delivered),
-  }
-}
-
-/** At most 100: who opens a message may not be counted as delivered, as behind a smarthost. */
-function percentageOf(part: number, whole: number): number {
-  return whole === 0 ? 0 : Math.min(100, Math.round((part / whole) * 10_000) / 100)
+export function ratesOfBroadcast(totals: Totals): BroadcastRates {
+  return { ...ratesOf(totals), unsubscribe_rate: percentageOf(totals.unsubscribed, totals.delivered) }
 }
 
 function toTime(at: Timestamp | null): string | null {

@@ -240,14 +240,6 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
   ]
 }
 
-function numberRoutes({ database: { read }, limits }: RouteDeps): readonly Route[] {
-  return [
-    metricsRoute({ read }),
-    linkMetricsRoute({ read }),
-    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
-  ]
-}
-
 function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
   const { read, commit } = database

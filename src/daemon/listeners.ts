@@ -162,12 +162,7 @@ function wireSending(
   }
 }
 
-/** A change of this process drops only what is cached of the changed thing. */
-function changeCallbacks(
-  services: Services,
-  submission: SubmissionListener,
-  log: Log,
-): Pick<
+type ChangeCallbacks = Pick<
   RouteDeps,
   | 'onDueChanged'
   | 'onKeyRevoked'
@@ -180,7 +175,10 @@ function changeCallbacks(
   | 'onWebhookChanged'
   | 'onWebhookDeleted'
   | keyof PeopleCallbacks
-> {
+>
+
+/** A change of this process drops only what is cached of the changed thing. */
+function changeCallbacks(services: Services, submission: SubmissionListener, log: Log): ChangeCallbacks {
   return {
     ...peopleCallbacks(services, submission, log),
     onDueChanged: (workspaceId, at) => services.delivery.runner.markDue(workspaceId, at),

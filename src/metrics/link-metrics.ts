@@ -31,7 +31,7 @@ interface OfDomain {
   readonly domain: string
 }
 
-const mostClickedOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
+const topLinksOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('link_metrics')
     .select(['url', 'clicks'])
@@ -81,7 +81,7 @@ export async function readLinkMetrics(read: Read, request: LinksRequest): Promis
   const days: Timestamp[] = []
   for (let day = start; day < window.end; day += DAY) {
     if (day > start) await waitForStep()
-    const links = mostClickedOfDay(read, { workspaceId, domain, day, limit })
+    const links = topLinksOfDay(read, { workspaceId, domain, day, limit })
     if (links.length > 0) days.push(day)
     for (const { url, clicks } of links) found.add(url, clicks)
   }
@@ -123,11 +123,11 @@ class Candidates {
 
   /** In no order. */
   leaders(count: number): readonly string[] {
-    return this.mostClicked(count).map(([url]) => url)
+    return this.findTop(count).map(([url]) => url)
   }
 
   /** Sorts the numbers that occur, which are few where the URLs are many: sorting the URLs would take too long. */
-  private mostClicked(count: number): readonly [url: string, clicks: number][] {
+  private findTop(count: number): readonly [url: string, clicks: number][] {
     const urlsWith = new Map<number, number>()
     for (const clicks of this.clicks.values()) urlsWith.set(clicks, (urlsWith.get(clicks) ?? 0) + 1)
     let [room, least] = [count, Number.POSITIVE_INFINITY]
@@ -146,7 +146,7 @@ class Candidates {
   }
 
   private dropLast(): void {
-    this.clicks = new Map(this.mostClicked(KEPT))
+    this.clicks = new Map(this.findTop(KEPT))
     this.characters = 0
     for (const url of this.clicks.keys()) this.characters += url.length
   }

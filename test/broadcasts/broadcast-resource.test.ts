@@ -1,7 +1,7 @@
 /** Counts and rates of a broadcast, from the numbers of its emails in each status. */
 import fc from 'fast-check'
 import t from 'tap'
-import { type BroadcastCounts, ratesOf, toTotals } from '../../src/broadcasts/broadcast-resource.js'
+import { type BroadcastCounts, ratesOfBroadcast, toTotals } from '../../src/broadcasts/broadcast-resource.js'
 
 const none: BroadcastCounts = {
   ...{ recipients: 0, scheduled: 0, queued: 0, sent: 0, delivered: 0, bounced: 0, failed: 0, cancelled: 0 },
@@ -38,7 +38,7 @@ t.test('counts and rates', async (t) => {
   for (const [counts, totals, rates] of table) {
     const found = toTotals({ ...none, ...counts })
     t.match(found, totals, JSON.stringify(counts))
-    t.match(ratesOf(found), rates)
+    t.match(ratesOfBroadcast(found), rates)
   }
 })
 
@@ -47,7 +47,7 @@ t.test('no rate is below 0 or above 100, or has more than two decimals', async (
   const counts = fc.record(Object.fromEntries(Object.keys(none).map((name) => [name, count])))
   fc.assert(
     fc.property(counts, (found) => {
-      const rates = Object.values(ratesOf(toTotals({ ...none, ...found })))
+      const rates = Object.values(ratesOfBroadcast(toTotals({ ...none, ...found })))
       return rates.every((rate) => rate >= 0 && rate <= 100 && Math.abs(rate * 100 - Math.round(rate * 100)) < 1e-6)
     }),
   )

@@ -30,7 +30,7 @@ export interface EngineDeps extends ExpandDeps {
 /** Milliseconds in which due broadcasts, and room in the queue, are noticed. */
 const POLL_INTERVAL = 200
 const FAULT_PAUSE = 1_000
-/** A limit that is used up may be raised meanwhile: it is looked at again after this time, and with each `wake`. */
+/** A limit that is used up may be raised meanwhile: it is looked at again after this time, and with each `recheck`. */
 const RECHECK_INTERVAL = 3_600_000
 /** Scheduled broadcasts that one pass starts. */
 const MAX_DUE = 50
@@ -45,6 +45,8 @@ const BUSY_FACTOR = 1
 /** Milliseconds of such a pause. */
 const MIN_PAUSE = 10
 const MAX_PAUSE = 200
+/** Milliseconds of one turn of the event loop, in which broadcasts that wait are looked at. */
+const TURN_TIME = 2
 const FAULT_NOTE = 'an internal error: the log of the service says more'
 
 export class BroadcastEngine {
@@ -56,6 +58,7 @@ export class BroadcastEngine {
   private readonly readLoad = createLoadMeter()
   private isStopping = false
   private isWoken = false
+  private isRecheckDue = false
   private isFailing = false
   private interruptSleep: () => void = () => undefined
   private loop: Promise<void> = Promise.resolve()
@@ -72,7 +75,13 @@ export class BroadcastEngine {
     this.loop = this.run()
   }
 
-  /** To be called when a broadcast or a limit may have changed. Pauses and cancellations take effect at once. */
+  /** To be called when a limit may have been raised: those that wait for one are looked at too. */
+  recheck(): void {
+    this.isRecheckDue = true
+    this.wake()
+  }
+
+  /** To be called when a broadcast may have changed. Pauses and cancellations take effect at once. */
   wake(): void {
     if (this.isStopping) return
     this.isWoken = true
@@ -107,14 +116,19 @@ export class BroadcastEngine {
 
   /** One step of each broadcast; resolves to whether one of them may take another at once. */
   private async pass(): Promise<boolean> {
-    const isWoken = this.isWoken
+    const isRecheck = this.isRecheckDue
+    this.isRecheckDue = false
     this.isWoken = false
     const due = dueBroadcasts(this.deps.read, { now: this.deps.clock(), limit: MAX_DUE })
     let hasMore = false
+    let turnEnd = performance.now() + TURN_TIME
     for (const broadcast of [...this.syncStopped(), ...due]) {
       if (this.isStopping) return false
       if (this.rested.has(broadcast.id)) continue
-      if (await this.advance(broadcast, isWoken)) hasMore = true
+      if (await this.advance(broadcast, isRecheck)) hasMore = true
+      if (performance.now() < turnEnd) continue
+      await nextTurn()
+      turnEnd = performance.now() + TURN_TIME
     }
     return hasMore
   }
@@ -142,14 +156,14 @@ export class BroadcastEngine {
 
   private async advance(
     { id, workspace_id: workspaceId, status }: RunningBroadcast,
-    isWoken: boolean,
+    isRecheck: boolean,
   ): Promise<boolean> {
     const { read, delivery } = this.deps
     if (status === 'sending' && this.stopped.has(id) && !hasPausedEntries(read, { broadcastId: id }))
       this.letGo(id, workspaceId)
     const startedAt = performance.now()
     const isYielding = delivery.isYielding()
-    const options = { chunk: isYielding ? YIELDING_CHUNK : CHUNK, isRecheck: this.isRecheck(id, isWoken) }
+    const options = { chunk: isYielding ? YIELDING_CHUNK : CHUNK, isRecheck: this.isRecheck(id, isRecheck) }
     const result = await this.tryStep({ id, workspaceId }, options)
     if (result === 'rest' && status === 'paused') this.rested.add(id)
     if (result !== 'done') return false
@@ -164,9 +178,9 @@ export class BroadcastEngine {
     return this.sleep(Math.min(MAX_PAUSE, Math.max(MIN_PAUSE, duration * factor)))
   }
 
-  private isRecheck(id: string, isWoken: boolean): boolean {
+  private isRecheck(id: string, isAsked: boolean): boolean {
     const now = this.deps.clock()
-    const isDue = isWoken || Math.abs(now - (this.checkedAt.get(id) ?? 0)) >= RECHECK_INTERVAL
+    const isDue = isAsked || Math.abs(now - (this.checkedAt.get(id) ?? 0)) >= RECHECK_INTERVAL
     if (isDue) this.checkedAt.set(id, now)
     return isDue
   }

@@ -313,6 +313,23 @@ t.test(
   },
 )
 
+t.test('a change of some broadcast does not make those that wait for a limit try again', async (t) => {
+  const bench = await openBench(t, { perDay: 30 })
+  const made = await create(bench, 50)
+  const engine = bench.open()
+  const waits = (): number => bench.logged.filter((line) => line.startsWith('a broadcast waits')).length
+  await waitUntil('it waits', () => waits() === 1)
+  await bench.database.commit([{ sql: 'update usage set count = 0', parameters: [] }])
+  for (let n = 0; n < 5; n += 1) {
+    engine.wake()
+    await pause(20)
+  }
+  t.equal(countSent(bench), 30)
+  engine.recheck()
+  await runToEnd(bench, made)
+  t.equal(countSent(bench), 50, 'a limit was raised')
+})
+
 t.test('a crash at any commit neither skips nor doubles a contact', async (t) => {
   const bench = await openBench(t)
   const { commit } = bench.database

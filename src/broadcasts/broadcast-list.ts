@@ -1,4 +1,5 @@
 /** Reads of the broadcasts of a workspace: pages of them, their number, and one that must exist. */
+import { sql } from 'kysely'
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { MAX_ID, type Slice, seekOffset } from '../storage/paging.js'
@@ -58,6 +59,21 @@ const countAll = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 
 export function countBroadcasts(read: Read, workspaceId: string): number {
   return countAll(read, { workspaceId })[0]?.count ?? 0
+}
+
+/** The first two conditions are those of the index `broadcasts_active`. */
+const countActive = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('status', '<>', sql.lit('draft'))
+    .where('finished_at', 'is', null)
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Scheduled, sending, paused, or being cancelled. */
+export function countActiveBroadcasts(read: Read, workspaceId: string): number {
+  return countActive(read, { workspaceId })[0]?.count ?? 0
 }
 
 /** Throws a Refusal `not-found`. */

@@ -419,3 +419,19 @@ t.test('a workspace that is closed has no broadcast under way', async (t) => {
   t.same(app.rows(`select 1 from broadcasts where id = ? and status <> 'draft'`, id), [])
   t.same(app.errors, [])
 })
+
+t.test('a workspace has a limited number of broadcasts under way', async (t) => {
+  const app = await testDaemon(t)
+  const [first, last] = [await draft(app), await draft(app)]
+  await act(app, first, 'send', { scheduled_for: inAnHour(app) })
+  const columns = `workspace_id, name, audience_id, sender, reply_to, subject, html, text, template_id, status,
+    scheduled_for, started_at, finished_at, key_id, cursor, ceiling, expanded, waits_until, note, version, created_at,
+    updated_at`
+  const copies = `insert into broadcasts (id, ${columns}) with recursive n (i) as (select 1 union all select i + 1 from n
+    where i < 99) select 'copy' || i, ${columns} from broadcasts, n where id = ?`
+  await app.daemon.database.commit([{ sql: copies, parameters: [first] }])
+  const refused = await act(app, last, 'send', { scheduled_for: inAnHour(app) })
+  t.match([refused.status, error(refused)], [409, { code: 'conflict', details: { limit: 100, count: 100 } }])
+  t.equal((await act(app, first, 'cancel')).status, 200)
+  t.equal((await act(app, last, 'send', { scheduled_for: inAnHour(app) })).status, 202)
+})

@@ -9,7 +9,7 @@ import { isInJsonList } from '../storage/json-list.js'
 import type { Slice } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { waitForStep } from '../storage/stepped-walk.js'
-import { type Timestamp, toJson } from '../storage/tables/columns.js'
+import { type Json, type Timestamp, toJson } from '../storage/tables/columns.js'
 import { DAY, type Window } from './window.js'
 
 /** The end of the list. */
@@ -22,7 +22,7 @@ const SUM_STEP = 5
 const MAX_READ = 20_000
 const MIN_OF_DAY = 200
 /** Characters of URLs in memory, and how many URLs are kept beyond that. */
-const MAX_CHARACTERS = 8_000_000
+const MAX_CHARACTERS = 16_000_000
 const KEPT = 1_000
 
 interface OfDomain {
@@ -31,7 +31,7 @@ interface OfDomain {
   readonly domain: string
 }
 
-const mostClickedOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
+const leadersOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('link_metrics')
     .select(['url', 'clicks'])
@@ -43,20 +43,19 @@ const mostClickedOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number 
     .limit(slot('limit')),
 )
 
-const sumsOfLink = prepareRead<OfDomain & { url: string; days: ReturnType<typeof toJson<readonly string[]>> }>()(
-  ({ db, slot }) =>
-    db
-      .selectFrom('link_metrics')
-      .select((eb) => [
-        eb.fn.sum<number | null>('clicks').as('clicks'),
-        eb.fn.sum<number | null>('unique_clicks').as('unique_clicks'),
-        eb.fn.min<number | null>('first_clicked_at').as('first_clicked_at'),
-        eb.fn.max<number | null>('last_clicked_at').as('last_clicked_at'),
-      ])
-      .where('workspace_id', '=', slot('workspaceId'))
-      .where('domain', '=', slot('domain'))
-      .where(isInJsonList('day', slot('days')))
-      .where('url', '=', slot('url')),
+const sumsOfLink = prepareRead<OfDomain & { url: string; days: Json<readonly string[]> }>()(({ db, slot }) =>
+  db
+    .selectFrom('link_metrics')
+    .select((eb) => [
+      eb.fn.sum<number | null>('clicks').as('clicks'),
+      eb.fn.sum<number | null>('unique_clicks').as('unique_clicks'),
+      eb.fn.min<number | null>('first_clicked_at').as('first_clicked_at'),
+      eb.fn.max<number | null>('last_clicked_at').as('last_clicked_at'),
+    ])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain', '=', slot('domain'))
+    .where(isInJsonList('day', slot('days')))
+    .where('url', '=', slot('url')),
 )
 
 interface LinkClicks {
@@ -81,7 +80,7 @@ export async function readLinkMetrics(read: Read, request: LinksRequest): Promis
   const days: Timestamp[] = []
   for (let day = start; day < window.end; day += DAY) {
     if (day > start) await waitForStep()
-    const links = mostClickedOfDay(read, { workspaceId, domain, day, limit })
+    const links = leadersOfDay(read, { workspaceId, domain, day, limit })
     if (links.length > 0) days.push(day)
     for (const { url, clicks } of links) found.add(url, clicks)
   }
@@ -123,11 +122,11 @@ class Candidates {
 
   /** In no order. */
   leaders(count: number): readonly string[] {
-    return this.mostClicked(count).map(([url]) => url)
+    return this.findLeaders(count).map(([url]) => url)
   }
 
   /** Sorts the numbers that occur, which are few where the URLs are many: sorting the URLs would take too long. */
-  private mostClicked(count: number): readonly [url: string, clicks: number][] {
+  private findLeaders(count: number): readonly [url: string, clicks: number][] {
     const urlsWith = new Map<number, number>()
     for (const clicks of this.clicks.values()) urlsWith.set(clicks, (urlsWith.get(clicks) ?? 0) + 1)
     let [room, least] = [count, Number.POSITIVE_INFINITY]
@@ -146,7 +145,7 @@ class Candidates {
   }
 
   private dropLast(): void {
-    this.clicks = new Map(this.mostClicked(KEPT))
+    this.clicks = new Map(this.findLeaders(KEPT))
     this.characters = 0
     for (const url of this.clicks.keys()) this.characters += url.length
   }

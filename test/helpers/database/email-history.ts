@@ -147,6 +147,7 @@ export class History {
   private readonly words = new Set<string>()
   private now = START
   private logBegins = 0
+  private hitCount = 0
 
   constructor(private readonly database: Database) {}
 
@@ -271,7 +272,9 @@ export class History {
   }
 
   private hitOf(emailId: string, machine: boolean): Omit<Extract<Hit, { readonly kind: 'open' }>, 'kind'> {
-    return { emailId, address: '192.0.2.1', userAgent: machine ? MACHINE : BROWSER, at: this.now }
+    // An address of its own, or several clicks within seconds would be a sweep.
+    this.hitCount += 1
+    return { emailId, address: `192.0.2.${this.hitCount % 256}`, userAgent: machine ? MACHINE : BROWSER, at: this.now }
   }
 
   /** Of an email of a broadcast: those that its recipient may click, of which a person's first click counts. */

@@ -86,7 +86,10 @@ export async function readLinkMetrics(read: Read, request: LinksRequest): Promis
   }
   const end = Math.min(slice.offset + slice.limit, MAX_LINKS)
   await waitForStep()
-  const sums = await addUp(read, { workspaceId, domain, days, urls: found.leaders(end + RESERVE) })
+  const least = found.leastOf(end + RESERVE)
+  await waitForStep()
+  const urls = found.leaders(end + RESERVE, least).map(([url]) => url)
+  const sums = await addUp(read, { workspaceId, domain, days, urls })
   return sums.toSorted(compareLinks).slice(slice.offset, end)
 }
 
@@ -120,13 +123,11 @@ class Candidates {
     if (this.characters > MAX_CHARACTERS && this.clicks.size > KEPT) this.dropLast()
   }
 
-  /** In no order. */
-  leaders(count: number): readonly string[] {
-    return this.findLeaders(count).map(([url]) => url)
-  }
-
-  /** Sorts the numbers that occur, which are few where the URLs are many: sorting the URLs would take too long. */
-  private findLeaders(count: number): readonly [url: string, clicks: number][] {
+  /**
+   * The clicks of the last of the `count` most clicked. Sorts the numbers that occur, which are few where the URLs are many:
+   * sorting the URLs would take too long.
+   */
+  leastOf(count: number): number {
     const urlsWith = new Map<number, number>()
     for (const clicks of this.clicks.values()) urlsWith.set(clicks, (urlsWith.get(clicks) ?? 0) + 1)
     let [room, least] = [count, Number.POSITIVE_INFINITY]
@@ -135,6 +136,11 @@ class Candidates {
       room -= urls
       least = clicks
     }
+    return least
+  }
+
+  /** The `count` most clicked, in no order. `least`: of `leastOf`. */
+  leaders(count: number, least: number): readonly [url: string, clicks: number][] {
     const more: [string, number][] = []
     const equal: [string, number][] = []
     for (const link of this.clicks) {
@@ -145,7 +151,7 @@ class Candidates {
   }
 
   private dropLast(): void {
-    this.clicks = new Map(this.findLeaders(KEPT))
+    this.clicks = new Map(this.leaders(KEPT, this.leastOf(KEPT)))
     this.characters = 0
     for (const url of this.clicks.keys()) this.characters += url.length
   }

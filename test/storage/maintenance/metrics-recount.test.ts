@@ -8,8 +8,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DataFolderHeld, lockDataFolder } from '../../../src/storage/data-lock.js'
 import { repairData, verifyData } from '../../../src/storage/maintenance/verify.js'
+import { arbitraryHistory, type Step } from '../../helpers/database/arbitrary-history.js'
 import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
-import { arbitraryHistory, History, type Step } from '../../helpers/database/email-history.js'
+import { History } from '../../helpers/database/email-history.js'
 import { expectedMetrics, storedMetrics } from '../../helpers/database/expected-metrics.js'
 
 const metricsProblems = (file: string): unknown =>

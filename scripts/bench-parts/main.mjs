@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { measureApi } from './api/main.mjs'
+import { measureBroadcast } from './broadcast/main.mjs'
 import { compare } from './compare.mjs'
 import { floor } from './floor.mjs'
 import { measureInboundAll } from './inbound/main.mjs'
@@ -85,6 +86,10 @@ const run = {
       results.push(await compare(title, sides, options.rounds ?? 3))
     }
     return results
+  },
+  broadcast: () => {
+    const { messages, warmUp, rounds } = options
+    return measureBroadcast({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3 })
   },
   rewrite: () => measureRewrite({ messages: options.messages ?? 500 }),
   api: () => measureApi({ folder, ...options }),

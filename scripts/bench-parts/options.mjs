@@ -12,11 +12,12 @@ export const kinds = [
   'zone',
   'api',
   'rewrite',
+  'broadcast',
   'track',
   'webhooks',
 ]
 
-export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [rewrite] [track] [webhooks] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [rewrite] [broadcast] [track] [webhooks] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
@@ -29,6 +30,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   api     GET and POST of emails, contacts and suppressions, and pages at every depth, with 1,000,000
           emails, 1,000,000 contacts and 200,000 suppressions stored; beside itself next to empty
   rewrite what tracking opens and clicks costs the main thread a message, with 0, 20 and 200 links
+  broadcast  what a broadcast's frame costs once, and each message made from it, beside composing it as a whole; a whole
+          broadcast beside the relay; how long other mail takes beside a running broadcast and without it, in turns
   track   opens and clicks over kept HTTPS connections, at a fixed rate, while mail is relayed at half the
           speed measured just before; then alone; there is no peer
   webhooks relay with tracking and a webhook that gets every event, beside without; then a backlog of events to one

@@ -1,7 +1,7 @@
 // Stands in for Postfix's smtp-source if that is not installed; takes the same options.
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
+import { openSession } from './smtp-session.mjs'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -17,40 +17,20 @@ const { values, positionals } = parseArgs({
 })
 const [host, port] = positionals[0].split(':')
 const message = values.file === undefined ? generate() : read(values.file)
-/** The command after each reply. */
-const steps = [`MAIL FROM:<${values.from}>\r\n`, `RCPT TO:<${values.to}>\r\n`, 'DATA\r\n', message]
 
 let left = Number(values.messages)
 for (let session = 0; session < Number(values.sessions); session += 1) open()
 
 function open() {
-  const socket = connect(Number(port), host).setNoDelay(true)
-  let step = -2
-  let held = ''
-  socket.on('error', failed)
-  socket.on('data', (chunk) => {
-    held += chunk.toString('latin1')
-    if (!/^(?:\d{3}-.*\r\n)*\d{3} .*\r\n$/.test(held)) return
-    if (!/^[23]/.test(held)) failed(new Error(held.trim()))
-    held = ''
-    step += 1
-    if (step === -1) socket.write('EHLO bench.test\r\n')
-    else if (step > 0 && step < steps.length) socket.write(steps[step])
-    else if (step === 0) begin()
-    else end()
-  })
-  const quit = () => socket.removeAllListeners('data').resume().end('QUIT\r\n')
-  const begin = () => {
-    if (left === 0) return quit()
-    left -= 1
-    step = 0
-    socket.write(steps[0])
-  }
-  const end = () => {
-    if (values.d) return begin()
-    quit()
-    if (left > 0) open()
-  }
+  openSession({ ...{ host, port: Number(port), from: values.from, to: values.to }, message, onFree, onError: failed })
+}
+
+function onFree(session, hasSent) {
+  if (left === 0 || (hasSent && !values.d)) session.quit()
+  if (left === 0) return
+  if (hasSent && !values.d) return open()
+  left -= 1
+  session.send()
 }
 
 function failed(error) {

@@ -1,4 +1,5 @@
-// An MX that accepts everything, counts how often each number arrived, and keeps some tracked messages to be read.
+// An MX that accepts everything, counts how often each number and each contact's message of the broadcast arrived, and
+// keeps some tracked messages to be read.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
@@ -7,15 +8,22 @@ const MAX_UNREAD = 100
 
 export async function openCountingSink() {
   const numbers = new Map()
+  const contacts = new Map()
   const unread = []
-  const server = createServer((socket) => serve(socket, numbers, unread))
+  const server = createServer((socket) => serve(socket, numbers, contacts, unread))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { port: server.address().port, numbers, takeMessage: () => unread.shift(), close: () => server.close() }
+  return {
+    port: server.address().port,
+    numbers,
+    contacts,
+    takeMessage: () => unread.shift(),
+    close: () => server.close(),
+  }
 }
 
 /** A number counts when the final dot was read, whether or not our 250 arrives. */
-function serve(socket, numbers, unread) {
+function serve(socket, numbers, contacts, unread) {
   let buffered = ''
   let inData = false
   socket.on('error', () => undefined)
@@ -27,9 +35,12 @@ function serve(socket, numbers, unread) {
       if (inData) {
         const end = buffered.indexOf('\r\n.\r\n')
         if (end === -1) return
-        const number = Number(/^X-Number: (\d+)/m.exec(buffered)?.[1])
-        numbers.set(number, (numbers.get(number) ?? 0) + 1)
-        if (buffered.includes('/v1/track/') && unread.length < MAX_UNREAD) unread.push(buffered.slice(0, end))
+        const contact = /^To: .*contact(\d+)@/m.exec(buffered)?.[1]
+        const number = Number(contact ?? /^X-Number: (\d+)/m.exec(buffered)?.[1])
+        const counts = contact === undefined ? numbers : contacts
+        counts.set(number, (counts.get(number) ?? 0) + 1)
+        if (contact === undefined && buffered.includes('/v1/track/') && unread.length < MAX_UNREAD)
+          unread.push(buffered.slice(0, end))
         buffered = buffered.slice(end + 5)
         inData = false
         socket.write('250 2.0.0 taken\r\n')

@@ -1,6 +1,7 @@
 // SIGKILLs the daemon at random moments while numbered messages are submitted over SMTP and REST
 // and relayed, and others arrive as from other servers. Those over REST are tracked: a reader loads
-// pixels and follows links, and a webhook gets every event.
+// pixels and follows links, and a webhook gets every event. Beside that a broadcast is sent, whose contacts must each get
+// one email.
 //
 // A number counts as accepted when its 250, 201 or item of a 200 was read. After the last kill the
 // daemon runs on until its queue is empty; then every accepted number must be in the database under
@@ -14,7 +15,9 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
+import { fillAudience, openApi } from '../bench-parts/broadcast/api.mjs'
 import { freePort, listening } from '../bench-parts/processes.mjs'
+import { balanceBroadcast } from './broadcast-balance.mjs'
 import { openCountingSink } from './counting-sink.mjs'
 import { Ledger } from './ledger.mjs'
 import { readMessages } from './rest-reader.mjs'
@@ -27,6 +30,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '40' },
     sessions: { type: 'string', default: '8' },
     servers: { type: 'string', default: '3' },
+    contacts: { type: 'string', default: '3000' },
     pause: { type: 'string', default: '900' },
     disk: { type: 'string', default: '.' },
     seed: { type: 'string', default: String(process.pid) },
@@ -52,6 +56,12 @@ const { workspace_id: workspace, api_key: key } = command(
   'owner@crash.test',
 )
 command('domain', 'add', 'crash.test', '--inbound', '--force')
+const contacts = Number(values.contacts)
+const audienceId = fillAudience(
+  { database: join(folder, 'data', 'posthorn.db'), workspaceId: workspace },
+  contacts,
+  (n) => `contact${n}@sink.test`,
+)
 configure(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"\n`)
 
 // The first start makes the certificate that REST clients trust.
@@ -59,6 +69,8 @@ const first = start()
 await listening(port)
 const rest = { port: apiPort, ca: readFileSync(join(folder, 'data', 'tls', 'cert.pem')), key }
 await subscribe()
+const broadcasts = openApi({ port: apiPort, ca: join(folder, 'data', 'tls', 'cert.pem'), key })
+const broadcastId = await broadcasts.send(audienceId, 'News <news@crash.test>', '<p>To {{email}}</p>')
 await ended(first, 'SIGTERM')
 
 const ledger = new Ledger()
@@ -91,20 +103,24 @@ await listening(port)
 over.abort()
 await Promise.all([...submitters, ...servers])
 const left = await drained(600)
+const broadcast = await broadcasts.finished(broadcastId, 600)
 const events = await webhook.balance(join(folder, 'data', 'posthorn.db'), 300)
 const status = await ended(daemon, 'SIGTERM')
 const { problems } = command('verify-data')
 sink.close()
 webhook.close()
 
+const news = balanceBroadcast(join(folder, 'data', 'posthorn.db'), { broadcast, contacts, arrivals: sink.contacts })
 const { lost, good: balanced } = ledger.balance(join(folder, 'data', 'posthorn.db'), sink.numbers)
 const duplicated = [...sink.numbers.values()].filter((times) => times > 1).length
 for (const problem of problems) console.log(`${problem.check}: ${problem.message}`)
 console.log(
   `kills ${kills}, accepted ${ledger.size}, delivered ${sink.numbers.size}, lost ${lost}, duplicated ${duplicated}, left in the queue ${left}`,
 )
+console.log(news.line)
 console.log(`${events.line}; pixels and links answered ${await reader}`)
-const good = balanced && lost === 0 && events.missing === 0 && problems.length === 0 && left === 0 && status === 0
+const good =
+  balanced && news.good && lost === 0 && events.missing === 0 && problems.length === 0 && left === 0 && status === 0
 if (good) rmSync(folder, { recursive: true, force: true })
 else console.log(`the data is kept in ${folder}`)
 process.exit(good ? 0 : 1)

@@ -2,8 +2,13 @@
  * The parsers of untrusted input, each as a function of one input. A refusal is a normal result: `tolerant`
  * catches those, and nothing else.
  */
+import { createSecretKey } from 'node:crypto'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { acceptsGzip } from '../../dist/src/api/http/input/accept-encoding.js'
+import { findRequestedPart } from '../../dist/src/api/http/input/byte-range.js'
+import { composeFrame } from '../../dist/src/broadcasts/compose-frame.js'
+import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.js'
 import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
 import { parseQuery } from '../../dist/src/dns/query.js'
@@ -48,6 +53,7 @@ const silentDns = { records: async () => none, mx: async () => none, addresses: 
 const client = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
 const circumstances = { receivedAt: 0, origin: null, authentication: null }
 const reader = new MimeReader()
+const rangeOf = (text) => findRequestedPart({ range: `bytes=${text}`, ifRange: text }, 1_000, '"e"')
 
 const tolerant = (read) => async (input) => {
   try {
@@ -156,6 +162,23 @@ function trackHtml(html) {
   return tracked.html
 }
 
+const publicUrl = 'https://a.test'
+const ids = { broadcastId: 'b', audienceId: 'c', hostname: 'mail.a.test', publicUrl, base: publicUrl }
+const frameOf = (content) =>
+  composeFrame({ sender: { address: 'x@a.test', name: '' }, replyTo: [], subject: 'x', text: null, ...content }, ids)
+    .frame
+const greeting = frameOf({
+  subject: '{{first_name}}',
+  html: '{{first_name}} {{{metadata.x}}}<a href="{{metadata.x}}">x</a><a href="https://b.test/{{last_name}}">y</a>',
+})
+const secret = createSecretKey(Buffer.alloc(32))
+const messageIds = { emailId: 'bc-x', recipientId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee', now: 0 }
+
+function fillGreeting(text) {
+  const contact = { email: 'x@b.test', first_name: text, last_name: text, metadata: JSON.stringify({ x: text }) }
+  return buildContactMessage({ secret, publicUrl }, greeting, contact, messageIds)
+}
+
 export const parsers = [
   { name: 'addresses', inputs: texts, read: tolerant(addresses) },
   { name: 'lists of addresses', inputs: texts, read: tolerant(lists) },
@@ -201,6 +224,8 @@ export const parsers = [
     inputs: texts,
     read: tolerant((text) => insertUnsubscribeUrl(text, 'https://a.test/v1/unsubscribe/x', 'html', () => undefined)),
   },
+  { name: 'content of broadcasts', inputs: texts, read: tolerant((html) => frameOf({ html })) },
+  { name: 'values of contacts', inputs: texts, read: tolerant(fillGreeting) },
   { name: 'places of tokens', inputs: messages, read: tolerant(findTokens) },
   {
     name: 'CSV',
@@ -236,6 +261,8 @@ export const parsers = [
   },
   { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
   { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },
+  { name: 'encodings of answers', inputs: texts, read: tolerant(acceptsGzip) },
+  { name: 'ranges of files', inputs: texts, read: tolerant(rangeOf) },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]
 

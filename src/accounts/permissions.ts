@@ -10,8 +10,8 @@ import type { Principal } from './principal.js'
 
 /**
  *   send        emails, batch, replies, files: create; cancel and reschedule
- *   read        emails, events, metrics, suppressions: read
- *   write       suppressions, contacts, audiences, templates, exports: write
+ *   read        emails, events, metrics, suppressions, contacts, audiences, templates, broadcasts: read
+ *   write       suppressions, contacts, audiences, templates, broadcasts, exports: write
  *   admin       domains, keys, webhooks, members, the workspace: write
  *   admin-read  the same: read
  *   owner       delete the workspace

@@ -76,6 +76,24 @@ export function changeContact(
   return toWrite(contact.set(change), 1)
 }
 
+/** Misses when there is no such contact in the workspace, or its subscription is not `from`. */
+export const changeSubscription = prepareWrite<{
+  workspaceId: string
+  id: string
+  from: Contact['subscribed']
+  to: Contact['subscribed']
+  at: number
+}>(
+  ({ db, slot }) =>
+    db
+      .updateTable('contacts')
+      .set({ subscribed: slot('to'), updated_at: slot('at') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('subscribed', '=', slot('from')),
+  1,
+)
+
 /** Misses when there is no such contact in the workspace. */
 export const removeContact = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>

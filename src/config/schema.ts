@@ -122,6 +122,7 @@ const retention = section({
   links: value.duration().prefault('400d'),
   audit: value.duration().prefault('400d'),
   files: value.duration().prefault('30d'),
+  exports: value.duration('7d').prefault('7d'),
 })
 
 /** One plan of `limits.plans`. */

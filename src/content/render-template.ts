@@ -123,6 +123,11 @@ function formatNames(names: readonly string[]): string {
   return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more}`
 }
 
+/** The value that a variable of this path has in the data, as text; null: none. */
+export function findValueText(data: TemplateData, path: readonly string[]): string | null {
+  return toText(findValue(data, path))
+}
+
 function findValue(data: TemplateData, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, word) => (isRecord(value) ? ownValueOf(value, word) : undefined), data)
 }

@@ -36,11 +36,17 @@ const VARIABLE_PATTERN = String.raw`\s{0,20}(${NAME_PATTERN})\s{0,20}(?:${FALLBA
 const variablePattern = new RegExp(String.raw`\{\{\{${VARIABLE_PATTERN}\}\}\}|\{\{${VARIABLE_PATTERN}\}\}`, 'gu')
 
 export function parseTemplateText(text: string): TemplateText {
+  return parseBoundedText(text, Number.POSITIVE_INFINITY)
+}
+
+/** What follows `maxPlaces` variables is literal text: the caller refuses a text that has so many. */
+export function parseBoundedText(text: string, maxPlaces: number): TemplateText {
   const pieces: (string | Variable)[] = []
   const known = new Map<string, Variable>()
   const uses = new Map<Variable, number>()
   let literalBytes = 0
   let end = 0
+  let places = 0
 
   function pushLiteral(to: number): void {
     if (to === end) return
@@ -60,6 +66,8 @@ export function parseTemplateText(text: string): TemplateText {
     pieces.push(variable)
     uses.set(variable, (uses.get(variable) ?? 0) + 1)
     end = match.index + matched.length
+    places += 1
+    if (places >= maxPlaces) break
   }
   pushLiteral(text.length)
   return { pieces, literalBytes, uses }

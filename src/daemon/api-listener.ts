@@ -118,6 +118,7 @@ function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps
     streamLimits: {
       slots: createMemoryShares(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
       patience: STREAM_LIMITS.milliseconds,
+      pace: ANSWER_LIMITS.pace,
     },
     clock,
     log,

@@ -5,6 +5,8 @@ import { audienceFileRoutes } from '../api/audiences/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/audiences/audiences.js'
 import { bulkRoute } from '../api/audiences/bulk-contacts.js'
 import { contactRoutes } from '../api/audiences/contacts.js'
+import { type BroadcastActDeps, broadcastActRoutes } from '../api/broadcasts/broadcast-acts.js'
+import { broadcastRoutes } from '../api/broadcasts/broadcasts.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
@@ -16,6 +18,8 @@ import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { createStoredParts } from '../api/emails/stored-parts.js'
 import { eventRoutes } from '../api/events/events.js'
+import { exportDownloadRoute } from '../api/exports/download.js'
+import { type ExportDeps, exportRoutes } from '../api/exports/exports.js'
 import type { Route } from '../api/http/route.js'
 import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
@@ -43,6 +47,7 @@ import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
+import { exportFolder } from '../exports/export-file.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { renderNotePage } from '../pages/layout.js'
@@ -54,6 +59,7 @@ import { createMemoryShares } from '../platform/memory/shares.js'
 import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
+import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import { createContentFiller } from '../sending/template-content.js'
 import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Database } from '../storage/database.js'
@@ -82,6 +88,7 @@ export interface RouteDeps {
   readonly database: Database
   readonly limits: Limits
   readonly prepare: PrepareEmail
+  readonly findVerifiedDomain: FindVerifiedDomain
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
   readonly trackingBaseFor: TrackingBaseFor
@@ -100,7 +107,9 @@ export interface RouteDeps {
   readonly onDomainChanged: (domain: DomainRef) => void
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
+  readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly onExportRequested: ExportDeps['onExportRequested']
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
   readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
@@ -125,6 +134,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     bulkRoute({ read, commit }),
     ...audienceRoutes({ read, commit, onAudienceDeleted: deps.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
+    ...broadcastEndpoints(deps),
     ...contentRoutes(deps),
     ...domainRoutes({
       ...deps.rotationDeps,
@@ -142,11 +152,8 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...numberRoutes(deps),
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),
-    ...trackingRoutes({ read, record: deps.recordHit, unknownLinkPage }),
-    ...unsubscribeRoutes({
-      ...{ read, commit, secret: deps.identity.returnPathSecret },
-      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
-    }),
+    ...exportEndpoints(deps),
+    ...linkRoutes(deps),
   ]
 }
 
@@ -164,6 +171,23 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
     createStoredParts: stored,
     hasDiskSpace,
   }
+}
+
+function broadcastEndpoints(deps: RouteDeps): readonly Route[] {
+  const { config, database, prepare, findVerifiedDomain, commitEmails, hasDiskSpace, onBroadcastChanged } = deps
+  const { hostname, public_url: publicUrl } = config.service
+  const { read, commit } = database
+  const composing = {
+    ...{ hostname, publicUrl, trackingBaseFor: deps.trackingBaseFor },
+    secret: deps.identity.returnPathSecret,
+  }
+  return [
+    ...broadcastRoutes({ read, commit }),
+    ...broadcastActRoutes({
+      ...{ read, commit, composing, prepare, findVerifiedDomain },
+      ...{ commitEmails, hasDiskSpace, onBroadcastChanged },
+    }),
+  ]
 }
 
 function contentRoutes({ config, database, clock, templates, hasDiskSpace }: RouteDeps): readonly Route[] {
@@ -226,6 +250,27 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   return [
     ...webhookRoutes({ read, commit, checkUrl, onWebhookChanged, onWebhookDeleted }),
     ...deliveryRoutes({ read, commit, onWebhookChanged }),
+  ]
+}
+
+/** What the links in mail lead to. */
+function linkRoutes({ database: { read, commit }, recordHit, identity }: RouteDeps): readonly Route[] {
+  return [
+    ...trackingRoutes({ read, secret: identity.returnPathSecret, record: recordHit, unknownLinkPage }),
+    ...unsubscribeRoutes({
+      ...{ read, commit, secret: identity.returnPathSecret },
+      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
+    }),
+  ]
+}
+
+function exportEndpoints({ config, database, identity, hasDiskSpace, onExportRequested }: RouteDeps): readonly Route[] {
+  const { read, commit } = database
+  const { data_dir: dataDir, public_url: publicUrl } = config.service
+  const files = { folder: exportFolder(dataDir), lifetime: config.retention.exports, secret: identity.linkSecret }
+  return [
+    ...exportRoutes({ read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }),
+    exportDownloadRoute({ read, ...files }),
   ]
 }
 

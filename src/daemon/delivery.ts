@@ -11,8 +11,9 @@ import type { FindDestination } from '../delivery/hosts/destination.js'
 import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../delivery/hosts/routes.js'
 import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
-import { QueueRunner, type RunnerDeps } from '../delivery/queue/queue-runner.js'
+import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
+import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
@@ -56,7 +57,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
   const pool = createSessionPool(deps, unreachable)
-  const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
+  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
     read,

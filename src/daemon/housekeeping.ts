@@ -11,7 +11,10 @@ import { removeOldInvitations } from '../accounts/people/invitations.js'
 import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
+import { exportFolder } from '../exports/export-file.js'
+import { removeExpiredExports } from '../exports/remove-exports.js'
 import { removeExpiredImports } from '../imports/import-records.js'
+import { createBroadcastMessagePurge, createFramePurge } from '../messages/broadcast-recipients.js'
 import { createInboundPurge } from '../messages/inbound/inbound-retention.js'
 import { createMessagePurge } from '../messages/retention.js'
 import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
@@ -63,17 +66,22 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
     const now = clock()
     const { retention } = config
     const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
+    const linksBefore = now - retention.messages - retention.links
     const kinds = [
       () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),
       createUsageCleanup(database, now),
       createMessagePurge(database, limits),
-      () => removeOldLinks(database, now - retention.messages - retention.links),
+      () => removeOldLinks(database, linksBefore),
       createInboundPurge(database, limits),
       () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
-      () => removeOldUnsubscribeLinks(database, now - retention.messages - retention.links),
+      () => removeOldUnsubscribeLinks(database, linksBefore),
+      createBroadcastMessagePurge(database, linksBefore),
+      createFramePurge(database, linksBefore),
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
       () => removeExpiredImports(database, now),
+      () =>
+        removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
     ]

@@ -11,6 +11,7 @@ import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
 import { type CommitEmails, createEmailCommitter } from '../sending/commit-emails.js'
 import { createEmailPreparer, type PrepareEmail } from '../sending/prepare-email.js'
+import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
@@ -105,14 +106,19 @@ async function startServices({
   domainChecks,
   people,
   imports,
+  exports,
   webhooks,
+  broadcasts,
 }: Services): Promise<void> {
+  broadcasts.holdBack()
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
   webhooks.start()
+  broadcasts.start()
   await imports.start()
+  await exports.start()
 }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
@@ -130,6 +136,7 @@ interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
 
 interface Sending {
   readonly prepare: PrepareEmail
+  readonly findVerifiedDomain: FindVerifiedDomain
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
   readonly trackingBaseFor: TrackingBaseFor
@@ -145,31 +152,33 @@ function wireSending(
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
   const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf: () => served.cert, clock })
   const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
+  const findVerifiedDomain = domains.findVerified
   return {
-    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified, beginTracking }),
+    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain, beginTracking }),
+    findVerifiedDomain,
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
     beginTracking,
     trackingBaseFor,
   }
 }
 
-/** A change of this process drops only what is cached of the changed thing. */
-function changeCallbacks(
-  services: Services,
-  submission: SubmissionListener,
-  log: Log,
-): Pick<
+type ChangeCallbacks = Pick<
   RouteDeps,
   | 'onDueChanged'
   | 'onKeyRevoked'
   | 'onDomainChanged'
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
+  | 'onBroadcastChanged'
   | 'onImportStarted'
+  | 'onExportRequested'
   | 'onWebhookChanged'
   | 'onWebhookDeleted'
   | keyof PeopleCallbacks
-> {
+>
+
+/** A change of this process drops only what is cached of the changed thing. */
+function changeCallbacks(services: Services, submission: SubmissionListener, log: Log): ChangeCallbacks {
   return {
     ...peopleCallbacks(services, submission, log),
     onDueChanged: (workspaceId, at) => services.delivery.runner.markDue(workspaceId, at),
@@ -183,7 +192,9 @@ function changeCallbacks(
       services.deletedDomains.start(domain)
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
+    onBroadcastChanged: () => services.broadcasts.wake(),
     onImportStarted: (importRef) => services.imports.begin(importRef),
+    onExportRequested: (ref) => services.exports.begin(ref),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
     onWebhookDeleted: (webhook) => {
       services.webhooks.refresh(webhook)

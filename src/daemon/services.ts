@@ -1,12 +1,15 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { type AudienceRemovalRunner, createAudienceRemovalRunner } from '../audiences/audience-removal-runner.js'
+import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../domains/service-identity.js'
+import { exportFolder } from '../exports/export-file.js'
+import { createExportRunner, type ExportRunner } from '../exports/export-runner.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
 import type { DomainName } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
@@ -15,9 +18,11 @@ import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
+import { databaseFile } from '../storage/open.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
+import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -51,6 +56,8 @@ export interface Services {
   readonly domainChecks: DomainChecks
   readonly people: People
   readonly imports: ImportRunner
+  readonly broadcasts: BroadcastEngine
+  readonly exports: ExportRunner
   /** Records opens and clicks. */
   readonly hits: HitRecorder
 }
@@ -79,10 +86,21 @@ export async function openServices(
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
+  const exports = registerStop(stopSteps, openExports(common))
   const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
   const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
-  const work = { deletedDomains, deletedAudiences, deletedWebhooks, webhooks, people, domainChecks, imports, hits }
-  return { ...caches, ...engines, ...work, limits, suppressions, identity }
+  const broadcasts = registerStop(stopSteps, wireBroadcasts({ ...common, ...caches, delivery, limits, suppressions }))
+  const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts }
+  return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+function openExports({ config, clock, log, database: { read, commit } }: CommonDeps): ExportRunner {
+  const { data_dir: folder } = config.service
+  return createExportRunner({
+    ...{ read, commit, clock, log },
+    ...{ database: databaseFile(folder), folder: exportFolder(folder) },
+  })
 }
 
 function openCaches({ clock, database }: CommonDeps): Caches {
@@ -148,4 +166,6 @@ export function forgetAll(services: Services): void {
   services.delivery.wake()
   services.domainChecks.wake()
   services.webhooks.reload()
+  services.broadcasts.wake()
+  services.exports.refresh()
 }

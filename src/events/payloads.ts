@@ -60,6 +60,13 @@ type ClickedData = RequestData & {
   readonly referer: string | null
 }
 
+/** Both ids are null if the email is no message of a broadcast. */
+type UnsubscribedData = EmailData & {
+  readonly unsubscribed_at: string
+  readonly broadcast_id: string | null
+  readonly contact_id: string | null
+}
+
 type ReceivedData = {
   readonly inbound_email_id: string
   readonly from: string
@@ -102,7 +109,7 @@ export interface EventPayloads {
   readonly 'email.complained': EmailData & { readonly feedback_type: string; readonly complained_at: string }
   readonly 'email.opened': RequestData & { readonly opened_at: string }
   readonly 'email.clicked': ClickedData
-  readonly 'email.unsubscribed': EmailData & { readonly unsubscribed_at: string }
+  readonly 'email.unsubscribed': UnsubscribedData
   readonly 'email.received': ReceivedData
   readonly 'domain.verified': DomainData & { readonly verified_at: string }
   readonly 'domain.failed': DomainData & { readonly failed_at: string }

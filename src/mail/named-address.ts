@@ -42,6 +42,14 @@ function parseDisplayName(phrase: string): string | null {
   return isDisplayName(name) ? name : null
 }
 
+/** A text that `tryParseNamedAddress` reads as this mailbox again. */
+export function writeNamedAddress({ address, name }: NamedAddress): string {
+  if (name === '') return address
+  const plain = `${name} <${address}>`
+  if (tryParseNamedAddress(plain)?.name === name) return plain
+  return `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`
+}
+
 /** May `name` stand before an address? It must be one line, well-formed and short enough. */
 export function isDisplayName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && isOneLine(name)

@@ -65,7 +65,8 @@ function hexValueOf(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-export function encodeQuotedPrintable(bytes: Buffer): Buffer {
+/** `isContinued`: a soft line break will follow, for which the last line has room. */
+export function encodeQuotedPrintable(bytes: Buffer, isContinued = false): Buffer {
   const widest = bytes.length * 3
   const encoded = Buffer.allocUnsafe(widest + Math.ceil(widest / (MAX_LINE - 3)) * 3 + 3)
   let length = 0
@@ -79,7 +80,7 @@ export function encodeQuotedPrintable(bytes: Buffer): Buffer {
       at += 1
       continue
     }
-    const isLast = endsLine(bytes, at + 1)
+    const isLast = isLineEnd(bytes, at + 1) && !(isContinued && at + 1 === bytes.length)
     const isPlain = isLiteral(byte) || ((byte === SPACE || byte === TAB) && !isLast)
     const cost = isPlain ? 1 : 3
     if (width + cost > (isLast ? MAX_LINE : MAX_LINE - 1)) {
@@ -97,7 +98,7 @@ function isLiteral(byte: number): boolean {
   return byte > SPACE && byte < 0x7f && byte !== EQUALS
 }
 
-function endsLine(bytes: Buffer, at: number): boolean {
+function isLineEnd(bytes: Buffer, at: number): boolean {
   return at >= bytes.length || (bytes[at] === CR && bytes[at + 1] === LF)
 }
 

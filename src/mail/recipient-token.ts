@@ -58,7 +58,11 @@ export function createUnsubscribeToken(secret: KeyObject, recipientId: string): 
  * (RFC 2369 section 3.2). 54 octets of the 64 that a local part may have.
  */
 export function createUnsubscribeAddress(secret: KeyObject, recipientId: string, host: DomainName): Address {
-  return `unsubscribe+${createUnsubscribeToken(secret, recipientId)}@${host}` as Address
+  return unsubscribeAddressOf(createUnsubscribeToken(secret, recipientId), host)
+}
+
+export function unsubscribeAddressOf(token: string, host: DomainName): Address {
+  return `unsubscribe+${token}@${host}` as Address
 }
 
 /** The recipient id in such a token; null: none of ours. */

@@ -1,8 +1,9 @@
 /**
- * Emails of a workspace, newest first, in pages.
+ * Emails of a workspace, newest first, in pages: those of one broadcast, or those that belong to none.
  *
  * Each read walks one index backwards (`emails_listed`, or `emails_by_status`) and sorts nothing. Totals
- * come from counters that triggers maintain, so no list counts rows.
+ * come from counters that triggers maintain, so no list counts rows. The total of a broadcast does not fall when its
+ * old emails are removed.
  *
  * An offset has to be walked over; that is done along the index alone, in steps (`storage/stepped-walk.ts`), so an
  * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
@@ -22,6 +23,8 @@ export interface EmailFilter {
   readonly workspaceId: string
   /** Null for any. */
   readonly status: EmailStatus | null
+  /** Null: those that belong to no broadcast. */
+  readonly broadcastId: string | null
 }
 
 /** In the order of the index; the list continues below it. */
@@ -32,7 +35,8 @@ interface Cursor {
 
 const START_CURSOR: Cursor = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-export function countEmails(read: Read, { workspaceId, status }: EmailFilter): number {
+export function countEmails(read: Read, { workspaceId, status, broadcastId }: EmailFilter): number {
+  if (broadcastId !== null) return countOfBroadcast(read, workspaceId, broadcastId, status)
   const counts = countsOf(read, { workspaceId })
   const counted = status === null ? counts : counts.filter((row) => row.status === status)
   return counted.reduce((sum, { count }) => sum + count, 0)
@@ -48,34 +52,46 @@ export async function listEmails(
   return place === null ? [] : readPageAfter(read, filter, place, limit)
 }
 
-type WorkspaceCursor = { workspaceId: string } & Cursor
+type WorkspaceCursor = Pick<EmailFilter, 'workspaceId' | 'broadcastId'> & Cursor
 type StatusCursor = WorkspaceCursor & { status: EmailStatus }
 
 function findCursorAfter(
   read: Read,
-  { workspaceId, status }: EmailFilter,
+  { workspaceId, status, broadcastId }: EmailFilter,
   place: Cursor,
   skip: number,
 ): readonly Cursor[] {
   return status === null
-    ? cursorOfAll(read, { workspaceId, ...place, skip })
-    : cursorOfStatus(read, { workspaceId, status, ...place, skip })
+    ? cursorOfAll(read, { workspaceId, broadcastId, ...place, skip })
+    : cursorOfStatus(read, { workspaceId, broadcastId, status, ...place, skip })
 }
 
 function readPageAfter(
   read: Read,
-  { workspaceId, status }: EmailFilter,
+  { workspaceId, status, broadcastId }: EmailFilter,
   place: Cursor,
   limit: number,
 ): readonly ListedEmail[] {
   return status === null
-    ? pageOfAll(read, { workspaceId, ...place, limit })
-    : pageOfStatus(read, { workspaceId, status, ...place, limit })
+    ? pageOfAll(read, { workspaceId, broadcastId, ...place, limit })
+    : pageOfStatus(read, { workspaceId, broadcastId, status, ...place, limit })
 }
 
 const countsOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('email_counts').select(['status', 'count']).where('workspace_id', '=', slot('workspaceId')),
 )
+
+const countsOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_counts')
+    .selectAll()
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+function countOfBroadcast(read: Read, workspaceId: string, broadcastId: string, status: EmailStatus | null): number {
+  return countsOfBroadcast(read, { workspaceId, broadcastId })[0]?.[status ?? 'recipients'] ?? 0
+}
 
 const columns = ['id', 'from_email', 'from_name', 'to_emails', 'subject', 'status', 'created_at', 'sent_at'] as const
 
@@ -84,7 +100,7 @@ const pageOfAll = prepareRead<WorkspaceCursor & { limit: number }>()(({ db, slot
     .selectFrom('emails')
     .select(columns)
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', null)
+    .where('broadcast_id', 'is', slot('broadcastId'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
@@ -96,7 +112,7 @@ const pageOfStatus = prepareRead<StatusCursor & { limit: number }>()(({ db, slot
     .selectFrom('emails')
     .select(columns)
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', null)
+    .where('broadcast_id', 'is', slot('broadcastId'))
     .where('status', '=', slot('status'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
@@ -109,7 +125,7 @@ const cursorOfAll = prepareRead<WorkspaceCursor & { skip: number }>()(({ db, slo
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', null)
+    .where('broadcast_id', 'is', slot('broadcastId'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
@@ -122,7 +138,7 @@ const cursorOfStatus = prepareRead<StatusCursor & { skip: number }>()(({ db, slo
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', null)
+    .where('broadcast_id', 'is', slot('broadcastId'))
     .where('status', '=', slot('status'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')

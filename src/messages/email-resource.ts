@@ -16,9 +16,10 @@ import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmailDetails } from './email-details.js'
+import { isFramed } from './frames/framed-message.js'
 import type { MimeReader } from './mime/mime-parts.js'
 import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
-import { rawOfEmail, signatureOfEmail } from './raw-message.js'
+import { readRaw, signatureOfEmail } from './raw-message.js'
 import { copyOfRecipient, copyToPieces } from './recipient-copies.js'
 import { recipientsOfEmail } from './recipients.js'
 
@@ -117,7 +118,7 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string, reci
   const { has_copies } = requireVisibleEmail(read, viewer, id)
   const key = { workspaceId: viewer.workspaceId, emailId: id }
   const recipientId = recipient === null ? null : requireRecipient(read, key, recipient)
-  const raw = rawOfEmail(read, key)[0]?.raw
+  const raw = readRaw(read, key)
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
     throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is no longer stored: ${kept}`, {
@@ -152,11 +153,13 @@ async function readContent(
   workspaceId: string,
   emailId: string,
 ): Promise<EmailContent> {
-  const result = await mime.read(workspaceId, () => rawOfEmail(read, { workspaceId, emailId })[0]?.raw)
+  const result = await mime.read(workspaceId, () => readRaw(read, { workspaceId, emailId }))
   if (result.kind !== 'parts') return unreadableContent
   const { html } = result.parts
   const restored = html === null ? null : restoreHtml({ workspaceId, emailId }, html)
-  return toEmailContent({ ...result.parts, html: restored })
+  // A broadcast has no fields of the app's own.
+  const headers = isFramed(emailId) ? [] : result.parts.headers
+  return toEmailContent({ ...result.parts, headers, html: restored })
 }
 
 const unreadableContent: EmailContent = { html: null, text: null, headers: {}, attachments: [] }

@@ -115,7 +115,10 @@ function toRecipientNews(news: LateOutcome, { attempts }: Recipient, at: number)
       return { type: 'email.complained', more: { feedback_type, complained_at: formatTimestamp(at) } }
     }
     case 'unsubscribed':
-      return { type: 'email.unsubscribed', more: { unsubscribed_at: formatTimestamp(at) } }
+      return {
+        type: 'email.unsubscribed',
+        more: { unsubscribed_at: formatTimestamp(at), broadcast_id: null, contact_id: null },
+      }
     default:
       return assertNever(news)
   }

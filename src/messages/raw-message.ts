@@ -5,9 +5,10 @@
  * bytes, and what was sent can be shown later.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { MovedBytes } from '../storage/writer/write.js'
+import { framedRawOf, isFramed, sizeOfFramedEmail } from './frames/framed-message.js'
 
 export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
   ({ db, slot }) =>
@@ -32,7 +33,22 @@ export const insertSignature = prepareWrite<Tables['dkim_signatures']>(({ db, sl
     .onConflict((conflict) => conflict.column('email_id').doNothing()),
 )
 
-export const rawOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+interface EmailKey {
+  readonly workspaceId: string
+  readonly emailId: string
+}
+
+/** The bytes; undefined: they are not stored any more. Those of a broadcast's message are built here. */
+export function readRaw(read: Read, key: EmailKey): Buffer | undefined {
+  return isFramed(key.emailId) ? framedRawOf(read, key) : rawOfEmail(read, key)[0]?.raw
+}
+
+/** The number of bytes, which are not read; 0: they are not stored any more. */
+export function sizeOfMessage(read: Read, key: EmailKey): number {
+  return isFramed(key.emailId) ? sizeOfFramedEmail(read, key) : (sizeOfRaw(read, key)[0]?.bytes ?? 0)
+}
+
+const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
     .select('raw')
@@ -40,8 +56,7 @@ export const rawOfEmail = prepareRead<{ workspaceId: string; emailId: string }>(
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Does not read the bytes themselves. */
-export const sizeOfRaw = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+const sizeOfRaw = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
     .select(sql<number>`length(raw)`.as('bytes'))
@@ -49,7 +64,7 @@ export const sizeOfRaw = prepareRead<{ workspaceId: string; emailId: string }>()
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-export const signatureOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+export const signatureOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('dkim_signatures')
     .select('field')

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { MovedBytes } from '../storage/writer/write.js'
-import { rawOfEmail } from './raw-message.js'
+import { readRaw } from './raw-message.js'
 
 /** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
 export interface RecipientCopy {
@@ -84,7 +84,7 @@ interface MessageRef extends CopyKey {
 
 /** The message of one recipient; undefined: its bytes are not stored any more. */
 export function rawOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer | undefined {
-  const raw = rawOfEmail(read, { workspaceId, emailId })[0]?.raw
+  const raw = readRaw(read, { workspaceId, emailId })
   const [copy] = copyOfRecipient(read, { workspaceId, recipientId })
   return raw === undefined || copy === undefined ? raw : Buffer.concat(copyToPieces(raw, copy))
 }

@@ -2,7 +2,8 @@
  * Unsubscribes a recipient, by mail or by link: its address is suppressed in its workspace, and the event is recorded
  * once, however often it is asked. A recipient whose records are gone is found by its link.
  *
- * If the address was removed from the suppression list since, it is added again, without another event.
+ * If the address was removed from the suppression list since, it is added again, without another event. For the
+ * recipient of a broadcast see `list-unsubscribe.ts`: its address is not suppressed.
  */
 import { recordEvent } from '../events/event-log.js'
 import type { Address } from '../mail/address.js'
@@ -13,27 +14,46 @@ import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
 import { addSuppression, isSuppressed } from '../suppressions/suppressions.js'
+import { type BroadcastRecipient, broadcastRecipientOf } from './broadcast-recipients.js'
 import { emailById } from './email.js'
 import { type OutcomeSubject, resolveLateOutcome } from './late-outcome.js'
+import {
+  buildListUnsubscription,
+  canUndo,
+  isListUnsubscribed,
+  senderOfBroadcast,
+  undoListUnsubscription,
+} from './list-unsubscribe.js'
 import { recipientOfAnyWorkspace } from './recipients.js'
 import { markUnsubscribed, type UnsubscribeLink, unsubscribeLinkOf } from './unsubscribe-links.js'
 
 /** The recipient of an unsubscribe link. */
 export interface LinkRecipient {
-  readonly workspaceId: string
-  readonly emailId: string
   readonly address: Address
-  readonly sender: Address
-  readonly isSuppressed: boolean
+  /** Null: no record has it any more. */
+  readonly sender: Address | null
+  /** What the link ends: all mail of the workspace, or its broadcasts to an audience. */
+  readonly scope: 'mail' | 'broadcasts'
+  readonly isUnsubscribed: boolean
+  readonly canUndo: boolean
 }
 
 /** Whom the holder of a token may unsubscribe; null: no records are left, or the workspace is gone. */
-export function findLinkRecipient(read: Read, recipientId: string): LinkRecipient | null {
+export function findLinkRecipient(read: Read, recipientId: string, now: number): LinkRecipient | null {
+  const listed = findListed(read, recipientId)
+  if (listed !== null) {
+    return {
+      ...{ address: listed.address, sender: senderOfBroadcast(read, listed), scope: 'broadcasts' },
+      ...{ isUnsubscribed: isListUnsubscribed(read, listed), canUndo: canUndo(read, listed, now) },
+    }
+  }
   const known = findKnown(read, recipientId)
-  return known === null ? null : { ...known, isSuppressed: isSuppressed(read, known.workspaceId, known.address) }
+  if (known === null) return null
+  const { workspaceId, address, sender } = known
+  return { address, sender, scope: 'mail', isUnsubscribed: isSuppressed(read, workspaceId, address), canUndo: false }
 }
 
-/** `ignored`: the writes add the suppression alone; `why` is that of `late-outcome.ts`. */
+/** `ignored`: the writes repeat what the event of an earlier request tells of; `why` is that of `late-outcome.ts`. */
 type Unsubscription =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated'; readonly writes: readonly Write[] }
@@ -41,6 +61,11 @@ type Unsubscription =
 
 /** The writes of one commit. They miss if the same recipient is unsubscribed at the same moment. */
 export function buildUnsubscription(read: Read, recipientId: string, at: number): Unsubscription {
+  const listed = findListed(read, recipientId)
+  if (listed !== null) {
+    const { isRepeated, writes } = buildListUnsubscription(read, listed, at)
+    return isRepeated ? { kind: 'ignored', why: 'repeated', writes } : { kind: 'acts', writes }
+  }
   const known = findKnown(read, recipientId)
   if (known === null) return { kind: 'gone' }
   const { workspaceId, emailId, address, subject, linkState } = known
@@ -61,12 +86,37 @@ export async function unsubscribe({ read, commit }: Store, recipientId: string, 
   for (;;) {
     const found = buildUnsubscription(read, recipientId, at)
     if (found.kind === 'gone') return false
+    if (found.writes.length === 0) return true
     // A miss: it was unsubscribed since it was read, and the next round finds that.
     if (await tryCommit(commit(found.writes))) return true
   }
 }
 
-type LinkOwner = Omit<LinkRecipient, 'isSuppressed'>
+/** Resolves to false if there is nothing that the holder of the token may undo now. */
+export async function undoUnsubscription({ read, commit }: Store, recipientId: string, at: number): Promise<boolean> {
+  for (;;) {
+    const listed = findListed(read, recipientId)
+    if (listed === null || !canUndo(read, listed, at)) return false
+    if (await tryCommit(commit(undoListUnsubscription(listed, at)))) return true
+  }
+}
+
+/** The recipient of a broadcast; null: of none, or its workspace is being erased. */
+function findListed(read: Read, recipientId: string): BroadcastRecipient | null {
+  const [listed] = broadcastRecipientOf(read, { recipientId })
+  return listed === undefined || isClosed(read, listed.workspace_id) ? null : listed
+}
+
+function isClosed(read: Read, workspaceId: string): boolean {
+  return listClosedWorkspaces(read, {}).some(({ id }) => id === workspaceId)
+}
+
+interface LinkOwner {
+  readonly workspaceId: string
+  readonly emailId: string
+  readonly address: Address
+  readonly sender: Address
+}
 
 interface KnownRecipient extends LinkOwner {
   /** Null: its records are gone. */
@@ -81,7 +131,7 @@ function findKnown(read: Read, recipientId: string): KnownRecipient | null {
   const subject = findSubject(read, recipientId)
   const owner = subject === null ? (link === undefined ? null : ofLink(link)) : ofSubject(subject)
   if (owner === null || owner.workspaceId === SERVICE_WORKSPACE) return null
-  if (listClosedWorkspaces(read, {}).some(({ id }) => id === owner.workspaceId)) return null
+  if (isClosed(read, owner.workspaceId)) return null
   return { ...owner, subject, linkState: linkStateOf(link) }
 }
 
@@ -113,6 +163,7 @@ function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
 /** The email's own record is gone, and with it the subject and the tags. */
 function recordBareEvent({ workspaceId, emailId, address, sender }: KnownRecipient, at: number): Write {
   const unsubscribed_at = formatTimestamp(at)
-  const data = { email_id: emailId, from: sender, to: address, subject: '', tags: {}, unsubscribed_at }
+  const common = { email_id: emailId, from: sender, to: address, subject: '', tags: {} }
+  const data = { ...common, unsubscribed_at, broadcast_id: null, contact_id: null }
   return recordEvent({ workspaceId, type: 'email.unsubscribed', emailId, recipient: address, at, data })
 }

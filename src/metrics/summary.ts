@@ -30,14 +30,16 @@ export function summarize(sums: Sums): Summary {
   }
 }
 
-interface Rates {
+export interface Rates {
   readonly delivery_rate: number
   readonly bounce_rate: number
   readonly open_rate: number
   readonly click_rate: number
 }
 
-export function ratesOf({ sent, delivered, bounced, unique_opens, unique_clicks }: Summary): Rates {
+type RatedCounts = Pick<Summary, 'sent' | 'delivered' | 'bounced' | 'unique_opens' | 'unique_clicks'>
+
+export function ratesOf({ sent, delivered, bounced, unique_opens, unique_clicks }: RatedCounts): Rates {
   return {
     delivery_rate: percentageOf(delivered, sent),
     bounce_rate: percentageOf(bounced, sent),
@@ -50,6 +52,6 @@ export function ratesOf({ sent, delivered, bounced, unique_opens, unique_clicks 
  * With two decimals. At most 100: an email that was opened counts as such also if it is not delivered, as one that
  * bounced for another of its recipients.
  */
-function percentageOf(part: number, whole: number): number {
+export function percentageOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.min(100, Math.round((part / whole) * 10_000) / 100)
 }

@@ -3,14 +3,11 @@
  * its reader or with the process.
  */
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type ReadableFile, readPart } from './readable-file.js'
 
-export interface SpoolFile {
-  /** Up to `length` bytes; fewer at the end of the file. */
-  readonly read: (at: number, length: number) => Promise<Buffer>
-  readonly close: () => Promise<void>
-}
+export type SpoolFile = Pick<ReadableFile, 'read' | 'close'>
 
 export interface Spool {
   /** Rejects if the disk cannot store them. */
@@ -35,9 +32,4 @@ async function writeSpoolFile(folder: string, bytes: Buffer): Promise<SpoolFile>
     throw error
   }
   return { read: (at, length) => readPart(file, at, length), close: () => file.close() }
-}
-
-async function readPart(file: FileHandle, at: number, length: number): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at)
-  return buffer.subarray(0, bytesRead)
 }

@@ -17,18 +17,24 @@ const MAX_WORD_LENGTH = 52
 export function composeHeader(content: MessageContent): string {
   const { from, to, cc, replyTo, subject, fields } = content
   const lines = [
-    formatField('From', formatMailbox(from)),
-    ...formatAddressField('To', to),
-    ...formatAddressField('Cc', cc),
-    ...formatAddressField('Reply-To', replyTo),
-    formatField('Subject', formatUnstructured(subject)),
+    composeMailboxes('From', [from]),
+    composeMailboxes('To', to),
+    composeMailboxes('Cc', cc),
+    composeMailboxes('Reply-To', replyTo),
+    composeSubject(subject),
     ...fields.map(({ name, value }) => formatField(name, formatCustomValue(value))),
   ]
   return lines.join('')
 }
 
-function formatAddressField(name: string, list: readonly NamedAddress[]): string[] {
-  return list.length === 0 ? [] : [formatField(name, list.map(formatMailbox).join(', '))]
+/** The Subject field. `subject`: one line. */
+export function composeSubject(subject: string): string {
+  return formatField('Subject', formatUnstructured(subject))
+}
+
+/** A field of addresses; empty if there are none. */
+export function composeMailboxes(name: string, list: readonly NamedAddress[]): string {
+  return list.length === 0 ? '' : formatField(name, list.map(formatMailbox).join(', '))
 }
 
 function formatMailbox({ address, name }: NamedAddress): string {

@@ -7,7 +7,7 @@
 import type { KeyObject } from 'node:crypto'
 import { mailHostOf } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
-import { createUnsubscribeAddress, createUnsubscribeToken } from '../mail/recipient-token.js'
+import { createUnsubscribeToken, unsubscribeAddressOf } from '../mail/recipient-token.js'
 import type { CustomField } from './message-content.js'
 
 /** The recipient of a link, and the address that the email is sent from. */
@@ -38,13 +38,19 @@ export function createUnsubscribeLinks({ secret, baseFor }: UnsubscribeLinkDeps)
     urlOf,
     fieldsOf: (owner, fields) => {
       if (fields.some(({ name }) => /^list-unsubscribe(?:-post)?$/i.test(name))) return []
-      const address = createUnsubscribeAddress(secret, owner.recipientId, mailHostOf(domainOf(owner.from)))
-      return [
-        { name: 'List-Unsubscribe', value: `<${urlOf(owner)}>, <mailto:${address}>` },
-        { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
-      ]
+      const domain = domainOf(owner.from)
+      return buildListFields(baseFor(domain), tokenOf(owner.recipientId), mailHostOf(domain))
     },
   }
+}
+
+/** RFC 2369, RFC 8058. */
+export function buildListFields(base: string, token: string, host: DomainName): readonly CustomField[] {
+  const address = unsubscribeAddressOf(token, host)
+  return [
+    { name: 'List-Unsubscribe', value: `<${buildUnsubscribeUrl(base, token)}>, <mailto:${address}>` },
+    { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
+  ]
 }
 
 /** `base`: without a trailing slash. */

@@ -1,8 +1,20 @@
-/** A condition on a column and a list of any length, which is bound as one value, so that a statement is compiled once. */
-import { type Expression, type SqlBool, sql } from 'kysely'
+/** Lists of any length in a statement: bound as one value, so that the statement is compiled once. */
+import { type AliasedRawBuilder, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Json } from './tables/columns.js'
 
-/** `list`: a slot. */
+/** A condition on a column. `list`: a slot. */
 export function isInJsonList(column: string, list: Json<readonly string[]>): Expression<SqlBool> {
   return sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${list}))`
+}
+
+/** The tuples of a list as rows of a query. `list`: a slot. */
+export function tuplesOf(
+  list: Json<readonly (readonly unknown[])[]>,
+): AliasedRawBuilder<{ value: string }, 'json_each'> {
+  return sql<{ value: string }>`json_each(${list})`.as('json_each')
+}
+
+/** A value of each tuple, from place 0. */
+export function valueOfTuple<Value extends string | number>(place: number): RawBuilder<Value> {
+  return sql<Value>`json_each.value ->> ${sql.lit(place)}`
 }

@@ -23,6 +23,7 @@ import * as webhooks from './migrations/0021-webhooks.js'
 import * as events from './migrations/0022-events.js'
 import * as broadcasts from './migrations/0023-broadcasts.js'
 import * as metrics from './migrations/0024-metrics.js'
+import * as exports from './migrations/0025-exports.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -48,4 +49,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0022-events': events,
   '0023-broadcasts': broadcasts,
   '0024-metrics': metrics,
+  '0025-exports': exports,
 }

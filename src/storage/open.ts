@@ -97,7 +97,7 @@ async function useWal(db: SQLite.Database): Promise<void> {
   }
 }
 
-function createRead(db: SQLite.Database): Read {
+export function createRead(db: SQLite.Database): Read {
   const statement = createStatementCache(db)
   return <Row>(sql: string, parameters: readonly unknown[]): Row[] => {
     try {

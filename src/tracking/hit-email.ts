@@ -13,7 +13,7 @@ interface EmailId {
 const emailOfAnyWorkspace = prepareRead<EmailId>()(({ db, slot }) =>
   db
     .selectFrom('emails')
-    .select(['workspace_id', 'track_opens', 'track_clicks', 'tracking_skipped', 'opened_at'])
+    .select(['workspace_id', 'track_opens', 'track_clicks', 'tracking_skipped', 'opened_at', 'broadcast_id'])
     .where('id', '=', slot('id')),
 )
 
@@ -40,6 +40,8 @@ export interface HitEmail {
   readonly recipient: string
   readonly progress: DeliveryProgress
   readonly isOpened: boolean
+  /** Null: of none. */
+  readonly broadcastId: string | null
 }
 
 /** Null: there is no such email, or it has no tracking of this kind. */
@@ -56,6 +58,7 @@ export function findHitEmail(read: Read, kind: 'open' | 'click', id: string): Hi
     recipient: first.address,
     progress: readProgress(read, id, recipients),
     isOpened: email.opened_at !== null,
+    broadcastId: email.broadcast_id,
   }
 }
 

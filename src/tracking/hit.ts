@@ -12,6 +12,7 @@ interface OpenHit extends HitCommon {
 
 export interface ClickHit extends HitCommon {
   readonly kind: 'click'
+  /** Of a link of a broadcast: see `findBroadcastLink`. */
   readonly linkId: string
   readonly url: string
   readonly referer: string | null
@@ -45,9 +46,14 @@ export function sizeOfHit(hit: Hit): number {
   return hit.kind === 'open' ? size : size + hit.url.length + (hit.referer?.length ?? 0)
 }
 
-const emailIdForm = /^(?:bc-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** Any id of an email; that of a message of a broadcast begins with `bc-`. */
+export const emailIdForm = /^(?:bc-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Whether the text has the form of an email's id, that of a broadcast's recipient included. */
 export function isEmailId(text: string): boolean {
   return emailIdForm.test(text)
+}
+
+/** Whether the text has the form of the id of a broadcast's message. */
+export function isBroadcastEmailId(id: string): boolean {
+  return isEmailId(id) && id.startsWith('bc-')
 }

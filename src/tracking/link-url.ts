@@ -19,8 +19,12 @@ const rfc3986 = /^https?:\/\/[\w.~:/?#[\]@!$&'()*+,;=%-]+$/i
 const visibleAscii = /^[\x21-\x7e]+$/
 const unsubscribePlace = /\{\{\s*unsubscribe_url\s*\}\}/
 
+/** The host of a URL that needs no parsing: a name in lower case whose last label has letters only, and no port. */
+const plainHost = /^https?:\/\/((?:[a-z\d-]{1,63}\.){1,9}[a-z]{2,63})(?:[/?#]|$)/
+
 /** `href`: decoded. Null: it stays as it is. */
 export function linkUrlOf(href: string, own: OwnUrls): string | null {
+  if (isPlainUrl(href, own)) return href
   if (!webUrl.test(href) || unsubscribePlace.test(href)) return null
   const url = parseUrl(href)
   if (url === null) return null
@@ -28,6 +32,14 @@ export function linkUrlOf(href: string, own: OwnUrls): string | null {
   if (url.username !== '' || url.password !== '' || isOwnUrl(url, own)) return null
   const stored = rfc3986.test(href) ? href : url.href
   return visibleAscii.test(stored) ? stored : null
+}
+
+/** Most links are, and parsing one costs as much as the rest of its tracking. */
+function isPlainUrl(href: string, own: OwnUrls): boolean {
+  const host = plainHost.exec(href)?.[1]
+  // `URL` judges what punycode encodes.
+  if (host === undefined || host.includes('xn--') || own.hosts.includes(host)) return false
+  return rfc3986.test(href)
 }
 
 function parseUrl(href: string): URL | null {
@@ -43,8 +55,9 @@ function isOwnUrl({ host, pathname }: URL, own: OwnUrls): boolean {
   return /^(?:track|unsubscribe)\//.test(pathname.slice(own.path.length + '/v1/'.length))
 }
 
-/** `publicUrl`: `service.public_url`. */
-export function ownUrlsOf(publicUrl: string, mailHost: DomainName): OwnUrls {
+/** `publicUrl`: `service.public_url`. It is parsed once for all domains. */
+export function createOwnUrls(publicUrl: string): (mailHost: DomainName) => OwnUrls {
   const { host, port, pathname } = new URL(publicUrl)
-  return { hosts: [host, port === '' ? mailHost : `${mailHost}:${port}`], path: pathname.replace(/\/$/, '') }
+  const path = pathname.replace(/\/$/, '')
+  return (mailHost) => ({ hosts: [host, port === '' ? mailHost : `${mailHost}:${port}`], path })
 }

@@ -16,6 +16,7 @@ import type { Log } from '../platform/log.js'
 import { TokenBuckets } from '../platform/token-buckets.js'
 import type { Store } from '../storage/database.js'
 import { StorageFault } from '../storage/writer/write.js'
+import { FirstHits } from './first-hits.js'
 import { type Hit, sizeOfHit } from './hit.js'
 import { LinkSweeps } from './link-sweeps.js'
 import { joinWrites, type PlannedHit, planHit } from './plan-hits.js'
@@ -140,7 +141,9 @@ export class HitRecorder {
 
   private async plan(hits: readonly Hit[]): Promise<readonly PlannedHit[]> {
     const planned: PlannedHit[] = []
-    const deps = { read: this.deps.read, sweeps: this.sweeps, isAllowed: (hit: Hit) => this.takeOfEmail(hit) }
+    const { read } = this.deps
+    const isAllowed = (hit: Hit): boolean => this.takeOfEmail(hit)
+    const deps = { read, sweeps: this.sweeps, firsts: new FirstHits(read), isAllowed }
     for (const [place, hit] of hits.entries()) {
       if (place > 0 && place % MAX_TURN === 0) await yieldTurn()
       const one = planHit(deps, hit)
@@ -158,7 +161,7 @@ export class HitRecorder {
   }
 
   private isStored(planned: readonly PlannedHit[]): boolean {
-    return planned.some(({ emailId, eventId: id }) => isEventRecorded(this.deps.read, { emailId, id }))
+    return planned.some(({ emailId, eventId: id }) => id !== null && isEventRecorded(this.deps.read, { emailId, id }))
   }
 
   private leaveOut(now: number): void {

@@ -1,13 +1,15 @@
 /**
  * From a request for a tracked link to the URL that it leads to.
  *
- * The id of the path names a link, or, with `url`, an email of which that URL is a link; so the links of a message that
- * goes to many recipients need no row for each of them. A `url` is followed only when it is the stored URL of a link of
- * the same email: no request can redirect to a URL that the sender did not put into the message.
+ * The id of the path names a link, or, with `url`, an email of which that URL is a link. A `url` is followed only when
+ * it is the stored URL of a link of the same email, or of its broadcast, or when a token says that we wrote it into this
+ * message: no request can redirect to a URL that the sender did not put into the message.
  */
+import type { KeyObject } from 'node:crypto'
 import type { Read } from '../storage/prepared.js'
+import { findBroadcastLink } from './broadcast-links.js'
 import { linkOfEmail } from './clicked-links.js'
-import { isEmailId } from './hit.js'
+import { isBroadcastEmailId, isEmailId } from './hit.js'
 import { isLinkId } from './link-id.js'
 import { linkById } from './links.js'
 
@@ -15,6 +17,16 @@ interface ClickRequest {
   readonly trackingId: string
   /** The query's `url`; null: it has none. */
   readonly url: string | null
+  /** Its `tid`: the token of a link with variables. */
+  readonly token: string | null
+  /** Its `bid`. */
+  readonly broadcastId: string | null
+}
+
+interface ResolveDeps {
+  readonly read: Read
+  /** The key that signs the tokens of links. */
+  readonly secret: KeyObject
 }
 
 interface ClickTarget {
@@ -27,7 +39,18 @@ interface ClickTarget {
 }
 
 /** Null: there is no such link. */
-export function resolveClick(read: Read, { trackingId, url }: ClickRequest): ClickTarget | null {
+export function resolveClick(deps: ResolveDeps, request: ClickRequest): ClickTarget | null {
+  return isBroadcastEmailId(request.trackingId) ? resolveOfBroadcast(deps, request) : resolveOfEmail(deps.read, request)
+}
+
+function resolveOfBroadcast({ read, secret }: ResolveDeps, request: ClickRequest): ClickTarget | null {
+  const { trackingId: emailId, url, token, broadcastId } = request
+  if (url === null) return null
+  const id = findBroadcastLink(read, secret, { emailId, url, token, broadcastId })
+  return id === null ? null : toTarget({ id, email_id: emailId, url })
+}
+
+function resolveOfEmail(read: Read, { trackingId, url }: ClickRequest): ClickTarget | null {
   if (!isLinkId(trackingId) && !isEmailId(trackingId)) return null
   const [named] = linkById(read, { id: trackingId })
   if (url === null || named?.url === url) return named === undefined ? null : toTarget(named)

@@ -5,8 +5,11 @@
  * recognizes links by their ids and the pixel by the id of the email.
  */
 import { readHtml } from '../mail/html/read-html.js'
+import { escapeHtml } from '../mail/markup.js'
+import { isFramed } from '../messages/frames/framed-message.js'
 import type { Read } from '../storage/prepared.js'
 import { parseJson } from '../storage/tables/columns.js'
+import { isBroadcastPixel, targetOfBroadcastUrl } from './broadcast-urls.js'
 import { htmlEditsOf } from './links.js'
 import { trackingLimits } from './rewrite-html.js'
 import { isPixel, linkIdOfClickUrl } from './tracked-urls.js'
@@ -19,6 +22,7 @@ interface EmailRef {
 /** HTML as it was submitted; the same HTML if the email is not tracked. */
 export function createHtmlRestorer(read: Read): (email: EmailRef, html: string) => string {
   return (email, html) => {
+    if (isFramed(email.emailId)) return restoreBroadcastHtml(html, email.emailId)
     const [row] = htmlEditsOf(read, email)
     return row === undefined ? html : restoreHtml(html, email.emailId, parseJson(row.edits))
   }
@@ -26,13 +30,37 @@ export function createHtmlRestorer(read: Read): (email: EmailRef, html: string) 
 
 /** `edits`: as `EmailTracking` stores them. */
 export function restoreHtml(html: string, emailId: string, edits: readonly string[]): string {
+  const takeSource = createSourceReader(edits)
+  return replaceTracked(html, {
+    isPixel: (src, markup) => isPixel(src, markup, emailId),
+    takeSource,
+  })
+}
+
+/** The URLs of links stand in them; their characters may have been written otherwise. */
+function restoreBroadcastHtml(html: string, emailId: string): string {
+  return replaceTracked(html, {
+    isPixel: (src, markup) => isBroadcastPixel(src, markup, emailId),
+    takeSource: (href) => {
+      const target = targetOfBroadcastUrl(href, emailId)
+      return target === null ? null : `"${escapeHtml(target)}"`
+    },
+  })
+}
+
+interface TrackedPlaces {
+  readonly isPixel: (src: string, markup: string) => boolean
+  /** What stood in place of this href, with its quotes; null: the same href. */
+  readonly takeSource: (href: string) => string | null
+}
+
+function replaceTracked(html: string, { isPixel, takeSource }: TrackedPlaces): string {
   const pieces: string[] = []
   let at = 0
   const replace = (start: number, end: number, text: string): void => {
     pieces.push(html.slice(at, start), text)
     at = end
   }
-  const takeSource = createSourceReader(edits)
   readHtml(
     html,
     {
@@ -40,7 +68,7 @@ export function restoreHtml(html: string, emailId: string, edits: readonly strin
       onOpenTag({ name, attributes, start, end }) {
         if (name === 'img') {
           const src = attributes[0]?.value ?? ''
-          if (isPixel(src, html.slice(start, end), emailId)) replace(start, end, '')
+          if (isPixel(src, html.slice(start, end))) replace(start, end, '')
         }
         const href = name === 'a' || name === 'area' ? attributes.find((attribute) => attribute.name === 'href') : null
         const source = takeSource(href?.value ?? '')

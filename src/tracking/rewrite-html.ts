@@ -153,8 +153,9 @@ class PlaceFinder implements HtmlHandler {
     if (href === undefined || href.end === 0 || href.value.length >= MAX_HREF) return
     const tracked = this.trackLink(href.value)
     if (tracked === null) return
-    const margin = href.quote.length
-    const place = { start: href.start - margin, end: href.end + margin }
-    this.links.push({ ...place, quote: href.quote === "'" ? "'" : '"', tracked })
+    const { quote, start, end } = href
+    const margin = quote.length
+    // Written out: spreading an object takes as long as the rest of a link.
+    this.links.push({ start: start - margin, end: end + margin, quote: quote === "'" ? "'" : '"', tracked })
   }
 }

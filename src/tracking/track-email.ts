@@ -8,16 +8,12 @@ import { escapeHtml } from '../mail/markup.js'
 import { toJson } from '../storage/tables/columns.js'
 import type { Write } from '../storage/writer/write.js'
 import { createLinkId } from './link-id.js'
-import { linkUrlOf, ownUrlsOf } from './link-url.js'
-import { insertHtmlEdits, insertLink } from './links.js'
+import { createOwnUrls, linkUrlOf } from './link-url.js'
+import { insertHtmlEdits, insertLinks } from './links.js'
 import { rewriteHtml, type TrackedLink } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
+import { TrackingBudget } from './tracking-budget.js'
 import type { TrackingBaseFor } from './tracking-host.js'
-
-/** Of all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
-const MAX_HTML = 500_000
-const MAX_TAGS = 10_000
-const MAX_LINKS = 1_000
 
 /** Why a message goes out without tracking. */
 export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
@@ -54,10 +50,11 @@ interface TrackingDeps {
 }
 
 export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps): BeginTracking {
+  const ownUrlsOf = createOwnUrls(publicUrl)
   return (email) => {
     if (!email.opens && !email.clicks) return null
     const base = trackingBaseFor(email.domain)
-    const own = ownUrlsOf(publicUrl, mailHostOf(email.domain))
+    const own = ownUrlsOf(mailHostOf(email.domain))
     const links = new EmailLinks(email, base)
     const pixel = email.opens ? buildPixel(base, email.emailId) : null
     const budget = new TrackingBudget()
@@ -81,35 +78,10 @@ export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps)
   }
 }
 
-/** What is left of the limits of an email. */
-class TrackingBudget {
-  isExceeded = false
-  private characters = MAX_HTML
-  private tags = MAX_TAGS
-  private links = MAX_LINKS
-
-  takeHtml(html: string): boolean {
-    this.characters -= html.length
-    if (this.characters < 0) this.isExceeded = true
-    for (let at = html.indexOf('<'); at !== -1 && !this.isExceeded; at = html.indexOf('<', at + 1)) {
-      this.tags -= 1
-      if (this.tags < 0) this.isExceeded = true
-    }
-    return !this.isExceeded
-  }
-
-  takeLink(): boolean {
-    this.links -= 1
-    if (this.links < 0) this.isExceeded = true
-    return !this.isExceeded
-  }
-}
-
 /** The distinct links of an email. */
 class EmailLinks {
   private readonly byUrl = new Map<string, TrackedLink>()
-  /** For each link, its edits in their order. */
-  private readonly edits = new Map<string, string[]>()
+  private readonly edits: string[] = []
   private readonly escapedBase: string
 
   constructor(
@@ -129,23 +101,32 @@ class EmailLinks {
   }
 
   addEdits(edits: readonly string[]): void {
-    for (const edit of edits) {
-      const id = edit.slice(0, edit.indexOf(' '))
-      const known = this.edits.get(id)
-      if (known === undefined) this.edits.set(id, [edit])
-      else known.push(edit)
-    }
+    for (const edit of edits) this.edits.push(edit)
   }
 
   /** A row of edits is written even without links: it tells that there is a pixel to remove. */
   toWrites(): readonly Write[] {
     const { emailId: email_id, workspaceId: workspace_id, now: created_at } = this.email
-    const edits = [...this.edits.values()].flatMap(joinEqual)
+    const of = { email_id, workspace_id, created_at }
+    const links = Array.from(this.byUrl, ([url, { id }]) => [id, url] as const)
+    const edits = this.edits.length === links.length ? this.edits : joinEdits(this.edits)
     return [
-      ...[...this.byUrl].map(([url, { id }]) => insertLink({ id, workspace_id, email_id, url, created_at })),
-      insertHtmlEdits({ email_id, workspace_id, created_at, edits: toJson(edits) }),
+      ...(links.length === 0 ? [] : [insertLinks({ ...of, links: toJson(links) })]),
+      insertHtmlEdits({ ...of, edits: toJson(edits) }),
     ]
   }
+}
+
+/** The edits of each link together, in their order. */
+function joinEdits(edits: readonly string[]): readonly string[] {
+  const byLink = new Map<string, string[]>()
+  for (const edit of edits) {
+    const id = edit.slice(0, edit.indexOf(' '))
+    const known = byLink.get(id)
+    if (known === undefined) byLink.set(id, [edit])
+    else known.push(edit)
+  }
+  return [...byLink.values()].flatMap(joinEqual)
 }
 
 /** A link that is written the same way everywhere needs one edit. */

@@ -30,6 +30,7 @@ function pixelPathOf(emailId: string): string {
   return `/v1/track/open/${emailId}`
 }
 
-function buildPixelOf(src: string): string {
+/** `src`: not escaped. */
+export function buildPixelOf(src: string): string {
   return `<img src="${escapeHtml(src)}" width="1" height="1" alt="" style="width:1px;height:1px;border:0">`
 }

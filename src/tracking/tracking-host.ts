@@ -9,6 +9,7 @@ import { X509Certificate } from 'node:crypto'
 import { mailHostOf } from '../domains/sending-domains.js'
 import type { DomainName } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
+import { createLruCache } from '../platform/lru-cache.js'
 
 interface TrackingHostDeps {
   /** `service.public_url`. */
@@ -24,19 +25,36 @@ export type TrackingBaseFor = (domain: DomainName) => string
 
 export function createTrackingHost({ publicUrl, servesTls, certificateOf, clock }: TrackingHostDeps): TrackingBaseFor {
   if (!servesTls || !publicUrl.startsWith('https:')) return () => publicUrl
-  let loaded = { pem: '', namesHost: (_host: string, _now: number): boolean => false }
+  let loaded: LoadedCertificate = { pem: '', from: 0, to: 0, baseOf: () => publicUrl }
   return (domain) => {
     const pem = certificateOf()
-    if (pem !== loaded.pem) loaded = { pem, namesHost: readCertificate(pem) }
-    const host = mailHostOf(domain)
-    return loaded.namesHost(host, clock()) ? replaceHost(publicUrl, host) : publicUrl
+    if (pem !== loaded.pem) loaded = readCertificate(pem, publicUrl)
+    const now = clock()
+    return now >= loaded.from && now < loaded.to ? loaded.baseOf(mailHostOf(domain)) : publicUrl
   }
 }
 
-function readCertificate(pem: string): (host: string, now: number) => boolean {
+/** Mail hosts whose base is kept for the next email of their domain. */
+const MAX_KNOWN_HOSTS = 1_000
+
+interface LoadedCertificate {
+  readonly pem: string
+  /** Epoch milliseconds of its validity. */
+  readonly from: number
+  readonly to: number
+  /** The base for a mail host while the certificate is valid. */
+  readonly baseOf: (host: string) => string
+}
+
+function readCertificate(pem: string, publicUrl: string): LoadedCertificate {
   const certificate = new X509Certificate(pem)
-  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
-  return (host, now) => now >= from && now < to && certificate.checkHost(host) !== undefined
+  const known = createLruCache<string>({ max: MAX_KNOWN_HOSTS })
+  const baseOf = (host: string): string => {
+    const base = known.get(host) ?? (certificate.checkHost(host) ? replaceHost(publicUrl, host) : publicUrl)
+    known.set(host, base)
+    return base
+  }
+  return { pem, from: Date.parse(certificate.validFrom), to: Date.parse(certificate.validTo), baseOf }
 }
 
 /** The port and the path stay. */

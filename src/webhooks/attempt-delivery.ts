@@ -3,10 +3,8 @@
  *
  * The time limit covers all of it.
  */
-import type { AddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
-import type { Resolver } from '../platform/dns/resolver.js'
-import { findHostAddresses, type HostAddresses } from '../platform/http/host-addresses.js'
+import type { FindAddresses } from './endpoint-addresses.js'
 import type { DeliveredEvent, NotMade, RequestContent, RequestOutcome } from './request-protocol.js'
 import type { Task } from './webhook-lane.js'
 import type { Webhook } from './webhook-records.js'
@@ -16,8 +14,7 @@ const TIME_STEP = 100
 
 export interface AttemptDeps {
   readonly clock: Clock
-  readonly mayConnect: AddressGuard
-  readonly resolveAddresses: Resolver['resolveAddresses']
+  readonly findAddresses: FindAddresses
   /** Milliseconds. */
   readonly timeout: number
   /** Null: the outcome is not known. */
@@ -40,14 +37,15 @@ export async function attemptDelivery(
   const { clock, timeout } = deps
   const at = clock()
   const begun = performance.now()
-  const found = await findWithin(deps, new URL(webhook.url))
+  const found = await deps.findAddresses(webhook.url)
   if (found.kind === 'refused') return { kind: 'fault', reason: 'the host has no address that may be dialled' }
   if (found.kind === 'unresolved') return { kind: 'fault', reason: found.reason }
   const spent = performance.now() - begun
   const left = timeout - Math.floor(spent / TIME_STEP) * TIME_STEP
   const { previous_secret: previous, previous_secret_until: until } = webhook
   return deps.request({
-    ...identify(task),
+    deliveryId: task.kind === 'event' ? task.deliveryId : task.delivery.id,
+    attempt: task.kind === 'event' ? 1 : task.delivery.attempts + 1,
     webhookId: webhook.id,
     limit,
     event,
@@ -65,20 +63,4 @@ function eventOf(task: Task): DeliveredEvent {
   if (task.kind === 'event') return task.event
   const { event_id: id, type, event_created_at: createdAt, data } = task.delivery
   return { id, type, created_at: createdAt ?? 0, data: data ?? '{}' }
-}
-
-function identify(task: Task): Pick<RequestContent, 'deliveryId' | 'attempt'> {
-  return task.kind === 'event'
-    ? { deliveryId: task.deliveryId, attempt: 1 }
-    : { deliveryId: task.delivery.id, attempt: task.delivery.attempts + 1 }
-}
-
-function findWithin({ timeout, ...rules }: AttemptDeps, url: URL): Promise<HostAddresses> {
-  return new Promise((resolve, reject) => {
-    const reason = `DNS gave no answer within ${timeout / 1000} s`
-    const timer = setTimeout(() => resolve({ kind: 'unresolved', reason }), timeout)
-    findHostAddresses(url, rules)
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer))
-  })
 }

@@ -10,6 +10,8 @@ import type { Log } from '../platform/log.js'
 import { createLoadMeter } from '../platform/thread-load.js'
 import type { Store } from '../storage/database.js'
 import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
+import { attemptsAtLoad } from './attempt-rate.js'
+import { type AddressRules, createAddressFinder } from './endpoint-addresses.js'
 import { createEventReader } from './event-pages.js'
 import { FairTurns } from './fair-turns.js'
 import { type LaneEvents, LaneRegistry } from './lane-registry.js'
@@ -19,19 +21,18 @@ import { settleGone, settleOutcome } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
 
-interface DispatcherDeps extends Store, AttemptDeps {
+interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
   readonly schedule: readonly number[]
+  /** The load of this thread since the last call; absent: it is measured. Lets a test set it. */
+  readonly readLoad?: () => number
 }
 
-/** Milliseconds in which new events and due retries are noticed. */
+/** Milliseconds in which new events and due retries are noticed, and after which attempts are limited anew. */
 const POLL_INTERVAL = 100
 /** Milliseconds of one turn of the event loop. */
 const TURN_TIME = 2
-/** From this load of the thread on, so many attempts begin between two polls: 1,000 a second. */
-const BUSY_LOAD = 0.5
-const BUSY_ATTEMPTS = 100
 /** Milliseconds until an attempt without a known outcome is made again, and how often that is done in a row. */
 const LOSS_PAUSE = 1_000
 const MAX_LOSSES = 3
@@ -41,11 +42,12 @@ type SettledBy = Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedA
 export class Dispatcher {
   private readonly turns = new FairTurns()
   private readonly registry: LaneRegistry
+  private readonly attemptDeps: AttemptDeps
   private readonly events: ReturnType<typeof createEventReader>
   private readonly writer: OutcomeWriter
   private timer: NodeJS.Timeout | null = null
   private pumpTimer: NodeJS.Immediate | null = null
-  private readonly readLoad = createLoadMeter()
+  private readonly readLoad: () => number
   /** Attempts that may begin before the next poll. */
   private budget = Number.POSITIVE_INFINITY
   private isStopping = false
@@ -53,8 +55,10 @@ export class Dispatcher {
   private onIdle: () => void = () => undefined
 
   constructor(private readonly deps: DispatcherDeps) {
-    const { read, commit, clock, log } = deps
+    const { read, commit, clock, log, readLoad = createLoadMeter() } = deps
+    this.readLoad = readLoad
     this.events = createEventReader(read)
+    this.attemptDeps = { clock, findAddresses: createAddressFinder(deps), timeout: deps.timeout, request: deps.request }
     const laneEvents: LaneEvents = {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),
@@ -122,7 +126,7 @@ export class Dispatcher {
     this.timer = null
     if (this.isStopping || this.registry.size === 0) return
     this.timer = setTimeout(() => this.poll(), POLL_INTERVAL)
-    this.budget = this.readLoad() < BUSY_LOAD ? Number.POSITIVE_INFINITY : BUSY_ATTEMPTS
+    this.budget = attemptsAtLoad(this.readLoad())
     this.guard(() => {
       this.events.forget()
       this.registry.noticeEvents()
@@ -178,7 +182,7 @@ export class Dispatcher {
       this.schedule(lane)
       if (this.turns.running === 0) this.onIdle()
     }
-    attemptDelivery(this.deps, { webhook, limit: pace.limit, task }).then(finish, (err: unknown) => {
+    attemptDelivery(this.attemptDeps, { webhook, limit: pace.limit, task }).then(finish, (err: unknown) => {
       log.error({ err, webhook: webhook.id }, 'an attempt to deliver an event was interrupted')
       finish(null)
     })

@@ -54,10 +54,12 @@ type Resource =
   | 'contacts'
   | 'audiences'
   | 'imports'
+  | 'exports'
   | 'workspaces'
   | 'members'
   | 'invitations'
   | 'webhooks'
+  | 'broadcasts'
 
 interface Expected {
   readonly who: Who
@@ -128,6 +130,30 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /audiences/:id/import': { who: writes, of: 'audiences' },
   'GET /audiences/:id/export': { who: reads, of: 'audiences' },
   'GET /imports/:id': { who: writes, of: 'imports' },
+  'POST /broadcasts': { who: writes },
+  'GET /broadcasts': { who: reads, lists: 'broadcasts' },
+  'GET /broadcasts/:id': { who: reads, of: 'broadcasts' },
+  'PATCH /broadcasts/:id': { who: writes, of: 'broadcasts', body: () => ({ name: 'New' }) },
+  'POST /broadcasts/:id/test': {
+    who: writes,
+    of: 'broadcasts',
+    body: () => ({ to: 'bob@b.test' }),
+    refused: 'invalid_from_address',
+  },
+  'POST /broadcasts/:id/send': {
+    who: writes,
+    of: 'broadcasts',
+    body: (now) => ({ scheduled_for: soon(now) }),
+    refused: 'invalid_from_address',
+  },
+  'POST /broadcasts/:id/pause': { who: writes, of: 'broadcasts', refused: 'conflict' },
+  'POST /broadcasts/:id/resume': { who: writes, of: 'broadcasts', refused: 'conflict' },
+  'POST /broadcasts/:id/cancel': { who: writes, of: 'broadcasts', refused: 'conflict' },
+  'DELETE /broadcasts/:id': { who: writes, of: 'broadcasts' },
+  'POST /exports': { who: writes },
+  'GET /exports': { who: reads, lists: 'exports' },
+  'GET /exports/:id/download': { who: reads, of: 'exports' },
+  'DELETE /exports': { who: writes },
   // The role of the key's user in the named workspace decides: see members.test.ts.
   'GET /workspaces': { who: readsSettings, lists: 'workspaces' },
   'POST /workspaces': { who: writes },
@@ -171,10 +197,12 @@ const codes: Readonly<Record<Resource, string>> = {
   contacts: 'contact_not_found',
   audiences: 'audience_not_found',
   imports: 'not_found',
+  exports: 'not_found',
   workspaces: 'not_found',
   members: 'not_found',
   invitations: 'not_found',
   webhooks: 'webhook_not_found',
+  broadcasts: 'not_found',
 }
 
 /** Routes that need no key, but a signed link or one of our tokens in the body. */
@@ -218,10 +246,15 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
     audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
     imports: await importOf(app, key),
+    exports: await exportOf(app, key),
     workspaces: workspaceOf(app, key),
     members: await memberIn(app, key, domain),
     invitations: await inviteGuest(app, key, domain),
     webhooks: await made('/v1/webhooks', { url: `https://hooks.${domain}/`, events: ['email.complained'] }),
+    broadcasts: await made('/v1/broadcasts', {
+      ...{ name: `to readers of ${domain}`, subject: 's', text: 't', from: `app@unverified.${domain}` },
+      audience_id: await made('/v1/audiences', { name: `subscribers of ${domain}` }),
+    }),
   }
 }
 
@@ -240,6 +273,16 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
     'its file is gone',
     () => app.rows('select 1 from import_chunks where import_id = ?', id)[0] === undefined,
   )
+  return id
+}
+
+/** A finished export. */
+async function exportOf(app: TestDaemon, key: string): Promise<string> {
+  const body = { type: 'opens', from_date: '2026-01-01', to_date: '2026-01-02' }
+  const answer = await app.rest('POST', '/v1/exports', { key, body })
+  if (answer.status !== 202) throw new Error(answer.text)
+  const { export_id: id } = answer.json<{ readonly data: { readonly export_id: string } }>().data
+  await waitUntil('it is over', () => app.rows(`select 1 from exports where id = ? and status = 'completed'`, id)[0])
   return id
 }
 
@@ -310,9 +353,13 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'invitations',
     'imports',
     'import_chunks',
+    'exports',
     'webhooks',
     'webhook_deliveries',
     'webhook_replays',
+    'broadcasts',
+    'broadcast_frames',
+    'broadcast_links',
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [

@@ -305,6 +305,7 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[outbound]\nexpire_after = "1h30m"', 'outbound.expire_after'],
   ['[outbound]\nexpire_after = 1979-05-27', 'outbound.expire_after'],
   ['[retention]\nmessages = -1', 'retention.messages'],
+  ['[retention]\nexports = "8d"', 'retention.exports'],
   ['[limits]\ndefault_plan = ""', 'limits.default_plan'],
   ['[limits]\ndomain_emails_per_day = 0', 'limits.domain_emails_per_day'],
   ['[limits]\nplans = ["pro"]', 'limits.plans'],

@@ -56,7 +56,7 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-const sectionsToCome = ['Exports', 'SMS verification']
+const sectionsToCome = ['SMS verification']
 
 /** Routes that answer 404 `not_found`. */
 export const toCome: readonly string[] = [...sectionsToCome.flatMap((section) => rows[section] ?? [])]

@@ -5,11 +5,13 @@ import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/smtp/d
 import { beyond, rows, toCome } from './document.js'
 import { apiKeys } from './rows/api-keys.js'
 import { audiences } from './rows/audiences.js'
+import { broadcasts } from './rows/broadcasts.js'
 import { contacts } from './rows/contacts.js'
 import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
 import { events } from './rows/events.js'
+import { exports } from './rows/exports.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
@@ -111,6 +113,8 @@ const resources = [
     metrics,
     events,
     webhooks,
+    broadcasts,
+    exports,
     general,
   ],
   // Last, because this ends keys and workspaces.

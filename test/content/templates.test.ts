@@ -3,7 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { renderTemplate, type TemplateData } from '../../src/content/render-template.js'
 import { createTemplateCache, parseTemplate } from '../../src/content/template-cache.js'
-import { insertUnsubscribeUrl, listVariableNames, parseTemplateText } from '../../src/content/template-text.js'
+import {
+  insertUnsubscribeUrl,
+  listVariableNames,
+  parseBoundedText,
+  parseTemplateText,
+} from '../../src/content/template-text.js'
 import { insertTemplate, removeTemplate, type Template } from '../../src/content/templates.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { toJson } from '../../src/storage/tables/columns.js'
@@ -95,6 +100,14 @@ t.test('a default stands for a value that the data lacks', async (t) => {
   const missing = refusal(() => render({ html: '{{a|x}} {{b|y}}', text: '{{b}}' }, {}))
   t.same([missing.kind, missing.details['variables']], ['invalid-template-variables', ['b']])
   t.same(listVariableNames(['{{a|x}} {{{b|y}}} {{a}} {{unsubscribe_url|z}}'].map(parseTemplateText)), ['a', 'b'])
+})
+
+t.test('behind a bound on variables a text is literal', async (t) => {
+  const shape = (max: number): readonly string[] =>
+    parseBoundedText('a {{b}} c {{b}} d {{e}}', max).pieces.map((piece) => (typeof piece === 'string' ? piece : '*'))
+  t.same(shape(2), ['a ', '*', ' c ', '*', ' d {{e}}'])
+  t.same(shape(3), ['a ', '*', ' c ', '*', ' d ', '*'])
+  t.same(shape(4), shape(3))
 })
 
 t.test('defaults count for the size of escaped values', async (t) => {

@@ -53,7 +53,9 @@ t.test('dates are those of RFC 5322 in UTC', (t) => {
 t.test('message ids are made and recognised', (t) => {
   const made = createMessageId('0193a111-2222-7333-8444-555566667777', 'mail.example.test')
   t.equal(made, '<0193a111-2222-7333-8444-555566667777@mail.example.test>')
-  for (const id of [made, '<a.b+c=d@e>', '<"x"@[10.0.0.1]>', '<ü@bücher.test>', '<a..b@c>']) t.ok(isMessageId(id), id)
+  const ofBroadcast = createMessageId('bc-0193a111-2222-7333-8444-555566667777', 'mail.service.test')
+  for (const id of [made, ofBroadcast, '<a.b+c=d@e>', '<"x"@[10.0.0.1]>', '<ü@bücher.test>', '<a..b@c>'])
+    t.ok(isMessageId(id), id)
   const wrong = ['', '<>', 'a@b', '<a>', '<a@b', '<a@@b>', '<a b@c>', '<a@b>\r\nX: y', '<a@b> ', '<a@b><c@d>', '<\0@b>']
   for (const id of [...wrong, `<${'x'.repeat(500)}@b>`]) t.notOk(isMessageId(id), JSON.stringify(id))
   t.end()

@@ -7,22 +7,29 @@ import { temporaryDatabase } from '../helpers/database/database.js'
 
 const { database } = await temporaryDatabase(t)
 
-const all = (workspaceId: string): EmailFilter => ({ workspaceId, status: null })
-const bouncedFilter = (workspaceId: string): EmailFilter => ({ workspaceId, status: 'bounced' })
+const all = (workspaceId: string): EmailFilter => ({ workspaceId, status: null, broadcastId: null })
+const bouncedFilter = (workspaceId: string): EmailFilter => ({ workspaceId, status: 'bounced', broadcastId: null })
 
 const idsOf = async (read: Read, filter: EmailFilter, offset: number, limit: number): Promise<string[]> =>
   (await listEmails(read, filter, { offset, limit })).map(({ id }) => id)
 
+const ofBroadcast = (workspaceId: string, status: EmailFilter['status'] = null): EmailFilter => ({
+  workspaceId,
+  status,
+  broadcastId: 'b1',
+})
+
 /** Emails of a workspace, several of each moment, every tenth bounced: as fast as the disk takes them. */
-async function many(workspaceId: string, count: number): Promise<void> {
+async function many(workspaceId: string, count: number, broadcastId: string | null = null): Promise<void> {
   const sql = `
     with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
     insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
       cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
-      created_at)
+      created_at, broadcast_id)
     select printf('%s-%08d', ?, n), ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', n, '[]', 0, 0, 'normal',
-      1, 0, case when n % 10 = 0 then 'bounced' else 'delivered' end, n / 3 from numbers`
-  await database.commit([{ sql, parameters: [count, workspaceId, workspaceId] }])
+      1, 0, case when n % 10 = 0 then 'bounced' else 'delivered' end, n / 3, ? from numbers`
+  const prefix = broadcastId ?? workspaceId
+  await database.commit([{ sql, parameters: [count, prefix, workspaceId, broadcastId] }])
 }
 
 t.test('newest first, emails of one moment by their ids, none twice and none left out', async (t) => {
@@ -63,6 +70,21 @@ t.test('a status narrows both the list and its total, as it is now', async (t) =
   t.equal(countEmails(database.read, all('nobody')), 0)
 })
 
+t.test('emails of a broadcast are in its list only, with its totals', async (t) => {
+  await many('writer', 2)
+  await many('writer', 9, 'b1')
+  // Counted as queued when it is made, and then with each change of its status.
+  await database.commit([{ sql: `update emails set status = 'failed' where id = 'b1-00000003'`, parameters: [] }])
+  t.same(await idsOf(database.read, all('writer'), 0, 10), ['writer-00000002', 'writer-00000001'])
+  t.equal(countEmails(database.read, all('writer')), 2)
+  t.same(await idsOf(database.read, ofBroadcast('writer'), 7, 5), ['b1-00000002', 'b1-00000001'])
+  t.equal(countEmails(database.read, ofBroadcast('writer')), 9)
+  t.same(await idsOf(database.read, ofBroadcast('writer', 'failed'), 0, 10), ['b1-00000003'])
+  t.equal(countEmails(database.read, ofBroadcast('writer', 'failed')), 1)
+  t.same(await idsOf(database.read, ofBroadcast('other'), 0, 10), [], 'nothing for another workspace')
+  t.equal(countEmails(database.read, ofBroadcast('other')), 0)
+})
+
 t.test('a cursor far down the list points to the row that counting would find', async (t) => {
   await many('long', 25_000)
   await many('ws_2', 100)
@@ -94,23 +116,27 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     seen.set(sql, parameters)
     return database.read(sql, parameters)
   }
-  for (const filter of [all('planned'), bouncedFilter('planned')]) {
+  const insert = `insert into broadcast_counts (broadcast_id, workspace_id, recipients, bounced) values ('b1', ?, 99, 99)
+    on conflict do update set workspace_id = excluded.workspace_id, recipients = 99, bounced = 99`
+  await database.commit([{ sql: insert, parameters: ['planned'] }])
+  const filters = [all, bouncedFilter, ofBroadcast, (id: string) => ofBroadcast(id, 'bounced')]
+  for (const filter of filters.map((build) => build('planned'))) {
     countEmails(watching, filter)
     await listEmails(watching, filter, { offset: 50, limit: 10 })
   }
-  t.equal(seen.size, 5, 'a total, and a step and a page of each list')
+  t.equal(seen.size, 6, 'a total of either kind, and a step and a page of each list')
   for (const [sql, parameters] of seen) {
     const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map(({ detail }) => detail)
     t.equal(plan.length, 1, sql)
     const [detail = ''] = plan
-    const index = /email_counts/.test(sql)
+    const index = /_counts/.test(sql)
       ? /USING PRIMARY KEY/
       : /"status" = /.test(sql)
         ? /emails_by_status/
         : /emails_listed/
     t.match(detail, /^SEARCH /, sql)
     t.match(detail, index, sql)
-    if (!/email_counts/.test(sql)) t.match(detail, /\(created_at,id\)</, 'from its place on')
+    if (!/_counts/.test(sql)) t.match(detail, /\(created_at,id\)</, 'from its place on')
     if (/offset/.test(sql)) t.match(detail, /COVERING INDEX/, 'a step reads no rows')
   }
 })

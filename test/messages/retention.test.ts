@@ -14,7 +14,7 @@ import type { Database } from '../../src/storage/database.js'
 import { readServiceState } from '../../src/storage/service-state.js'
 import { toJson } from '../../src/storage/tables/columns.js'
 import { createLinkId } from '../../src/tracking/link-id.js'
-import { insertHtmlEdits, insertLink } from '../../src/tracking/links.js'
+import { insertHtmlEdits, insertLinks } from '../../src/tracking/links.js'
 import { writeConfiguration } from '../helpers/daemon/test-daemon.js'
 import { bulkEmail } from '../helpers/database/bulk.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
@@ -185,7 +185,7 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
     ),
   )
   const link = (at: number) =>
-    insertLink({ id: createLinkId(at), workspace_id: 'ws_1', email_id: '', url: '', created_at: at })
+    insertLinks({ workspace_id: 'ws_1', email_id: '', created_at: at, links: toJson([[createLinkId(at), '']]) })
   await database.commit([link(now - 5.5 * day), link(now - 4.5 * day)])
   const used = (at: number) => addUsage({ workspace_id: 'ws_1', kind: domainUsageKind('a.test'), bucket: at, count: 1 })
   await database.commit([used(now - 2 * day), used(now)])

@@ -57,7 +57,7 @@ t.test('requests at the same moment record one event', async (t) => {
   const { database, id } = await storeEmail(t, 'delivered')
   const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => unsubscribe(database, id, 2_000 + n)))
   t.same([answers, events(database), count(database, 'suppressions')], [Array(5).fill(true), 1, 1])
-  t.equal(findLinkRecipient(database.read, id)?.isSuppressed, true)
+  t.equal(findLinkRecipient(database.read, id, 2_010)?.isUnsubscribed, true)
 })
 
 t.test('no recipient of the service, of a closed workspace, or of nothing', async (t) => {

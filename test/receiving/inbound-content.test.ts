@@ -78,6 +78,8 @@ t.test('the first and the last message ids of a long thread are stored', async (
   const kept = parseReferenceIds(ids.join(' '), '')
   t.equal(kept.length, 50)
   t.same([kept[0], kept[1], kept.at(-1)], ['<0@b.test>', '<31@b.test>', '<79@b.test>'])
+  const ofBroadcast = '<bc-0193a111-2222-7333-8444-555566667777@mail.service.test>'
+  t.same(parseReferenceIds(`${ofBroadcast} <1@b.test>`, ''), [ofBroadcast, '<1@b.test>'])
   t.same(parseReferenceIds('', 'your message <7@b.test> of Monday'), ['<7@b.test>'])
   t.same(parseReferenceIds('<1@b.test> <1@b.test> <no> junk', '<2@b.test>'), ['<1@b.test>'])
 })

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseDomainName } from '../../src/mail/address.js'
-import { linkUrlOf, ownUrlsOf } from '../../src/tracking/link-url.js'
+import { createOwnUrls, linkUrlOf } from '../../src/tracking/link-url.js'
 
-const own = ownUrlsOf('https://mail.test:8443/base', parseDomainName('posthorn.a.test'))
+const own = createOwnUrls('https://mail.test:8443/base')(parseDomainName('posthorn.a.test'))
 
 t.test('a URL is stored as it is written if a Location field can carry it', async (t) => {
   const asWritten = [
@@ -75,5 +75,26 @@ t.test('what is stored is visible ASCII and leads to the same place', async () =
       return url === null || (/^[\x21-\x7e]+$/.test(url) && new URL(url).href === new URL(start + rest).href)
     }),
     { numRuns: 5_000 },
+  )
+})
+
+t.test('a URL that is not parsed is stored as one that is', async () => {
+  const parsed = (href: string): string | null => {
+    const url = URL.canParse(href) ? new URL(href) : null
+    const isFollowed = url !== null && url.username === '' && url.password === ''
+    return isFollowed && !own.hosts.includes(url.host) ? href : null
+  }
+  const label = fc.oneof(
+    fc.constantFrom('shop', 'xn--', 'xn--a', 'xn--bcher-kva', '-', 'a--b', '1', '0x7f', '256', 'a'.repeat(64)),
+    fc.string({ unit: fc.constantFrom('a', 'z', '0', '-'), maxLength: 5 }),
+  )
+  const host = fc.array(label, { minLength: 1, maxLength: 12 }).map((labels) => labels.join('.'))
+  const rest = fc.string({ unit: fc.constantFrom('/', '?', '#', ':', '@', '8', '.', '%', '[', ']'), maxLength: 6 })
+  fc.assert(
+    fc.property(fc.constantFrom('http://', 'https://'), host, rest, (scheme, name, end) => {
+      const href = scheme + name + end
+      return linkUrlOf(href, own) === parsed(href)
+    }),
+    { numRuns: 20_000 },
   )
 })

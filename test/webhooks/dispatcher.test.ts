@@ -1,4 +1,4 @@
-/** Attempts whose outcome is not known. What else the dispatcher does: test/journeys/webhook-delivery. */
+/** Attempts whose outcome is not known, and how many begin under load. What else the dispatcher does: test/journeys/webhook-delivery. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAddressGuard } from '../../src/platform/address-guard.js'
@@ -14,6 +14,7 @@ const answer: RequestOutcome = { kind: 'answer', status: 200, body: '', took: 1 
 const MINUTE = 60_000
 
 interface Place {
+  readonly database: Database
   readonly dispatcher: Dispatcher
   readonly requests: RequestContent[]
   readonly pass: (milliseconds: number) => void
@@ -42,7 +43,11 @@ async function turns(): Promise<void> {
 }
 
 /** `outcomeOf`: of the nth request, from 1. */
-async function open(t: Test, outcomeOf: (number: number) => RequestOutcome | NotMade | null): Promise<Place> {
+async function open(
+  t: Test,
+  outcomeOf: (number: number) => RequestOutcome | NotMade | null,
+  readLoad: () => number = () => 0,
+): Promise<Place> {
   const { database } = await temporaryDatabase(t)
   await fill(database)
   let now = 1_000
@@ -55,6 +60,7 @@ async function open(t: Test, outcomeOf: (number: number) => RequestOutcome | Not
     ...{ read: database.read, commit: database.commit, clock: readClock },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     schedule: [MINUTE],
+    readLoad,
     mayConnect: createAddressGuard([]),
     resolveAddresses: async () => ({ kind: 'no-domain' }),
     timeout: 10_000,
@@ -63,6 +69,7 @@ async function open(t: Test, outcomeOf: (number: number) => RequestOutcome | Not
   dispatcher.start()
   t.teardown(() => dispatcher.stop(0))
   return {
+    database,
     dispatcher,
     requests,
     pass: (milliseconds) => {
@@ -105,4 +112,33 @@ t.test('at the stop it is left for the next start', async (t) => {
   await waitUntil('it is made', () => requests.length === 1)
   await dispatcher.stop(0)
   t.same(deliveries(), [])
+})
+
+t.test('while the thread is at full load, a limited number begins, of each event one', async (t) => {
+  let load = 1
+  let polls = 0
+  const beforePolls: number[] = []
+  const { database, requests, deliveries } = await open(
+    t,
+    () => answer,
+    () => {
+      polls += 1
+      beforePolls.push(requests.length)
+      return load
+    },
+  )
+  await waitUntil('the load is known', () => polls > 0)
+  const row = rowOf(database.read)
+  const events = Array.from({ length: 300 }, (_, at) => ({ seq: at + 2, id: `evt_${at + 2}` }))
+  const common = { workspace_id: 'ws_1', type: 'email.sent', data: '{}' }
+  const known = polls
+  await database.commit(events.map((event) => row('events', { ...event, ...common })))
+  await waitUntil('some went out', () => requests.length > 100)
+  const limited = beforePolls.slice(known - 1)
+  const begun = limited.slice(1).map((count, at) => count - (limited[at] ?? 0))
+  t.ok(Math.max(...begun) <= 30, `${begun.join()} began between two polls`)
+  load = 0
+  await waitUntil('the others follow', () => deliveries().length === 301)
+  t.equal(new Set(requests.map(({ event }) => event.id)).size, 301)
+  t.equal(requests.length, 301, 'none twice')
 })

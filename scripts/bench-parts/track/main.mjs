@@ -47,18 +47,19 @@ async function measureOnce({ folder, messages, warmUp, rate, seconds, relayed })
     await track(server, paths, rate, 3) // compiled before it is measured
     const before = await countSettled(database)
     const watch = watchTree(server.pids())
-    const mail = relayed ? run('paced-source.mjs', [server.port, relayRate / 2, seconds]) : null
-    const { times } = await track(server, paths, rate, seconds)
-    const used = watch.end()
-    const accepted = mail === null ? 0 : (await mail).accepted
+    const [{ client, used }, { accepted, cpu: sourceCpu }] = await Promise.all([
+      track(server, paths, rate, seconds).then((client) => ({ client, used: watch.end() })),
+      relayed ? run('paced-source.mjs', [server.port, relayRate / 2, seconds]) : { accepted: 0, cpu: 0 },
+    ])
     const events = (await countSettled(database)) - before
     const result = {
-      requests: times.length,
+      requests: client.times.length,
       events,
       relayRate,
       relayed: accepted / seconds,
-      ...percentiles(times),
+      ...percentiles(client.times),
       ...used,
+      tools: { late: percentiles(client.late), loopDelay: client.loopDelay, clientCpu: client.cpu, sourceCpu },
     }
     print(result)
     return result
@@ -155,11 +156,21 @@ function percentiles(times) {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: sorted.at(-1) }
 }
 
-function print({ requests, events, relayRate, relayed, p50, p95, p99, max, cpu, megabytes }) {
-  const times = Object.entries({ p50, p95, p99, max }).map(([name, time]) => `${name} ${time.toFixed(2)}`)
+function print({ requests, events, relayRate, relayed, p50, p95, p99, max, cpu, megabytes, tools }) {
   const relay = relayRate === 0 ? '' : `relay ${relayed.toFixed(0)} of ${relayRate.toFixed(0)} a second, `
   console.log(
-    `  ${times.join('  ')}  (${p99 < MARK ? 'holds' : 'over the mark'}); ${relay}${requests} requests, ${events} events, ` +
-      `${cpu.toFixed(1)} s of CPU, ${megabytes.toFixed(0)} MB`,
+    `  ${format({ p50, p95, p99, max })}  (${p99 < MARK ? 'holds' : 'over the mark'}); ${relay}${requests} requests, ` +
+      `${events} events, ${cpu.toFixed(1)} s of CPU, ${megabytes.toFixed(0)} MB`,
   )
+  const { late, loopDelay, clientCpu, sourceCpu } = tools
+  console.log(
+    `    of the tools: requests sent late by ${format({ p50: late.p50, p99: late.p99 })}; delays of the client's event ` +
+      `loop ${format(loopDelay)}; CPU of the client ${clientCpu.toFixed(1)} s, of the source ${sourceCpu.toFixed(1)} s`,
+  )
+}
+
+function format(times) {
+  return Object.entries(times)
+    .map(([name, time]) => `${name} ${time.toFixed(2)}`)
+    .join('  ')
 }

@@ -11,6 +11,7 @@ import {
   listAudiences,
   requireAudience,
 } from '../../audiences/audiences.js'
+import { assertAudienceUnused, checkAudienceUnused } from '../../broadcasts/audience-use.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Store } from '../../storage/database.js'
@@ -138,12 +139,14 @@ function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
     area: 'write',
     tag,
     summary: 'Delete an audience and all its contacts permanently',
+    description: 'Not while a broadcast goes to it, or is scheduled to: cancel that first.',
     answers: {
       200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
     },
-    refusals: ['audience_not_found'],
+    refusals: ['audience_not_found', 'conflict'],
     run: async (call) => {
       const row = audienceOfCall(read, call)
+      checkAudienceUnused(read, { workspaceId: row.workspace_id, id: row.id })
       const { principal, now: at } = call
       const { workspace_id: workspaceId, id, name, contacts_count: contacts } = row
       const details = { name, contacts }
@@ -155,8 +158,12 @@ function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
         at,
         details,
       } as const
-      if (!(await tryCommit(commit([...deleteAudience(row, at), recordAuditEntry(act)]))))
+      const writes = [assertAudienceUnused({ workspaceId, id }), ...deleteAudience(row, at), recordAuditEntry(act)]
+      if (!(await tryCommit(commit(writes)))) {
+        // A broadcast to it was sent at the same moment, or the audience was deleted.
+        checkAudienceUnused(read, { workspaceId, id })
         throw buildNotFoundRefusal(id)
+      }
       await onAudienceDeleted({ workspaceId, audienceId: id })
       return json(200, { deleted: true, id })
     },

@@ -4,6 +4,7 @@ import { requireVisibleEmail } from '../../messages/email-resource.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { clickedLinks, clickTotals } from '../../tracking/clicked-links.js'
+import { firstClickOf } from '../../tracking/first-hits.js'
 import { json, type Route, route } from '../http/route.js'
 import { viewerOf } from './show.js'
 
@@ -37,12 +38,14 @@ export function clicksRoute({ read }: { readonly read: Read }): Route {
     tag: 'Emails',
     summary: 'Read how often the links of an email were clicked',
     description:
-      'A link appears with its first click. Clicks of programs, such as scanners, are events but not counted.',
+      'A link appears with its first click. Clicks of programs, such as scanners, are events but not counted. Of a ' +
+      'message of a broadcast only the first click is recorded.',
     answers: { 200: { description: 'The clicks', schema: clickStatistics } },
     refusals: ['email_not_found'],
     run: ({ principal, params: { id = '' } }) => {
       const email = requireVisibleEmail(read, viewerOf(principal), id)
-      return json(200, readStatistics(read, { workspaceId: email.workspace_id, emailId: email.id }))
+      const key = { workspaceId: email.workspace_id, emailId: email.id }
+      return json(200, email.broadcast_id === null ? readStatistics(read, key) : readFirstClick(read, key))
     },
   })
 }
@@ -50,6 +53,19 @@ export function clicksRoute({ read }: { readonly read: Read }): Route {
 interface EmailKey {
   readonly workspaceId: string
   readonly emailId: string
+}
+
+/** Of a message of a broadcast. */
+function readFirstClick(read: Read, email: EmailKey): z.output<typeof clickStatistics> {
+  const [click] = firstClickOf(read, email)
+  return {
+    email_id: email.emailId,
+    clicked: click !== undefined,
+    first_clicked_at: click?.clicked_at ?? null,
+    total_clicks: click === undefined ? 0 : 1,
+    unique_links_clicked: click === undefined ? 0 : 1,
+    links: click === undefined ? [] : [{ url: click.url, clicks: 1, last_clicked_at: click.clicked_at }],
+  }
 }
 
 function readStatistics(read: Read, email: EmailKey): z.output<typeof clickStatistics> {

@@ -2,9 +2,11 @@
  * GET /v1/emails: the emails of the workspace, newest first, in one of two forms.
  *
  * With `page` or `per_page` the answer has totals and numbered pages, otherwise `limit` and `offset`.
- * `status` filters both. A page after the last is empty, not an error; `paging.ts` has the bounds.
+ * `status` filters both. Emails of broadcasts are listed with `broadcast_id` only. A page after the last is empty, not
+ * an error; `paging.ts` has the bounds.
  */
 import { z } from 'zod'
+import { requireKnownBroadcast } from '../../broadcasts/broadcast-list.js'
 import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
@@ -19,6 +21,9 @@ const query = z
   .strictObject({
     ...listQueryFields(DEFAULT_LIMIT),
     status: emailStatus.optional().meta({ description: 'Only emails with this status.' }),
+    broadcast_id: z.string().min(1).max(256).optional().meta({
+      description: 'The emails of this broadcast. Without it, those that belong to none.',
+    }),
   })
   .superRefine(checkListForm)
 
@@ -60,9 +65,13 @@ export function listRoute({ read }: { readonly read: Read }): Route {
     description: 'With `page` or `per_page` the answer has `success` and `meta`; otherwise `limit` and `offset` count.',
     query,
     answers: { 200: { description: 'The emails', schema: z.union([limitForm, pageForm]) } },
-    refusals: [],
-    run: async ({ principal: { workspaceId }, query: { status = null, ...place } }) => {
-      const filter = { workspaceId, status }
+    refusals: ['not_found'],
+    run: async ({
+      principal: { workspaceId },
+      query: { status = null, broadcast_id: broadcastId = null, ...place },
+    }) => {
+      if (broadcastId !== null) requireKnownBroadcast(read, { workspaceId, id: broadcastId })
+      const filter = { workspaceId, status, broadcastId }
       const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
       const rows = await listEmails(read, filter, slice)
       if (metaOf === null) return json(200, { data: rows.map(asLimitItem) } satisfies z.infer<typeof limitForm>)

@@ -3,13 +3,13 @@ import { z } from 'zod'
 import type { EventPayloads } from '../../events/payloads.js'
 import { reasons } from '../../mail/reasons.js'
 import type { EventType } from '../../storage/tables/email-tables.js'
-import { timestamp, uuid } from '../http/input/values.js'
+import { emailId, timestamp, uuid } from '../http/input/values.js'
 import { summaryFields } from '../inbound/list.js'
 
 export const eventId = z.string().meta({ example: 'evt_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
 
 const emailFields = {
-  email_id: uuid,
+  email_id: emailId,
   from: z.string(),
   to: z.string().meta({ description: 'The recipient.' }),
   subject: z.string(),
@@ -24,7 +24,7 @@ const response = z.string().meta({ description: 'What the server answered, or wh
 
 /** A request for the pixel or for a link. */
 const requestFields = {
-  email_id: uuid,
+  email_id: emailId,
   to: z.string().meta({ description: 'The recipient; the first one if several share the message.' }),
   user_agent: z.string().nullable().meta({ example: 'Mozilla/5.0 (X11; Linux x86_64)' }),
   ip_address: z.string().nullable().meta({ example: '192.0.2.7' }),
@@ -109,7 +109,14 @@ export const payloadSchemas = {
       referer: z.string().nullable().meta({ example: null }),
     })
     .meta({ id: 'EmailClickedData' }),
-  'email.unsubscribed': z.object({ ...emailFields, unsubscribed_at: timestamp }).meta({ id: 'EmailUnsubscribedData' }),
+  'email.unsubscribed': z
+    .object({
+      ...emailFields,
+      unsubscribed_at: timestamp,
+      broadcast_id: uuid.nullable().meta({ description: 'Null: the email is no message of a broadcast.' }),
+      contact_id: uuid.nullable().meta({ description: 'The contact to whom the broadcast was sent.' }),
+    })
+    .meta({ id: 'EmailUnsubscribedData' }),
   'email.received': z.object(received).meta({ id: 'EmailReceivedData' }),
   'domain.verified': z.object({ ...domainFields, verified_at: timestamp }).meta({ id: 'DomainVerifiedData' }),
   'domain.failed': z

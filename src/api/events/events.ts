@@ -8,7 +8,7 @@ import type { Read } from '../../storage/prepared.js'
 import { type JsonObject, parseJson } from '../../storage/tables/columns.js'
 import { viewerOf } from '../emails/show.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
-import { addressInQuery, moment, timestamp, uuid } from '../http/input/values.js'
+import { addressInQuery, emailId, moment, timestamp } from '../http/input/values.js'
 import { type Answer, json, type Route, route } from '../http/route.js'
 import { eventId, pascalCaseOf, payloadSchemas } from './event-schemas.js'
 
@@ -51,7 +51,7 @@ function checkRange(
 const envelope = {
   id: eventId,
   created_at: timestamp.meta({ description: 'When the event entered the log: never before an older event.' }),
-  email_id: uuid.nullable().meta({ description: 'Null: not about an email that was sent.' }),
+  email_id: emailId.nullable().meta({ description: 'Null: not about an email that was sent.' }),
   recipient: z.string().nullable().meta({ example: 'bob@example.com', description: 'Null: not about one recipient.' }),
 }
 

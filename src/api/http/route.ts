@@ -11,6 +11,8 @@
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
+import type { ReadableFile } from '../../platform/readable-file.js'
+import type { LinkQuery } from './input/link-signature.js'
 import type { FileLimit, UploadedFile } from './input/upload.js'
 import type { ErrorCode } from './output/error-answer.js'
 import type { HeaderName } from './output/header-fields.js'
@@ -44,6 +46,7 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>
     }
   | StreamAnswer
+  | FileAnswer
   /** 302. */
   | { readonly kind: 'redirect'; readonly location: string; readonly headers: Readonly<Record<string, string>> }
   | {
@@ -60,6 +63,17 @@ export interface StreamAnswer {
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
   readonly pieces: AsyncIterable<string | Buffer>
+}
+
+/** A file, in one range if the client asks for one, or compressed. */
+export interface FileAnswer {
+  readonly kind: 'file'
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Names these very bytes: the ETag without its quotes. */
+  readonly tag: string
+  /** The answer closes it. */
+  readonly file: ReadableFile
 }
 
 export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
@@ -102,6 +116,13 @@ interface KeyCommon extends Common {
   readonly area: Area
   /** Keys with the scope `send` alone may use it for what they have sent. */
   readonly own?: true
+  /** What a signed link does here: a request with a `signature` in its query is authorized by it, without a key. */
+  readonly link?: SignedLink
+}
+
+/** `run` verifies the signature. */
+interface SignedLink {
+  readonly run: (call: SignedLinkCall<LinkQuery>) => Promise<Answer> | Answer
 }
 
 export interface RouteSpec<Query, Body> extends KeyCommon {
@@ -221,12 +242,14 @@ export interface TrackingRoute extends Common {
 /** A request for a page by a link of a message that we sent, or by the form of that page. */
 export interface PageCall {
   readonly params: Readonly<Record<string, string>>
+  /** The fields of a POST with a form of up to a kilobyte; of any other request there are none. */
+  readonly form: URLSearchParams
   readonly now: number
 }
 
 export interface PageRoute extends Common {
   readonly method: 'GET' | 'POST'
-  /** No key is needed: `run` verifies the token in the path. Answers a page; query and body are ignored. */
+  /** No key is needed: `run` verifies the token in the path. Answers a page; the query is ignored, and no body refused. */
   readonly area: 'page'
   readonly query: null
   readonly body: null

@@ -11,8 +11,9 @@ import { z } from 'zod'
 import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import { type LinkQuery, linkQuery } from '../http/input/link-signature.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { formatContentDisposition } from '../http/output/content-disposition.js'
+import { buildDownloadHeaders } from '../http/output/download-headers.js'
 import {
   type Answer,
   json,
@@ -91,18 +92,6 @@ function toAttachmentResource(
   }
 }
 
-const linkQuery = z.strictObject({
-  workspace: z.string().meta({ description: 'As the link has it.' }),
-  expires: z
-    .string()
-    .regex(/^[1-9]\d{0,14}$/, 'allowed: the value in the link')
-    .transform(Number)
-    .meta({ description: 'As the link has it.' }),
-  signature: z.string().meta({ description: 'As the link has it.' }),
-})
-
-type LinkQuery = z.output<typeof linkQuery>
-
 export function downloadRoute(deps: AttachmentDeps): SignedLinkRoute {
   return signedLinkRoute<LinkQuery>({
     method: 'GET',
@@ -151,16 +140,5 @@ async function downloadAttachment(
     type: downloadTypeOf(part.content_type),
     bytes,
     headers: buildDownloadHeaders(fileNameOf(part, place)),
-  }
-}
-
-/** To be saved, and neither executed, framed nor cached. `nosniff` is in every answer. */
-function buildDownloadHeaders(name: string): Readonly<Record<string, string>> {
-  return {
-    'Content-Disposition': formatContentDisposition(name),
-    'Content-Security-Policy': "sandbox; default-src 'none'",
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'Referrer-Policy': 'no-referrer',
-    'Cache-Control': 'private, no-store',
   }
 }

@@ -5,6 +5,8 @@
  */
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { acceptsValue } from '../http/input/absent-fields.js'
+import { linkQuery } from '../http/input/link-signature.js'
 import { headerFields } from '../http/output/header-fields.js'
 import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
@@ -26,10 +28,12 @@ const DESCRIPTION = [
 
 /** By tag; a tag without one has none in the document. */
 const tagDescriptions: Readonly<Record<string, string>> = {
+  Exports: 'Records of the workspace as CSV files.',
   'API keys': 'Keys of the workspace: the secret of requests, and the password of SMTP.',
   Emails: 'Mail that is sent now, later, or in batches, and its delivery.',
   Contacts: 'People to write to, with names and metadata.',
   Audiences: 'Lists of contacts.',
+  Broadcasts: 'One message to all subscribed contacts of an audience, with values of each.',
   Templates: 'Subjects and bodies with variables.',
   Files: 'Files that are stored once and sent many times.',
   Domains: 'Domains that send and receive mail, with their DNS records.',
@@ -94,8 +98,13 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
     requestParams: toParameters(route),
     ...toRequestBody(route),
     ...(isKeyless(route) ? { security: [] } : {}),
+    ...(hasLink(route) ? { security: [{ key: [] }, {}] } : {}),
     responses: answersOf(route),
   }
+}
+
+function hasLink(route: Route): boolean {
+  return 'link' in route && route.link !== undefined
 }
 
 function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
@@ -103,7 +112,8 @@ function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBo
   if (body !== null) {
     const { value } = exampleOf(body)
     const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
-    return { requestBody: { required: true, content: { 'application/json': content } } }
+    const required = !acceptsValue(body, undefined)
+    return { requestBody: { required, content: { 'application/json': content } } }
   }
   return 'fileDescription' in route ? { requestBody: toFormBody(route) } : {}
 }
@@ -131,9 +141,20 @@ function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requ
   return {
     ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),
+    ...(hasLink(route) ? { query: linkParameters } : {}),
     ...(headers === undefined ? {} : { header: headers }),
   }
 }
+
+/** All or none: with all of them the request needs no key. */
+const linkParameters = z.object(
+  Object.fromEntries(
+    Object.keys(linkQuery.shape).map((name) => {
+      const description = 'As the link has it; absent with a key.'
+      return [name, z.string().optional().meta({ description })]
+    }),
+  ),
+)
 
 function toPathParameter(description: string | undefined): z.ZodType {
   return description === undefined ? z.string() : z.string().meta({ description })

@@ -4,6 +4,7 @@
  * Both answer before anything is recorded, and whatever is wrong with a request, as long as it can be answered at all:
  * a pixel is always the same image. A HEAD is answered and counts for nothing.
  */
+import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import type { Read } from '../../storage/prepared.js'
 import { boundAgent, boundReferer, type Hit, isEmailId } from '../../tracking/hit.js'
@@ -12,6 +13,8 @@ import { type Answer, type Route, type TrackingCall, trackingRoute } from '../ht
 
 interface TrackingDeps {
   readonly read: Read
+  /** The key that signs the tokens of links in broadcasts. */
+  readonly secret: KeyObject
   /** Never waits. */
   readonly record: (hit: Hit) => void
   /** What a click on an unknown link shows. */
@@ -72,11 +75,17 @@ function clickRoute(deps: TrackingDeps): Route {
     summary: 'Follow a link of an email',
     description:
       'Needs no key, and is not counted by rate limits. Records a click and redirects to the URL that the link had in ' +
-      'the message. Other parameters are ignored.',
+      'the message. Links of broadcasts have the id of the email, `url` and `bid`. Other parameters are ignored.',
     params: { trackingId: 'Id of the link, or, with `url`, of the email.' },
     query: z.object({
-      url: z.string().optional().meta({ description: 'Followed only if it is the URL of a link of the same email.' }),
-      tid: z.string().optional().meta({ description: 'A tracking id of your own; it changes nothing.' }),
+      url: z
+        .string()
+        .optional()
+        .meta({ description: 'Followed only if it is the URL of a link of the same email, or of its broadcast.' }),
+      tid: z
+        .string()
+        .optional()
+        .meta({ description: 'In a broadcast the token of a URL with variables; elsewhere it changes nothing.' }),
       bid,
     }),
     answers: {
@@ -88,13 +97,21 @@ function clickRoute(deps: TrackingDeps): Route {
   })
 }
 
-function followLink({ read, record, unknownLinkPage }: TrackingDeps, call: TrackingCall): Answer {
+function followLink({ read, secret, record, unknownLinkPage }: TrackingDeps, call: TrackingCall): Answer {
   const { trackingId = '' } = call.params
-  const target = resolveClick(read, { trackingId, url: call.query.get('url') })
+  const [url, token, broadcastId] = [call.query.get('url'), call.query.get('tid'), call.query.get('bid')]
+  const target = resolveClick({ read, secret }, { trackingId, url, token, broadcastId })
   if (target === null) return { kind: 'page', status: 404, ...unknownLinkPage }
-  const { linkId, emailId, url, location } = target
+  const { linkId, emailId, location } = target
   if (!call.isHead) {
-    record({ kind: 'click', emailId, linkId, url, referer: boundReferer(call.header('referer')), ...requesterOf(call) })
+    record({
+      kind: 'click',
+      emailId,
+      linkId,
+      url: target.url,
+      referer: boundReferer(call.header('referer')),
+      ...requesterOf(call),
+    })
   }
   return { kind: 'redirect', location, headers: redirectHeaders }
 }

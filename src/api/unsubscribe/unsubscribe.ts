@@ -2,12 +2,12 @@
  * GET and POST /v1/unsubscribe/:token: the page of an unsubscribe link, which asks, and the request that acts.
  *
  * A GET or a HEAD changes nothing, because scanners follow every link of a message. A POST acts whatever its body is:
- * the form of the page and the one-click request of a mail program (RFC 8058) are the same to it. There is no redirect
- * and no cookie. The token is the permission.
+ * the form of the page and the one-click request of a mail program (RFC 8058) are the same to it. Only the form that
+ * undoes it has a field. There is no redirect and no cookie. The token is the permission.
  */
 import type { KeyObject } from 'node:crypto'
 import { recipientOfUnsubscribe } from '../../mail/recipient-token.js'
-import { findLinkRecipient, type LinkRecipient, unsubscribe } from '../../messages/unsubscribe.js'
+import { findLinkRecipient, type LinkRecipient, undoUnsubscription, unsubscribe } from '../../messages/unsubscribe.js'
 import type { Store } from '../../storage/database.js'
 import { type Answer, type PageCall, pageRoute, type Route } from '../http/route.js'
 
@@ -17,13 +17,13 @@ interface Page {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** `done`: since this request, or before. */
-type UnsubscribeStage = 'asks' | 'done' | 'done-before'
+/** `done`: since this request, or before. `undone`: subscribed again. `stays`: it cannot be undone. */
+type UnsubscribeStage = 'asks' | 'done' | 'done-before' | 'undone' | 'stays'
 
 interface UnsubscribeDeps extends Store {
   /** The key that signs the tokens. */
   readonly secret: KeyObject
-  readonly showPage: (recipient: Pick<LinkRecipient, 'address' | 'sender'>, stage: UnsubscribeStage) => Page
+  readonly showPage: (recipient: Omit<LinkRecipient, 'isUnsubscribed'>, stage: UnsubscribeStage) => Page
   readonly unknownLinkPage: Page
 }
 
@@ -50,9 +50,8 @@ function askRoute(deps: UnsubscribeDeps): Route {
     refusals: [],
     run: (call) => {
       const recipientId = recipientOf(deps, call)
-      const recipient = recipientId === null ? null : findLinkRecipient(deps.read, recipientId)
-      if (recipient === null) return toAnswer(deps.unknownLinkPage)
-      return toAnswer(deps.showPage(recipient, recipient.isSuppressed ? 'done-before' : 'asks'))
+      const recipient = recipientId === null ? null : findLinkRecipient(deps.read, recipientId, call.now)
+      return answer(deps, recipient, recipient?.isUnsubscribed === true ? 'done-before' : 'asks')
     },
   })
 }
@@ -62,24 +61,44 @@ function actRoute(deps: UnsubscribeDeps): Route {
     ...{ method: 'POST', path, tag, params },
     summary: 'Unsubscribe the recipient of a message',
     description:
-      'Needs no key. Suppresses the address for the workspace that sent the message. Mail programs send ' +
-      '`List-Unsubscribe=One-Click` (RFC 8058); the body may be anything.',
-    answers: { 200: { description: 'The page that says that it is done', type: 'text/html', example }, 404: unknown },
+      'Needs no key. Suppresses the address for the workspace that sent the message; after a broadcast it sets ' +
+      '`subscribed` of the contact to false instead. Mail programs send `List-Unsubscribe=One-Click` (RFC 8058); the ' +
+      'body may be anything. The form field `undo` subscribes the contact of a broadcast again, within an hour.',
+    answers: { 200: { description: 'The page that says what was done', type: 'text/html', example }, 404: unknown },
     refusals: [],
     run: async (call) => {
       const recipientId = recipientOf(deps, call)
-      const recipient = recipientId === null ? null : findLinkRecipient(deps.read, recipientId)
-      if (recipientId === null || recipient === null) return toAnswer(deps.unknownLinkPage)
-      if (!(await unsubscribe(deps, recipientId, call.now))) return toAnswer(deps.unknownLinkPage)
-      return toAnswer(deps.showPage(recipient, recipient.isSuppressed ? 'done-before' : 'done'))
+      const before = recipientId === null ? null : findLinkRecipient(deps.read, recipientId, call.now)
+      if (recipientId === null || before === null) return answer(deps, null, 'asks')
+      const stage = await (call.form.has('undo') ? undo : act)(deps, { recipientId, before, now: call.now })
+      return answer(deps, findLinkRecipient(deps.read, recipientId, call.now), stage)
     },
   })
+}
+
+interface Request {
+  readonly recipientId: string
+  readonly before: LinkRecipient
+  readonly now: number
+}
+
+async function act(deps: UnsubscribeDeps, { recipientId, before, now }: Request): Promise<UnsubscribeStage> {
+  await unsubscribe(deps, recipientId, now)
+  return before.isUnsubscribed ? 'done-before' : 'done'
+}
+
+/** A page that is loaded again sends its form again. */
+async function undo(deps: UnsubscribeDeps, { recipientId, before, now }: Request): Promise<UnsubscribeStage> {
+  if (before.scope === 'mail') return before.isUnsubscribed ? 'stays' : 'asks'
+  if (!before.isUnsubscribed) return 'undone'
+  return (await undoUnsubscription(deps, recipientId, now)) ? 'undone' : 'stays'
 }
 
 function recipientOf({ secret }: UnsubscribeDeps, { params: { token = '' } }: PageCall): string | null {
   return recipientOfUnsubscribe(secret, token)
 }
 
-function toAnswer(page: Page): Answer {
-  return { kind: 'page', ...page }
+/** `recipient` null: it is not known, or not any more. */
+function answer(deps: UnsubscribeDeps, recipient: LinkRecipient | null, stage: UnsubscribeStage): Answer {
+  return { kind: 'page', ...(recipient === null ? deps.unknownLinkPage : deps.showPage(recipient, stage)) }
 }

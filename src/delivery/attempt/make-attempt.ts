@@ -57,7 +57,7 @@ export interface AttemptSteps {
 }
 
 export interface MakeAttemptDeps extends AttemptSteps {
-  readonly lanes: Pick<Lanes, 'bind' | 'acquireSlot'>
+  readonly lanes: Pick<Lanes, 'bind' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
   /** Strikes when the process ends. */
@@ -65,7 +65,7 @@ export interface MakeAttemptDeps extends AttemptSteps {
 }
 
 /**
- * `changed`: the entry was held, removed, leased by another process, or postponed. `waits`: it was put
+ * `changed`: its broadcast was stopped, or the entry was held, removed, leased by another process, or postponed. `waits`: it was put
  * back until its host has room.
  */
 export async function makeAttempt(
@@ -88,6 +88,7 @@ export async function makeAttempt(
   const readyMessage = await deps.prepareMessage(entry, at)
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
+  if (deps.lanes.isStopped(entry)) return 'changed'
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true

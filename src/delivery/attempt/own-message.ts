@@ -24,7 +24,8 @@ export interface OwnMessage {
 export interface SignDeps {
   readonly signingKeys: SigningKeyCache
   /** `SigningThread.sign`. */
-  readonly signBytes: (raw: Buffer, key: DkimKey, now: number) => Promise<string>
+  /** `isBulk`: of a broadcast. */
+  readonly signBytes: (raw: Buffer, key: DkimKey, now: number, isBulk: boolean) => Promise<string>
 }
 
 /** Throws if the recipient's copy is missing: it never gets the message of another one. */
@@ -100,9 +101,10 @@ function signMessage(
   const { email, raw } = message
   const key = signingKeys.find(email.workspace_id, domainOf(email.from_email))
   if (key === undefined) return Promise.resolve(null)
-  if (signed === message || raw.length < LARGE_MESSAGE) return signBytes(readRaw(), key, now)
+  const isBulk = email.broadcast_id !== null
+  if (signed === message || raw.length < LARGE_MESSAGE) return signBytes(readRaw(), key, now, isBulk)
   const earlier = message.lastSigned ?? Promise.resolve()
-  const signature = earlier.then(() => signBytes(readRaw(), key, now))
+  const signature = earlier.then(() => signBytes(readRaw(), key, now, isBulk))
   message.lastSigned = signature.then(doNothing, doNothing)
   return signature
 }

@@ -14,7 +14,7 @@ import { parseNotify } from '../../mail/dsn-parameters.js'
 import { createReferenceField, createReturnPath } from '../../mail/recipient-token.js'
 import { type Email, emailById } from '../../messages/email.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { rawOfEmail, signatureOfEmail, sizeOfRaw } from '../../messages/raw-message.js'
+import { readRaw, signatureOfEmail, sizeOfMessage } from '../../messages/raw-message.js'
 import { rawOfRecipient, sizeOfCopies } from '../../messages/recipient-copies.js'
 import { type DsnRequest, dsnRequestById, releaseRecipients } from '../../messages/recipients.js'
 import { rollUpEmail } from '../../messages/roll-up.js'
@@ -138,7 +138,7 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 async function loadMessage({ read, messageCache }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   // With all copies, so that an entry never waits for room while it holds some.
-  const bytes = (sizeOfRaw(read, key)[0]?.bytes ?? 0) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
+  const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
   await messageCache.reserveRoom(bytes)
   try {
     // Another recipient may have read it while this one waited.
@@ -159,7 +159,7 @@ async function loadMessage({ read, messageCache }: ReadyDeps, entry: QueueEntry)
 function readMessage(read: Read, entry: QueueEntry): CachedMessage {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
-  const raw = rawOfEmail(read, key)[0]?.raw
+  const raw = readRaw(read, key)
   if (email === undefined || raw === undefined) throw new Error('a queue entry has no message')
   const field = signatureOfEmail(read, key)[0]?.field
   return field === undefined

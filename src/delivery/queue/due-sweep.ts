@@ -9,7 +9,8 @@
 import { dueEntriesOfLane, dueEntriesOfWorkspace, nextWorkspaceInQueue } from '../../messages/queue/due-entries.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Read } from '../../storage/prepared.js'
-import type { Lanes, ShortLane } from './lanes.js'
+import type { Lanes } from './lanes.js'
+import type { ShortLane } from './workspace-lanes.js'
 
 interface SweepPosition {
   time: number

@@ -4,6 +4,8 @@
  * - A host has `maxSessions` slots, one for each session that sends. A workspace gets all but one, so
  *   that 50,000 messages to a slow host leave room for another workspace's single message. If a
  *   host has only one slot, any workspace may take it.
+ * - Messages of broadcasts get three quarters of the slots, so that other mail of their own workspace finds room too;
+ *   and of those that wait for a slot, other mail comes first.
  * - Twice as many entries may be under way, by the same rule: while one message is sent, the next one is
  *   signed and leased. An entry counts for its first host until its attempt ends; otherwise entries
  *   would pile up at a slow fallback host.
@@ -15,6 +17,7 @@
  * Limit: the hosts of 10,000 domains are remembered.
  */
 import { setMaxListeners } from 'node:events'
+import type { QueueEntry } from '../../messages/queue/queue.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 
 const MAX_DOMAINS = 10_000
@@ -26,9 +29,26 @@ export type AcquireSlot = (host: string, signal: AbortSignal) => Promise<Release
 /** To be called once. */
 export type ReleaseSlot = () => void
 
-interface Waiter {
+/** Who takes a place. */
+export interface Taker {
   readonly workspaceId: string
+  /** The message belongs to a broadcast. */
+  readonly isBulk: boolean
+}
+
+export function takerOf({ workspace_id: workspaceId, broadcast_id: broadcastId }: QueueEntry): Taker {
+  return { workspaceId, isBulk: broadcastId !== null }
+}
+
+interface Waiter {
+  readonly taker: Taker
   readonly serve: () => void
+}
+
+/** The host to which an entry is under way. */
+interface EntryPlace {
+  readonly host: string
+  readonly taker: Taker
 }
 
 interface HostState {
@@ -46,7 +66,7 @@ interface Probe {
 
 export class HostConcurrency {
   private readonly hostByDomain = createLruCache<string>({ max: MAX_DOMAINS })
-  private readonly hostByEntry = new Map<string, string>()
+  private readonly placeByEntry = new Map<string, EntryPlace>()
   /** Only hosts that are in use. */
   private readonly states = new Map<string, HostState>()
   private readonly probes = new Map<string, Probe>()
@@ -63,22 +83,22 @@ export class HostConcurrency {
     this.hostByDomain.set(domain, host)
   }
 
-  mayStart(workspaceId: string, host: string): boolean {
-    return !this.isProbed(host) && (this.states.get(host)?.entries.isFreeFor(workspaceId) ?? true)
+  mayStart(taker: Taker, host: string): boolean {
+    return !this.isProbed(host) && (this.states.get(host)?.entries.isFreeFor(taker) ?? true)
   }
 
   /** The entry is under way to the host from now on. */
-  start(entryId: string, workspaceId: string, host: string): void {
-    this.hostByEntry.set(entryId, host)
-    this.stateOf(host).entries.take(workspaceId)
+  start(entryId: string, taker: Taker, host: string): void {
+    this.placeByEntry.set(entryId, { host, taker })
+    this.stateOf(host).entries.take(taker)
   }
 
   /** Moves the entry to the host that was found. False: that host has no room, and the entry has been ended. */
-  moveTo(entryId: string, workspaceId: string, host: string): boolean {
-    if (this.hostByEntry.get(entryId) === host) return true
-    this.end(entryId, workspaceId)
-    if (!this.mayStart(workspaceId, host)) return false
-    this.start(entryId, workspaceId, host)
+  moveTo(entryId: string, taker: Taker, host: string): boolean {
+    if (this.placeByEntry.get(entryId)?.host === host) return true
+    this.end(entryId)
+    if (!this.mayStart(taker, host)) return false
+    this.start(entryId, taker, host)
     return true
   }
 
@@ -89,30 +109,28 @@ export class HostConcurrency {
     return true
   }
 
-  end(entryId: string, workspaceId: string): void {
-    const host = this.hostByEntry.get(entryId)
-    if (host === undefined) return
-    this.hostByEntry.delete(entryId)
+  end(entryId: string): void {
+    const place = this.placeByEntry.get(entryId)
+    if (place === undefined) return
+    const { host, taker } = place
+    this.placeByEntry.delete(entryId)
     if (this.probes.get(host)?.entryId === entryId) this.probes.delete(host)
     const state = this.stateOf(host)
-    state.entries.release(workspaceId)
+    state.entries.release(taker)
     this.removeIfUnused(host, state)
   }
 
-  async acquireSlot(host: string, workspaceId: string, signal: AbortSignal): Promise<ReleaseSlot> {
+  async acquireSlot(host: string, taker: Taker, signal: AbortSignal): Promise<ReleaseSlot> {
     signal.throwIfAborted()
     const state = this.stateOf(host)
-    if (state.slots.isFreeFor(workspaceId)) state.slots.take(workspaceId)
-    else await waitForSlot(state, workspaceId, signal)
-    return () => this.releaseSlot(host, state, workspaceId)
+    if (state.slots.isFreeFor(taker)) state.slots.take(taker)
+    else await waitForSlot(state, taker, signal)
+    return () => this.releaseSlot(host, state, taker)
   }
 
-  private releaseSlot(host: string, state: HostState, workspaceId: string): void {
-    state.slots.release(workspaceId)
-    for (const waiter of state.waiters) {
-      if (state.slots.isFull) break
-      if (state.slots.isFreeFor(waiter.workspaceId)) waiter.serve()
-    }
+  private releaseSlot(host: string, state: HostState, taker: Taker): void {
+    state.slots.release(taker)
+    for (const isBulk of [false, true]) serveWaiters(state, isBulk)
     this.removeIfUnused(host, state)
   }
 
@@ -138,16 +156,22 @@ export class HostConcurrency {
   }
 }
 
-/** Counts what workspaces hold of `perSession` places for every session. One gets those of all sessions but one. */
+/**
+ * Counts what workspaces hold of `perSession` places for every session. One gets those of all sessions but one;
+ * broadcasts together get those of three quarters.
+ */
 class Shares {
   private readonly limit: number
   private readonly limitOfWorkspace: number
+  private readonly limitOfBulk: number
   private readonly byWorkspace = new Map<string, number>()
   private taken = 0
+  private takenByBulk = 0
 
   constructor(maxSessions: number, perSession: number) {
     this.limit = maxSessions * perSession
     this.limitOfWorkspace = Math.max(1, (maxSessions - 1) * perSession)
+    this.limitOfBulk = Math.max(1, Math.floor((maxSessions * 3) / 4) * perSession)
   }
 
   get total(): number {
@@ -158,24 +182,35 @@ class Shares {
     return this.taken >= this.limit
   }
 
-  isFreeFor(workspaceId: string): boolean {
-    return !this.isFull && (this.byWorkspace.get(workspaceId) ?? 0) < this.limitOfWorkspace
+  isFreeFor({ workspaceId, isBulk }: Taker): boolean {
+    if (this.isFull || (isBulk && this.takenByBulk >= this.limitOfBulk)) return false
+    return (this.byWorkspace.get(workspaceId) ?? 0) < this.limitOfWorkspace
   }
 
-  take(workspaceId: string): void {
+  take({ workspaceId, isBulk }: Taker): void {
     this.taken += 1
+    if (isBulk) this.takenByBulk += 1
     this.byWorkspace.set(workspaceId, (this.byWorkspace.get(workspaceId) ?? 0) + 1)
   }
 
-  release(workspaceId: string): void {
+  release({ workspaceId, isBulk }: Taker): void {
     this.taken -= 1
+    if (isBulk) this.takenByBulk -= 1
     const left = (this.byWorkspace.get(workspaceId) ?? 1) - 1
     if (left > 0) this.byWorkspace.set(workspaceId, left)
     else this.byWorkspace.delete(workspaceId)
   }
 }
 
-function waitForSlot({ slots, waiters }: HostState, workspaceId: string, signal: AbortSignal): Promise<void> {
+/** Of one kind, in order of arrival. */
+function serveWaiters({ slots, waiters }: HostState, isBulk: boolean): void {
+  for (const waiter of waiters) {
+    if (slots.isFull) return
+    if (waiter.taker.isBulk === isBulk && slots.isFreeFor(waiter.taker)) waiter.serve()
+  }
+}
+
+function waitForSlot({ slots, waiters }: HostState, taker: Taker, signal: AbortSignal): Promise<void> {
   // One signal stops hundreds of waiters: that many listeners are no leak.
   setMaxListeners(0, signal)
   return new Promise((resolve, reject) => {
@@ -188,10 +223,10 @@ function waitForSlot({ slots, waiters }: HostState, workspaceId: string, signal:
       reject(signal.reason)
     }
     const waiter: Waiter = {
-      workspaceId,
+      taker,
       serve: () => {
         leave()
-        slots.take(workspaceId)
+        slots.take(taker)
         resolve()
       },
     }

@@ -9,6 +9,9 @@
  * (`host-concurrency.ts`), so that a single message of another one always finds a place. An entry
  * that has to wait for its host is put back (`bind`) and holds no place meanwhile.
  *
+ * Messages of broadcasts get half of all attempts and begin at the pace of `bulk-pace.ts`. Those of a stopped broadcast
+ * are not taken in.
+ *
  * The database holds all entries; memory holds a part. Where a lane is full, its rest stays in the
  * database, and `takeShortLane` says when to fetch it: when the lane is half empty and its workspace
  * has room for as much as one lane holds, so that no read is for a few entries. The more workspaces
@@ -17,9 +20,20 @@
  * Known limit: a few hosts that hang, each with all entries that a workspace may have there, take
  * its three quarters; its other mail then waits until one of them times out.
  */
-import type { DomainName } from '../../mail/address.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { HostConcurrency, type ReleaseSlot } from './host-concurrency.js'
+import type { BulkPace } from './bulk-pace.js'
+import { HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
+import {
+  createWorkspaceLanes,
+  findOrAddLane,
+  hasWaitingBefore,
+  type Lane,
+  priorityTimeOf,
+  type Round,
+  removeBroadcast,
+  type ShortLane,
+  type WorkspaceLanes,
+} from './workspace-lanes.js'
 
 export interface LaneLimits {
   /** Attempts under way. */
@@ -31,60 +45,42 @@ export interface LaneLimits {
   readonly perWorkspace: number
 }
 
-type Priority = QueueEntry['priority']
-
-const PRIORITY_DELAY = 10 * 60_000
 /** Entries waiting in memory in all, shared by the workspaces; each of them may have a lane's worth. */
 const MAX_WAITING_TOTAL = 20_000
-
-interface Lane {
-  readonly workspaceId: string
-  readonly domain: DomainName
-  readonly priority: Priority
-  readonly entries: QueueEntry[]
-  /** More of it is in the database. */
-  hasMore: boolean
-}
-
-/** Lanes by domain, in the order of service: the first is next. */
-type Round = Map<string, Lane>
-
-interface WorkspaceLanes {
-  readonly id: string
-  /** By priority: 0 high, 1 normal, 2 low. */
-  readonly rounds: readonly [Round, Round, Round]
-  /** Lanes that could be refilled, in the order in which they ran short. */
-  readonly shortLanes: Map<string, ShortLane>
-  waitingCount: number
-  activeCount: number
-}
-
-export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
 export class Lanes {
   private readonly workspaces = new Map<string, WorkspaceLanes>()
   private readonly entryIds = new Set<string>()
   private readonly hosts: HostConcurrency
+  private readonly stoppedBroadcasts = new Set<string>()
   private activeCount = 0
+  private activeBulkCount = 0
+  /** A message of a broadcast could have begun but for the pace. */
+  waitsForPace = false
 
-  constructor(private readonly limits: LaneLimits) {
+  constructor(
+    private readonly limits: LaneLimits,
+    private readonly pace: Pick<BulkPace, 'mayBegin' | 'noteBulk' | 'noteOther'>,
+  ) {
     this.hosts = new HostConcurrency(limits.perHost)
   }
 
   /** Would it be taken at once? */
-  isFreeFor({ workspace_id, domain }: QueueEntry): boolean {
+  isFreeFor(entry: QueueEntry): boolean {
     if (this.activeCount >= this.limits.total) return false
-    const workspace = this.workspaces.get(workspace_id)
-    if (workspace !== undefined && (workspace.waitingCount > 0 || this.hasFullShare(workspace))) return false
-    return this.hosts.mayStart(workspace_id, this.hosts.hostOf(domain))
+    const workspace = this.workspaces.get(entry.workspace_id)
+    if (workspace !== undefined && (hasWaitingBefore(workspace, entry.priority) || this.hasFullShare(workspace)))
+      return false
+    return this.hosts.mayStart(takerOf(entry), this.hosts.hostOf(entry.domain))
   }
 
   /**
-   * False: its lane or workspace is full, and the entry stays in the database. `isForced`: it is added
+   * False: its lane or workspace is full, and the entry stays in the database, as it does if its broadcast is stopped.
+   * `isForced`: it is added
    * all the same, because `isFreeFor` has allowed it a moment ago.
    */
   add(entry: QueueEntry, isForced = false): boolean {
-    if (this.entryIds.has(entry.id)) return true
+    if (this.entryIds.has(entry.id) || this.isStopped(entry)) return true
     const workspace = this.workspace(entry.workspace_id)
     const lane = findOrAddLane(workspace, entry)
     if (!isForced && (lane.entries.length >= this.limits.perLane || workspace.waitingCount >= this.maxWaiting())) {
@@ -107,6 +103,7 @@ export class Lanes {
 
   /** The next entry to attempt, now counted as under way; null when none may start. */
   take(): QueueEntry | null {
+    this.waitsForPace = false
     if (this.activeCount >= this.limits.total) return null
     for (const workspace of this.workspaces.values()) {
       const entry = this.takeFrom(workspace)
@@ -127,26 +124,25 @@ export class Lanes {
   bind(entry: QueueEntry, host: string, isProbing: (() => boolean) | null = null): boolean {
     this.hosts.setHost(entry.domain, host)
     const workspace = this.workspace(entry.workspace_id)
-    const hasRoom = this.hosts.moveTo(entry.id, workspace.id, host)
+    const hasRoom = this.hosts.moveTo(entry.id, takerOf(entry), host)
     if (hasRoom && (isProbing === null || this.hosts.startProbe(host, entry.id, isProbing))) return true
-    this.hosts.end(entry.id, workspace.id)
-    this.activeCount -= 1
-    workspace.activeCount -= 1
+    this.endAttempt(entry)
     workspace.waitingCount += 1
     findOrAddLane(workspace, entry).entries.unshift(entry)
     return false
   }
 
   /** Waits until the entry may be sent to this host. Rejects with the signal's reason when that strikes first. */
-  acquireSlot({ workspace_id }: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot> {
-    return this.hosts.acquireSlot(host, workspace_id, signal)
+  acquireSlot(entry: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot> {
+    return this.hosts.acquireSlot(host, takerOf(entry), signal)
   }
 
   /** The attempt is over; its entry stays known until `forget`. */
   endAttempt(entry: QueueEntry): void {
     this.activeCount -= 1
+    if (entry.broadcast_id !== null) this.activeBulkCount -= 1
     this.workspace(entry.workspace_id).activeCount -= 1
-    this.hosts.end(entry.id, entry.workspace_id)
+    this.hosts.end(entry.id)
   }
 
   /** The outcome of the entry is on disk, so that it may be read from there again. */
@@ -170,6 +166,23 @@ export class Lanes {
     lane.hasMore = true
     this.markShort(workspace, lane)
     return dropped
+  }
+
+  /** Nothing of the broadcast is taken in or attempted from now on. Returns its entries that waited here. */
+  stopBroadcast(broadcastId: string): readonly QueueEntry[] {
+    this.stoppedBroadcasts.add(broadcastId)
+    const dropped = [...this.workspaces.values()].flatMap((workspace) => removeBroadcast(workspace, broadcastId))
+    for (const { id } of dropped) this.entryIds.delete(id)
+    return dropped
+  }
+
+  /** Its entries are taken in again when the sweep finds them. */
+  resumeBroadcast(broadcastId: string): void {
+    this.stoppedBroadcasts.delete(broadcastId)
+  }
+
+  isStopped({ broadcast_id: broadcastId }: QueueEntry): boolean {
+    return broadcastId !== null && this.stoppedBroadcasts.has(broadcastId)
   }
 
   /** The database has more for this lane than was fetched. */
@@ -198,7 +211,7 @@ export class Lanes {
   private takeFrom(workspace: WorkspaceLanes): QueueEntry | null {
     if (workspace.waitingCount === 0 || this.hasFullShare(workspace)) return null
     const [lane] = workspace.rounds
-      .flatMap((round) => this.findStartable(workspace, round) ?? [])
+      .flatMap((round) => this.findStartable(round) ?? [])
       .sort((a, b) => priorityTimeOf(a) - priorityTimeOf(b))
     const entry = lane?.entries.shift()
     if (lane === undefined || entry === undefined) return null
@@ -206,23 +219,39 @@ export class Lanes {
     round.delete(lane.domain)
     if (lane.entries.length > 0 || lane.hasMore) round.set(lane.domain, lane)
     workspace.waitingCount -= 1
-    workspace.activeCount += 1
-    this.activeCount += 1
-    this.hosts.start(entry.id, workspace.id, this.hosts.hostOf(entry.domain))
+    this.countStart(workspace, entry)
     this.markShort(workspace, lane)
     return entry
+  }
+
+  private countStart(workspace: WorkspaceLanes, entry: QueueEntry): void {
+    workspace.activeCount += 1
+    this.activeCount += 1
+    if (entry.broadcast_id === null) this.pace.noteOther()
+    else {
+      this.activeBulkCount += 1
+      this.pace.noteBulk()
+    }
+    this.hosts.start(entry.id, takerOf(entry), this.hosts.hostOf(entry.domain))
   }
 
   private hasFullShare({ activeCount }: WorkspaceLanes): boolean {
     return activeCount >= Math.max(1, Math.floor(this.limits.total * 0.75))
   }
 
-  private findStartable(workspace: WorkspaceLanes, round: Round): Lane | undefined {
+  private findStartable(round: Round): Lane | undefined {
     for (const lane of round.values()) {
-      const host = this.hosts.hostOf(lane.domain)
-      if (lane.entries.length > 0 && this.hosts.mayStart(workspace.id, host)) return lane
+      const [entry] = lane.entries
+      if (entry === undefined || (entry.broadcast_id !== null && !this.mayBeginBulk())) continue
+      if (this.hosts.mayStart(takerOf(entry), this.hosts.hostOf(lane.domain))) return lane
     }
     return undefined
+  }
+
+  private mayBeginBulk(): boolean {
+    if (this.activeBulkCount >= Math.max(1, Math.floor(this.limits.total / 2))) return false
+    this.waitsForPace = !this.pace.mayBegin()
+    return !this.waitsForPace
   }
 
   private markShort(workspace: WorkspaceLanes, lane: Lane): void {
@@ -236,8 +265,7 @@ export class Lanes {
   private workspace(id: string): WorkspaceLanes {
     const known = this.workspaces.get(id)
     if (known !== undefined) return known
-    const rounds: WorkspaceLanes['rounds'] = [new Map(), new Map(), new Map()]
-    const fresh: WorkspaceLanes = { id, rounds, shortLanes: new Map(), waitingCount: 0, activeCount: 0 }
+    const fresh = createWorkspaceLanes(id)
     this.workspaces.set(id, fresh)
     return fresh
   }
@@ -246,18 +274,4 @@ export class Lanes {
   private removeIfEmpty({ id, rounds, shortLanes, activeCount }: WorkspaceLanes): void {
     if (activeCount === 0 && shortLanes.size === 0 && rounds.every(({ size }) => size === 0)) this.workspaces.delete(id)
   }
-}
-
-/** When the head of the lane became due, plus ten minutes for each class below high. */
-function priorityTimeOf({ entries, priority }: Lane): number {
-  return (entries[0]?.next_attempt_at ?? 0) + priority * PRIORITY_DELAY
-}
-
-function findOrAddLane(workspace: WorkspaceLanes, { domain, priority }: Pick<Lane, 'domain' | 'priority'>): Lane {
-  const round = workspace.rounds[priority]
-  const known = round.get(domain)
-  if (known !== undefined) return known
-  const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], hasMore: false }
-  round.set(domain, fresh)
-  return fresh
 }

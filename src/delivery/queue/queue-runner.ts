@@ -9,29 +9,25 @@
  * entry alone. Stopping lets attempts finish; those that outlast the limit are released, and are
  * attempted again at the next start.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
-import type { Clock } from '../../platform/clock.js'
-import type { Log } from '../../platform/log.js'
-import type { Store } from '../../storage/database.js'
+import { createLoadMeter } from '../../platform/thread-load.js'
 import { StorageFault } from '../../storage/writer/write.js'
-import {
-  type AttemptSteps,
-  type AttemptTurn,
-  type FinishedAttempt,
-  type MakeAttemptDeps,
-  makeAttempt,
-} from '../attempt/make-attempt.js'
-import { buildFreshMessage, type FreshCopies, type MessageCache } from '../attempt/message-cache.js'
-import { type ReadyMessage, releaseScheduled } from '../attempt/ready-message.js'
-import type { SettleAttempt } from '../attempt/settle-attempt.js'
+import { buildLocalDeferral } from '../attempt/local-fault.js'
+import { type AttemptTurn, type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from '../attempt/make-attempt.js'
+import { buildFreshMessage, type FreshCopies } from '../attempt/message-cache.js'
+import { releaseScheduled } from '../attempt/ready-message.js'
+import { BulkPace } from './bulk-pace.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import { Postponements } from './postponements.js'
+import type { RunnerDeps } from './runner-deps.js'
+import { RunningTurns } from './running-turns.js'
 
 const POLL_INTERVAL = 500
+/** Milliseconds until messages of broadcasts that had to yield are looked at again. */
+const PACE_INTERVAL = 5
 /** How long nothing is taken after a fault of the database. */
 const FAULT_PAUSE = 1_000
 /** How long attempts that were cut off may take to end. */
@@ -40,17 +36,6 @@ const ABORT_GRACE = 2_000
 const FULL_SWEEP_INTERVAL = 5 * 60_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
-
-export interface RunnerDeps extends Store, AttemptSteps {
-  readonly clock: Clock
-  readonly log: Log
-  readonly messageCache: MessageCache
-  /** As much of the message as it takes to report a fault; null: the email is gone. */
-  readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
-  readonly settle: SettleAttempt
-  readonly maxConnections: number
-  readonly maxConnectionsPerHost: number
-}
 
 interface Turn extends AttemptTurn {
   isActive: boolean
@@ -62,25 +47,23 @@ const PARKED_REASON = 'held: the outcome of the last attempt could not be stored
 const CUT_OFF_RESPONSE = 'stopped while waiting for the reply to the end of the message, which may arrive twice'
 
 export class QueueRunner {
+  private readonly pace = new BulkPace({ now: () => performance.now(), readLoad: createLoadMeter() })
   private readonly lanes: Lanes
   private readonly sweep: DueSweep
-  private readonly turns = new Set<Promise<void>>()
+  private readonly turns = new RunningTurns()
   private readonly leases: Leases
   private readonly attemptDeps: MakeAttemptDeps
   private timer: NodeJS.Timeout | null = null
   private nextSweep: NodeJS.Immediate | null = null
   private pauseTimer: NodeJS.Timeout | null = null
+  private paceTimer: NodeJS.Timeout | null = null
   private lastFullSweepAt = 0
   private isStopping = false
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
-    this.lanes = new Lanes({
-      total: deps.maxConnections,
-      perHost: deps.maxConnectionsPerHost,
-      perLane: MAX_PER_LANE,
-      perWorkspace: MAX_PER_WORKSPACE,
-    })
+    const { maxConnections: total, maxConnectionsPerHost: perHost } = deps
+    this.lanes = new Lanes({ total, perHost, perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }, this.pace)
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)
     const { lanes, leases } = this
@@ -128,6 +111,23 @@ export class QueueRunner {
     this.runSweep()
   }
 
+  /** Nothing of the broadcast is attempted from now on, except what is on the wire. */
+  stopBroadcast(broadcastId: string): void {
+    for (const { id, email_id: emailId } of this.lanes.stopBroadcast(broadcastId))
+      this.deps.messageCache.release(emailId, id)
+  }
+
+  /** Its entries are due as before; `workspaceId` null: none is left. */
+  resumeBroadcast(broadcastId: string, workspaceId: string | null): void {
+    this.lanes.resumeBroadcast(broadcastId)
+    if (workspaceId !== null) this.markDue(workspaceId, 0)
+  }
+
+  /** Other mail goes out, to which broadcasts yield. */
+  get isYielding(): boolean {
+    return this.pace.isYielding
+  }
+
   /** Another process changed the queue: all of it is read again. */
   wake(): void {
     this.deps.messageCache.clear()
@@ -141,17 +141,11 @@ export class QueueRunner {
     if (this.timer !== null) clearInterval(this.timer)
     if (this.nextSweep !== null) clearImmediate(this.nextSweep)
     if (this.pauseTimer !== null) clearTimeout(this.pauseTimer)
-    await this.waitForTurns(limit)
+    if (this.paceTimer !== null) clearTimeout(this.paceTimer)
+    await this.turns.wait(limit)
     this.abortController.abort()
-    await this.waitForTurns(ABORT_GRACE)
+    await this.turns.wait(ABORT_GRACE)
     await this.leases.releaseAll()
-  }
-
-  /** Resolves when no attempt is under way, after `limit` milliseconds at the latest. */
-  private async waitForTurns(limit: number): Promise<void> {
-    const late = new AbortController()
-    const done = Promise.all(this.turns).finally(() => late.abort())
-    await Promise.race([done, sleep(limit, undefined, { signal: late.signal }).catch(() => undefined)])
   }
 
   /** One page of the sweep for each turn of the event loop. */
@@ -175,9 +169,13 @@ export class QueueRunner {
     if (this.isStopping || this.pauseTimer !== null) return
     this.tryRead(() => this.sweep.refillShortLanes(this.deps.clock()))
     for (let entry = this.lanes.take(); entry !== null; entry = this.lanes.take()) {
-      const runningTurn = this.runTurn(entry).finally(() => this.turns.delete(runningTurn))
-      this.turns.add(runningTurn)
+      this.turns.add(this.runTurn(entry))
     }
+    if (this.paceTimer !== null || !this.lanes.waitsForPace) return
+    this.paceTimer = setTimeout(() => {
+      this.paceTimer = null
+      this.startTurns()
+    }, PACE_INTERVAL)
   }
 
   private async runTurn(entry: QueueEntry): Promise<void> {
@@ -252,13 +250,9 @@ export class QueueRunner {
     }
   }
 
-  /** `changed`: the email is gone, and nothing can be recorded about it. */
-  private buildDeferral({ entry, at }: Turn, response: string): FinishedAttempt | 'changed' {
-    const readyMessage = this.tryRead(() => this.deps.buildMinimalMessage(entry)) ?? null
-    if (readyMessage === null) return 'changed'
-    const outcome = { kind: 'deferred', reason: 'local-error', response, reached: false } as const
-    const result = { outcome, peer: null, transcript: '' }
-    return { entry, readyMessage, pendingWrites: [], result, number: entry.attempts + 1, at }
+  private buildDeferral(turn: Turn, response: string): FinishedAttempt | 'changed' {
+    const readyMessage = this.tryRead(() => this.deps.buildMinimalMessage(turn.entry)) ?? null
+    return buildLocalDeferral(turn, readyMessage, response)
   }
 
   private isGone({ id }: QueueEntry): boolean {

@@ -3,7 +3,8 @@
  *
  * Requests that arrive while a batch is being signed form the next batch. If the thread exits, its batch is rejected,
  * because one of its messages may be the cause; waiting requests go to a new thread. A body that is too large to be
- * copied is hashed on the main thread, in steps, and only its header is sent.
+ * copied is hashed on the main thread, in steps, and only its header is sent. Of messages of broadcasts a batch has a
+ * few, so that other mail never waits for many.
  *
  * Limit: one thread makes as many signatures as one core can: 1,000 to 4,000 a second with RSA of 2048 bits.
  */
@@ -17,6 +18,8 @@ import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './s
 /** Bytes of one message that are copied at most, and of a batch approximately. */
 const MAX_COPIED_BYTES = 262_144
 const MAX_BATCH_BYTES = 1_048_576
+/** Messages of broadcasts in one batch. */
+const MAX_BULK_JOBS = 4
 const MAX_KEYS = 1_000
 /** The thread holds one batch at a time; the default would delay garbage collection. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 }
@@ -36,7 +39,9 @@ const startWorker = (): Worker =>
 export class SigningThread {
   private readonly createWorker: () => Worker
   private worker: Worker | null = null
-  private pending: PendingSignature[] = []
+  private readonly pending: PendingSignature[] = []
+  /** Messages of broadcasts. */
+  private readonly pendingBulk: PendingSignature[] = []
   /** The batch that the thread is signing. */
   private inFlight: readonly PendingSignature[] = []
   private postTimer: NodeJS.Immediate | null = null
@@ -51,12 +56,14 @@ export class SigningThread {
 
   /**
    * The field to put on top of `raw`. `key` must be the same object for each message: the thread knows it by identity.
+   * `isBulk`: the message belongs to a broadcast.
    */
-  async sign(raw: Buffer, key: DkimKey, now: number): Promise<string> {
-    if (raw.length <= MAX_COPIED_BYTES) return this.enqueue(raw, key, now, undefined)
+  async sign(raw: Buffer, key: DkimKey, now: number, isBulk = false): Promise<string> {
+    const queue = isBulk ? this.pendingBulk : this.pending
+    if (raw.length <= MAX_COPIED_BYTES) return this.enqueue(queue, { raw, key, now, bodyHash: undefined })
     const { bodyStart } = scanHeader(raw)
     const bodyHash = await hashRelaxedBodyAsync(raw, bodyStart)
-    return this.enqueue(raw.subarray(0, bodyStart), key, now, bodyHash)
+    return this.enqueue(queue, { raw: raw.subarray(0, bodyStart), key, now, bodyHash })
   }
 
   /** Keys may have changed: the thread drops all of them. */
@@ -74,17 +81,18 @@ export class SigningThread {
     this.handleWorkerLoss(worker, new Error('the signing thread is stopped'))
   }
 
-  private enqueue(raw: Buffer, key: DkimKey, now: number, bodyHash: string | undefined): Promise<string> {
+  private enqueue(queue: PendingSignature[], job: Omit<PendingSignature, 'resolve' | 'reject'>): Promise<string> {
     return new Promise((resolve, reject) => {
       if (this.isStopped) return reject(new Error('the signing thread is stopped'))
-      this.pending.push({ raw, key, now, bodyHash, resolve, reject })
+      queue.push({ ...job, resolve, reject })
       this.schedulePost()
     })
   }
 
   /** In the next turn, so that all requests of this turn are in the batch. */
   private schedulePost(): void {
-    if (this.postTimer !== null || this.inFlight.length > 0 || this.pending.length === 0 || this.isStopped) return
+    if (this.postTimer !== null || this.inFlight.length > 0 || this.isStopped) return
+    if (this.pending.length + this.pendingBulk.length === 0) return
     this.postTimer = setImmediate(() => {
       this.postTimer = null
       this.postBatch()
@@ -106,12 +114,7 @@ export class SigningThread {
   }
 
   private takeBatch(): readonly PendingSignature[] {
-    let bytes = 0
-    const over = this.pending.findIndex(({ raw }) => {
-      bytes += raw.length
-      return bytes > MAX_BATCH_BYTES
-    })
-    return this.pending.splice(0, over === -1 ? this.pending.length : Math.max(1, over))
+    return [...takeJobs(this.pending, this.pending.length), ...takeJobs(this.pendingBulk, MAX_BULK_JOBS)]
   }
 
   private numberKeys(pending: readonly PendingSignature[]): Pick<SigningBatch, 'keys' | 'jobs'> {
@@ -154,11 +157,22 @@ export class SigningThread {
   /** The next batch starts a new thread, which knows no keys. */
   private handleWorkerLoss(worker: Worker | null, cause: Error): void {
     if (worker !== this.worker) return
-    const lost = this.isStopped ? [...this.inFlight, ...this.pending.splice(0)] : this.inFlight
+    const waiting = this.isStopped ? [...this.pending.splice(0), ...this.pendingBulk.splice(0)] : []
+    const lost = [...this.inFlight, ...waiting]
     this.worker = null
     this.inFlight = []
     this.keyNumbers.clear()
     for (const { reject } of lost) reject(new Error('a signature was not made', { cause }))
     this.schedulePost()
   }
+}
+
+/** Removes the first jobs, as many as a batch may have, and one at least. */
+function takeJobs(queue: PendingSignature[], maxJobs: number): readonly PendingSignature[] {
+  let bytes = 0
+  const over = queue.findIndex(({ raw }) => {
+    bytes += raw.length
+    return bytes > MAX_BATCH_BYTES
+  })
+  return queue.splice(0, Math.min(maxJobs, over === -1 ? queue.length : Math.max(1, over)))
 }

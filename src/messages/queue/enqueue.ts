@@ -67,13 +67,19 @@ export interface EnqueuedEmail {
   readonly writes: readonly Write[]
 }
 
+/** A message of a broadcast: its bytes are not stored, but built from what these writes store. */
+interface FramedBytes {
+  readonly size: number
+  readonly writes: readonly Write[]
+}
+
 /** `recipients` holds at least one that is not suppressed. */
 export function enqueue(
   newEmail: NewEmail,
   recipients: readonly NewRecipient[],
-  raw: Buffer | MovedBytes,
+  bytes: Buffer | MovedBytes | FramedBytes,
 ): EnqueuedEmail {
-  const email = toEmailRow(newEmail, raw.length)
+  const email = toEmailRow(newEmail, 'size' in bytes ? bytes.size : bytes.length)
   const ids = createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
   const queued = rows.filter(({ suppressed }) => !suppressed)
@@ -82,7 +88,7 @@ export function enqueue(
   const { id, workspace_id, created_at } = email
   const writes = [
     insertEmail(email),
-    insertRaw({ email_id: id, workspace_id, created_at, raw }),
+    ...('size' in bytes ? bytes.writes : [insertRaw({ email_id: id, workspace_id, created_at, raw: bytes })]),
     ...rows.map((row) => insertRecipientRow(email, row)),
     ...entries.map(insertEntry),
   ]

@@ -9,7 +9,7 @@
 import { type DomainName, domainOf } from '../../mail/address.js'
 import type { Store } from '../../storage/database.js'
 import { prepareRead } from '../../storage/prepared.js'
-import type { Flag } from '../../storage/tables/columns.js'
+import type { Hold } from '../../storage/tables/email-tables.js'
 import { type Commit, tryCommit } from '../../storage/writer/write.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
 
@@ -17,7 +17,7 @@ const PAGE_SIZE = 200
 
 interface QueueCursor {
   readonly workspaceId: string
-  readonly held: Flag
+  readonly held: Hold
   readonly afterTime: number
   readonly afterId: string
 }
@@ -54,7 +54,7 @@ export async function failMailOfDomain(
   signal?: AbortSignal,
 ): Promise<number> {
   let failed = 0
-  for (const held of [0, 1] as const) {
+  for (const held of [0, 1, 2] as const) {
     let cursor: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
     while (cursor !== null) {
       signal?.throwIfAborted()

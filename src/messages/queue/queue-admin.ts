@@ -110,7 +110,7 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
     case undefined:
       return narrow
     case 'held':
-      return narrow.where('queue.held', '=', 1)
+      return narrow.where('queue.held', '<>', 0)
     case 'sending':
       return narrow.where('queue.leased', '=', 1)
     case 'scheduled':
@@ -127,7 +127,7 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
 
 /** An entry's status, as lists show it. */
 export function queueStatusOf({ held, leased, attempts, recipient_status }: ListedEntry): QueueStatus {
-  if (held === 1) return 'held'
+  if (held !== 0) return 'held'
   if (leased === 1) return 'sending'
   if (recipient_status === 'scheduled') return 'scheduled'
   return attempts === 0 ? 'queued' : 'deferred'
@@ -147,13 +147,14 @@ const setHeld = prepareWrite<{ id: string; held: Flag; was: Flag; at: number }>(
 export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, at })
 export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, at })
 
-/** Makes an entry due at once, held or not, scheduled or not. */
+/** Makes an entry due at once, held or not, scheduled or not; misses if its broadcast is paused or cancelled. */
 export const retryEntry = prepareWrite<{ id: string; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
       .set({ next_attempt_at: slot('at'), held: 0, leased: 0, waits_for: null })
       .where('id', '=', slot('id'))
+      .where('held', '<>', 2)
       .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )

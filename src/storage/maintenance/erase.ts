@@ -2,9 +2,9 @@
  * Deletes a workspace in two steps: one commit closes it, then many small commits erase it.
  *
  * Closing removes all that could still be used: the workspace, its members (so its API keys belong to no
- * member), pending invitations, its sending domains and their DKIM keys, its webhooks, and running imports.
- * These rows are few: people make them by hand. From that commit on the workspace cannot be found, and
- * nothing is accepted, signed or delivered to webhooks for it. A row in `erasures` makes the daemon resume after a crash
+ * member), pending invitations, its sending domains and their DKIM keys, its webhooks, its exports, and
+ * running imports. These rows are few: people make them by hand. From that commit on the workspace cannot be
+ * found, its exports cannot be downloaded, and nothing is accepted, signed or delivered to webhooks for it. A row in `erasures` makes the daemon resume after a crash
  * (`daemon/erasures.ts`).
  *
  * Erasing removes every row with its id. The list of tables is complete by its type: a new table with a
@@ -37,6 +37,7 @@ const erasePlans = {
   // First, so that no delivery is attempted in vain.
   queue: { key: 'id', by: 'index' },
   imports: { key: 'id', by: 'index' },
+  exports: { key: 'id', by: 'index' },
   import_chunks: { key: 'seq', by: 'index', portion: LARGE_ROW_PORTION },
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },
@@ -111,9 +112,13 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
     (select 1 from service_state where key = ? and value = workspaces.id)`
   return [
     { sql: people, parameters: [workspaceId, workspaceId] },
-    ...(['members', 'domains', 'dkim_keys', 'webhooks'] as const).map(deleteRowsOf),
+    ...(['members', 'domains', 'dkim_keys', 'webhooks', 'exports'] as const).map(deleteRowsOf),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
     { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
+    {
+      sql: `delete from broadcasts where workspace_id = ? and status <> 'draft' and finished_at is null`,
+      parameters: [workspaceId],
+    },
     { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE_KEY], rows: 1 },
     { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
   ]

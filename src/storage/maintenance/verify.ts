@@ -61,7 +61,8 @@ const checks: readonly Check[] = [
     sql: `select id from emails where ${notErasing}
       and (status in ('scheduled', 'queued') or id in (select email_id from queue))
       and not exists (select 1 from raw_messages where email_id = emails.id)
-      and not exists (select 1 from broadcast_messages where email_id = emails.id and slots is not null)`,
+      and not exists (select 1 from broadcast_messages join broadcast_frames using (broadcast_id)
+        where email_id = emails.id and slots is not null)`,
   },
   {
     check: 'recipient-copy',

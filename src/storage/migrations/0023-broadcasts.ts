@@ -41,7 +41,12 @@ export const up = runStatements([
     cursor text not null, ceiling text not null, expanded integer not null, waits_until integer, note text,
     version integer not null, created_at integer not null, updated_at integer not null) strict, without rowid`,
   'create index broadcasts_of_workspace on broadcasts (workspace_id, id)',
-  `create index broadcasts_active on broadcasts (id) where status in ('scheduled', 'sending', 'paused', 'cancelled')`,
+  // Few: those that may still have messages to make or to cancel.
+  `create index broadcasts_active on broadcasts (workspace_id, audience_id)
+    where status <> 'draft' and finished_at is null`,
+  `create index broadcasts_running on broadcasts (id)
+    where status in ('sending', 'paused', 'cancelled') and finished_at is null`,
+  `create index broadcasts_due on broadcasts (scheduled_for) where status = 'scheduled'`,
   `create table broadcast_frames (
     broadcast_id text primary key, workspace_id text not null, created_at integer not null, frame blob not null)
     strict`,
@@ -51,8 +56,10 @@ export const up = runStatements([
   `create table broadcast_messages (
     email_id text primary key, recipient_id text not null, workspace_id text not null, broadcast_id text not null,
     contact_id text not null, address text not null, slots text, created_at integer not null,
-    unsubscribed_at integer) strict, without rowid`,
+    unsubscribed_at integer, unsubscribed_contact text) strict, without rowid`,
   'create unique index broadcast_messages_of_recipient on broadcast_messages (recipient_id)',
+  // By age, those whose bytes can still be built.
+  `create index broadcast_messages_kept on broadcast_messages (created_at, email_id) where slots is not null`,
   `create unique index broadcast_messages_of_contact on broadcast_messages (broadcast_id, contact_id)`,
   `create table broadcast_counts (
     broadcast_id text primary key, workspace_id text not null, recipients integer not null default 0,
@@ -84,5 +91,5 @@ export const up = runStatements([
       where broadcast_id = new.broadcast_id;
   end`,
   'alter table queue add column broadcast_id text',
-  'create index queue_of_broadcast on queue (broadcast_id, held, attempts) where broadcast_id is not null',
+  'create index queue_of_broadcast on queue (broadcast_id, held, attempts, waits_for) where broadcast_id is not null',
 ])

@@ -75,7 +75,10 @@ export interface BroadcastMessagesTable {
   /** What fills the frame, in the order of its slots; null: removed with the bytes of other messages. */
   slots: Json<readonly string[]> | null
   created_at: Timestamp
+  /** When its link was used last; null: never, or it was undone. */
   unsubscribed_at: Timestamp | null
+  /** The contact that its link has unsubscribed; null: none, because there was none, or it was unsubscribed already. */
+  unsubscribed_contact: string | null
 }
 
 /** Maintained by triggers on `emails` and `broadcast_messages`; nothing is subtracted when old emails are removed. */

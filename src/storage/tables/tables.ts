@@ -47,6 +47,7 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
+import type { ExportsTable } from './export-tables.js'
 import type {
   BayesCountsTable,
   BayesDaysTable,
@@ -133,4 +134,5 @@ export interface Tables {
   broadcast_counts: BroadcastCountsTable
   email_metrics: EmailMetricsTable
   link_metrics: LinkMetricsTable
+  exports: ExportsTable
 }

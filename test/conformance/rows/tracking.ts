@@ -65,6 +65,14 @@ export const tracking: Resource = {
           responseHeaders: { location },
         },
         {
+          says: 'not to a URL of the request, of a broadcast either: a page',
+          id: 'bc-{unknown}',
+          query: { url: target, bid: '{unknown}', tid: 'a' },
+          as: 'none',
+          status: 404,
+          responseHeaders: { 'content-type': /^text\/html/ },
+        },
+        {
           says: 'an unknown id: a page',
           id: '{unknown}',
           query: { url: 'https://elsewhere.test/' },

@@ -9,6 +9,8 @@ import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const roomy: LaneLimits = { total: 100, perHost: 10, perLane: 400, perWorkspace: 4000 }
 
+const unpaced = { mayBegin: () => true, noteBulk: () => undefined, noteOther: () => undefined }
+
 async function queueOf(database: Database, count: number, at: number): Promise<void> {
   const emails = Array.from({ length: count }, (_, n) =>
     bulkEmail({
@@ -38,7 +40,7 @@ t.test('every entry is served once, however small memory is', async (t) => {
       }),
       async (limits) => {
         await queueOf(database, 120, 1000)
-        const lanes = new Lanes(limits)
+        const lanes = new Lanes(limits, unpaced)
         const sweep = new DueSweep(database.read, lanes, limits.perLane)
         const served: string[] = []
         for (let idle = 0; idle < 3; ) {
@@ -69,7 +71,7 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its position'
     await database.commit(writes)
     return entries[0] as QueueEntry
   }
-  const lanes = new Lanes(roomy)
+  const lanes = new Lanes(roomy, unpaced)
   let reads = 0
   const read: Database['read'] = (sql, parameters) => {
     reads += 1

@@ -1,13 +1,17 @@
 import t from 'tap'
-import { HostConcurrency, type ReleaseSlot } from '../../../src/delivery/queue/host-concurrency.js'
+import { HostConcurrency, type ReleaseSlot, type Taker } from '../../../src/delivery/queue/host-concurrency.js'
 import { never } from '../../helpers/smtp/sink-client.js'
 
 const free: ReleaseSlot = () => undefined
 
+/** Mail of a workspace; `isBulk`: of a broadcast. */
+const mailOf = (workspaceId: string, isBulk = false): Taker => ({ workspaceId, isBulk })
+
 /** Entries of this workspace that may start for the host, which are then under way. */
-function startAll(hosts: HostConcurrency, workspaceId: string, host: string): number {
+function startAll(hosts: HostConcurrency, workspaceId: string, host: string, isBulk = false): number {
+  const taker = mailOf(workspaceId, isBulk)
   let started = 0
-  while (hosts.mayStart(workspaceId, host)) hosts.start(`${workspaceId} ${host} ${started++}`, workspaceId, host)
+  while (hosts.mayStart(taker, host)) hosts.start(`${workspaceId} ${host} ${isBulk} ${started++}`, taker, host)
   return started
 }
 
@@ -16,10 +20,10 @@ t.test('slots of a host are given in turn, and one of another host at once', asy
   const order: number[] = []
   const releases: ReleaseSlot[] = []
   const waiting = [0, 1, 2, 3].map(async (number) => {
-    releases.push(await hosts.acquireSlot('mx', `workspace ${number}`, never))
+    releases.push(await hosts.acquireSlot('mx', mailOf(`workspace ${number}`), never))
     order.push(number)
   })
-  await hosts.acquireSlot('other', 'workspace 0', never)
+  await hosts.acquireSlot('other', mailOf('workspace 0'), never)
   t.same(order, [0, 1])
   releases[1]?.()
   await waiting[2]
@@ -32,12 +36,12 @@ t.test('a waiter can give up, and the others keep their turn', async (t) => {
   const hosts = new HostConcurrency(1)
   const reason = new Error('stopping')
   const stopping = new AbortController()
-  const release = await hosts.acquireSlot('mx', 'a', never)
-  const second = hosts.acquireSlot('mx', 'a', stopping.signal)
-  const third = hosts.acquireSlot('mx', 'a', never)
+  const release = await hosts.acquireSlot('mx', mailOf('a'), never)
+  const second = hosts.acquireSlot('mx', mailOf('a'), stopping.signal)
+  const third = hosts.acquireSlot('mx', mailOf('a'), never)
   stopping.abort(reason)
   await t.rejects(second, reason)
-  await t.rejects(hosts.acquireSlot('mx', 'a', stopping.signal), reason)
+  await t.rejects(hosts.acquireSlot('mx', mailOf('a'), stopping.signal), reason)
   release()
   t.type(await third, 'function')
 })
@@ -46,7 +50,7 @@ t.test('no workspace gets all slots of a host, and another one is served past it
   const hosts = new HostConcurrency(3)
   const served: string[] = []
   const acquire = async (workspaceId: string): Promise<ReleaseSlot> => {
-    const release = await hosts.acquireSlot('mx', workspaceId, never)
+    const release = await hosts.acquireSlot('mx', mailOf(workspaceId), never)
     served.push(workspaceId)
     return release
   }
@@ -77,19 +81,19 @@ t.test('entries under way: two for each slot, by the same rule', async (t) => {
 t.test('an entry moves to the host of its domain if there is room', async (t) => {
   const hosts = new HostConcurrency(2)
   t.equal(startAll(hosts, 'a', 'mx'), 2)
-  hosts.start('one', 'a', 'domain.test')
-  t.equal(hosts.moveTo('one', 'a', 'mx'), false)
-  hosts.end('a mx 0', 'a')
-  hosts.start('two', 'a', 'domain.test')
-  t.equal(hosts.moveTo('two', 'a', 'mx'), true)
-  t.equal(hosts.moveTo('two', 'a', 'mx'), true, 'it is there already')
-  t.equal(hosts.mayStart('a', 'mx'), false)
+  hosts.start('one', mailOf('a'), 'domain.test')
+  t.equal(hosts.moveTo('one', mailOf('a'), 'mx'), false)
+  hosts.end('a mx false 0')
+  hosts.start('two', mailOf('a'), 'domain.test')
+  t.equal(hosts.moveTo('two', mailOf('a'), 'mx'), true)
+  t.equal(hosts.moveTo('two', mailOf('a'), 'mx'), true, 'it is there already')
+  t.equal(hosts.mayStart(mailOf('a'), 'mx'), false)
 })
 
 t.test('a host that is probed takes no entry before the result is known', async (t) => {
   const hosts = new HostConcurrency(2)
   let isPending = true
-  hosts.start('one', 'a', 'mx')
+  hosts.start('one', mailOf('a'), 'mx')
   t.equal(
     hosts.startProbe('mx', 'one', () => isPending),
     true,
@@ -98,20 +102,47 @@ t.test('a host that is probed takes no entry before the result is known', async 
     hosts.startProbe('mx', 'two', () => isPending),
     false,
   )
-  t.equal(hosts.mayStart('b', 'mx'), false)
+  t.equal(hosts.mayStart(mailOf('b'), 'mx'), false)
   isPending = false
-  t.equal(hosts.mayStart('b', 'mx'), true)
+  t.equal(hosts.mayStart(mailOf('b'), 'mx'), true)
 })
 
 t.test('hosts that are not in use take no memory', async (t) => {
   const hosts = new HostConcurrency(1)
-  const inside = hosts as unknown as Record<'states' | 'hostByEntry', { readonly size: number }>
-  hosts.start('one', 'a', 'mx')
-  const release = await hosts.acquireSlot('fallback', 'a', never)
-  const next = hosts.acquireSlot('fallback', 'a', never)
+  const inside = hosts as unknown as Record<'states' | 'placeByEntry', { readonly size: number }>
+  hosts.start('one', mailOf('a'), 'mx')
+  const release = await hosts.acquireSlot('fallback', mailOf('a'), never)
+  const next = hosts.acquireSlot('fallback', mailOf('a'), never)
   t.equal(inside.states.size, 2)
-  hosts.end('one', 'a')
+  hosts.end('one')
   release()
   ;(await next)()
-  t.same([inside.states.size, inside.hostByEntry.size], [0, 0])
+  t.same([inside.states.size, inside.placeByEntry.size], [0, 0])
+})
+
+t.test('broadcasts leave a quarter of a host to other mail, which comes first where both wait', async (t) => {
+  const hosts = new HostConcurrency(10)
+  t.equal(startAll(hosts, 'a', 'mx', true), 14, 'the places of seven sessions')
+  t.equal(startAll(hosts, 'b', 'mx', true), 0, 'for the broadcasts of all workspaces')
+  t.equal(startAll(hosts, 'a', 'mx'), 4)
+  t.equal(startAll(hosts, 'b', 'mx'), 2)
+  t.equal(startAll(new HostConcurrency(1), 'a', 'mx', true), 1, 'a broadcast may have the only session')
+
+  const narrow = new HostConcurrency(2)
+  const served: string[] = []
+  const acquire = async (name: string, isBulk: boolean): Promise<ReleaseSlot> => {
+    const release = await narrow.acquireSlot('mx', mailOf(name, isBulk), never)
+    served.push(name)
+    return release
+  }
+  const first = await acquire('news', true)
+  const second = await acquire('other', false)
+  const more = acquire('more news', true)
+  const mail = acquire('receipt', false)
+  second()
+  ;(await mail)()
+  t.same(served, ['news', 'other', 'receipt'], 'a broadcast does not take the slot that is left to other mail')
+  first()
+  await more
+  t.same(served, ['news', 'other', 'receipt', 'more news'])
 })

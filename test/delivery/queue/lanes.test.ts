@@ -8,6 +8,8 @@ import type { QueueEntry } from '../../../src/messages/queue/queue.js'
 const roomy: LaneLimits = { total: 100, perHost: 10, perLane: 400, perWorkspace: 4000 }
 const minute = 60_000
 
+const unpaced = { mayBegin: () => true, noteBulk: () => undefined, noteOther: () => undefined }
+
 let number = 0
 
 /** `a/b.test` is a workspace and a domain. */
@@ -34,7 +36,7 @@ function entry(place: string, priority: 0 | 1 | 2 = 1, dueAt = 0): QueueEntry {
 }
 
 function fillLanes(places: Readonly<Record<string, number>>, limits: Partial<LaneLimits> = {}): Lanes {
-  const lanes = new Lanes({ ...roomy, ...limits })
+  const lanes = new Lanes({ ...roomy, ...limits }, unpaced)
   for (const [place, count] of Object.entries(places)) {
     for (let n = 0; n < count; n += 1) lanes.add(entry(place))
   }
@@ -78,7 +80,7 @@ t.test('one workspace takes neither all attempts nor all of a domain', async (t)
 })
 
 t.test('an attempt that has ended makes room', async (t) => {
-  const lanes = new Lanes({ ...roomy, total: 1 })
+  const lanes = new Lanes({ ...roomy, total: 1 }, unpaced)
   const [first, second] = [entry('a/x'), entry('a/x')]
   lanes.add(first)
   lanes.add(second)
@@ -144,7 +146,7 @@ t.test('a lane that was changed in the database is dropped, but for leased entri
 })
 
 t.test('high goes before normal before low', async (t) => {
-  const lanes = new Lanes(roomy)
+  const lanes = new Lanes(roomy, unpaced)
   for (const priority of [2, 1, 0, 2, 1, 0] as const) lanes.add(entry('a/x', priority))
   t.same(
     Array.from({ length: 6 }, () => lanes.take()?.priority),
@@ -153,7 +155,7 @@ t.test('high goes before normal before low', async (t) => {
 })
 
 t.test('no class waits for ever behind another', async (t) => {
-  const lanes = new Lanes(roomy)
+  const lanes = new Lanes(roomy, unpaced)
   lanes.add(entry('a/x', 2, 0))
   lanes.add(entry('a/x', 1, 9 * minute))
   lanes.add(entry('a/x', 0, 19 * minute))
@@ -174,7 +176,7 @@ t.test('high goes before low of other domains too', async (t) => {
 })
 
 t.test('domains that turn out to lie at one host share its room, and hold none while they wait', async (t) => {
-  const lanes = new Lanes({ ...roomy, total: 100, perHost: 3 })
+  const lanes = new Lanes({ ...roomy, total: 100, perHost: 3 }, unpaced)
   for (let n = 0; n < 120; n += 1) lanes.add(entry(`a/d${n}`))
   const bound: QueueEntry[] = []
   const putBack: QueueEntry[] = []
@@ -204,7 +206,7 @@ t.test('domains that turn out to lie at one host share its room, and hold none w
 })
 
 t.test('the more workspaces wait, the less of each is in memory', async (t) => {
-  const lanes = new Lanes({ ...roomy, perLane: 10, perWorkspace: 4000 })
+  const lanes = new Lanes({ ...roomy, perLane: 10, perWorkspace: 4000 }, unpaced)
   let inside = 0
   for (let workspace = 0; workspace < 500; workspace += 1) {
     for (let n = 0; n < 100; n += 1) if (lanes.add(entry(`w${workspace}/d${n}`))) inside += 1
@@ -238,7 +240,7 @@ t.test('a full workspace is refilled when there is room for a lane of it', async
 })
 
 t.test('what is over leaves nothing in memory', async (t) => {
-  const lanes = new Lanes({ ...roomy, perLane: 2 })
+  const lanes = new Lanes({ ...roomy, perLane: 2 }, unpaced)
   for (let round = 0; round < 100; round += 1) {
     const all = Array.from({ length: 3 }, () => entry(`w${round}/d${round}`))
     for (const each of all) lanes.add(each)
@@ -250,8 +252,48 @@ t.test('what is over leaves nothing in memory', async (t) => {
   }
   type Sizes<Names extends string> = Record<Names, { readonly size: number }>
   const inside = lanes as unknown as Sizes<'workspaces' | 'entryIds'> & {
-    readonly hosts: Sizes<'hostByEntry' | 'states'>
+    readonly hosts: Sizes<'placeByEntry' | 'states'>
   }
   const { workspaces, entryIds, hosts } = inside
-  t.same([workspaces.size, entryIds.size, hosts.hostByEntry.size, hosts.states.size], [0, 0, 0, 0])
+  t.same([workspaces.size, entryIds.size, hosts.placeByEntry.size, hosts.states.size], [0, 0, 0, 0])
+})
+
+const ofBroadcast = (place: string, broadcastId: string): QueueEntry => ({
+  ...entry(place, 2),
+  broadcast_id: broadcastId,
+})
+
+t.test('a stopped broadcast is dropped and stays out, and other mail of its lane goes on', async (t) => {
+  const lanes = new Lanes(roomy, unpaced)
+  for (let n = 0; n < 5; n += 1) lanes.add(ofBroadcast('a/x', 'stopped'))
+  const [other, plain] = [ofBroadcast('a/x', 'other'), entry('a/x', 2)]
+  lanes.add(other)
+  lanes.add(plain)
+  const taken = lanes.take()
+  t.equal(lanes.stopBroadcast('stopped').length, 4, 'one is under way')
+  t.equal(taken !== null && lanes.isStopped(taken), true, 'and will not be attempted')
+  t.equal(lanes.add(ofBroadcast('a/x', 'stopped')), true, 'it stays in the database, and its lane is not short')
+  t.same([lanes.take(), lanes.take(), lanes.take()], [other, plain, null])
+  lanes.resumeBroadcast('stopped')
+  lanes.add(ofBroadcast('a/x', 'stopped'))
+  t.equal(lanes.take()?.broadcast_id, 'stopped')
+})
+
+t.test('broadcasts get half of the attempts, and other mail is next whatever waits of them', async (t) => {
+  const lanes = new Lanes({ ...roomy, total: 10, perHost: 1000 }, unpaced)
+  for (let n = 0; n < 20; n += 1) lanes.add(ofBroadcast(`a/d${n}`, 'news'))
+  t.equal(takeAll(lanes).length, 5)
+  const mail = entry('a/x')
+  t.equal(lanes.isFreeFor(mail), true, 'its first attempt may be counted with its acceptance')
+  lanes.add(mail)
+  t.equal(lanes.take(), mail)
+})
+
+t.test('a broadcast that has to yield waits, and says so', async (t) => {
+  const lanes = new Lanes(roomy, { ...unpaced, mayBegin: () => false })
+  lanes.add(ofBroadcast('a/x', 'news'))
+  t.same([lanes.take(), lanes.waitsForPace], [null, true])
+  const mail = entry('a/x')
+  lanes.add(mail)
+  t.equal(lanes.take(), mail)
 })

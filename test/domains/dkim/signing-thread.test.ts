@@ -141,3 +141,19 @@ t.test('stopping rejects running, waiting and later requests', async (t) => {
   await t.rejects(thread.sign(raw, first, signedAt), { message: 'the signing thread is stopped' })
   t.equal(started, 1)
 })
+
+t.test('a message of other mail waits for few of a broadcast, and all get their own signatures', async (t) => {
+  const thread = startSigning(t)
+  const signed: string[] = []
+  const sign = async (name: string, isBulk: boolean): Promise<void> => {
+    const raw = letter('one.test', name)
+    t.equal(await verdict(await thread.sign(raw, first, signedAt, isBulk), raw), 'pass')
+    signed.push(name)
+  }
+  const all = Array.from({ length: 30 }, (_, n) => sign(`news ${n}`, true))
+  await waitUntil('the first are signed', () => signed.length > 0)
+  await sign('receipt', false)
+  t.ok(signed.indexOf('receipt') < 20, `after ${signed.indexOf('receipt')} of the broadcast`)
+  await Promise.all(all)
+  t.equal(signed.length, 31)
+})

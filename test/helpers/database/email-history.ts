@@ -17,10 +17,11 @@ import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import type { Tag } from '../../../src/storage/tables/email-tables.js'
 import type { Write } from '../../../src/storage/writer/write.js'
+import { FirstHits } from '../../../src/tracking/first-hits.js'
 import type { ClickHit, Hit } from '../../../src/tracking/hit.js'
 import { createLinkId } from '../../../src/tracking/link-id.js'
 import { LinkSweeps } from '../../../src/tracking/link-sweeps.js'
-import { insertLink, removeOldLinks } from '../../../src/tracking/links.js'
+import { insertLinks, removeOldLinks } from '../../../src/tracking/links.js'
 import { joinWrites, planHit } from '../../../src/tracking/plan-hits.js'
 import type { Step } from './arbitrary-history.js'
 import { rowOf } from './rows.js'
@@ -148,11 +149,9 @@ export class History {
       to.map((address) => ({ address: parseAddress(address), suppressed: false, notify: null, orcpt: null })),
       Buffer.from('Subject: s\r\n\r\n'),
     )
-    const links = LINKS.map((url) => ({ id: createLinkId(this.now), url }))
-    const ofLinks = links.map((link) =>
-      insertLink({ ...link, workspace_id: workspaceId, email_id: id, created_at: this.now }),
-    )
-    await this.commit([...writes, ...(isBroadcast ? [] : ofLinks)])
+    const links = toJson(LINKS.map((url) => [createLinkId(this.now), url] as const))
+    const ofLinks = insertLinks({ links, workspace_id: workspaceId, email_id: id, created_at: this.now })
+    await this.commit([...writes, ...(isBroadcast ? [] : [ofLinks])])
     this.ids.push(id)
     if (isBroadcast) this.words.add('broadcast')
   }
@@ -218,7 +217,8 @@ export class History {
   }
 
   private async record(hits: readonly Hit[]): Promise<void> {
-    const deps = { read: this.database.read, sweeps: this.sweeps, isAllowed: () => true }
+    const { read } = this.database
+    const deps = { read, sweeps: this.sweeps, firsts: new FirstHits(read), isAllowed: () => true }
     await this.commit(joinWrites(hits.flatMap((hit) => planHit(deps, hit) ?? [])))
   }
 

@@ -53,8 +53,12 @@ export interface TestApiOptions {
   readonly spoolFolder?: string
   /** Milliseconds until the unread rest of an answer goes to a file. */
   readonly answerMoment?: number
+  /** Streamed answers at once. */
+  readonly streamSlots?: number
   /** Milliseconds for a piece of a streamed answer. */
   readonly streamPatience?: number
+  /** Bytes a second that a client must read of a file. */
+  readonly streamPace?: number
   readonly hasRoom?: () => boolean
   readonly probe?: () => Promise<void>
   readonly clock?: () => number
@@ -220,7 +224,11 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
       options.share ?? Number.POSITIVE_INFINITY,
     ),
     pace: { ...bodyPace, ...options.pace },
-    streamLimits: { slots: createMemoryShares(createMemoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
+    streamLimits: {
+      slots: createMemoryShares(createMemoryBudget(options.streamSlots ?? 2), options.streamSlots ?? 2),
+      patience: options.streamPatience ?? 1_000,
+      pace: options.streamPace ?? 1_000_000_000,
+    },
     answers: createLargeAnswers({
       memory: createMemoryShares(options.answers ?? createMemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
       held: createMemoryShares(options.unread ?? createMemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),

@@ -14,6 +14,7 @@ import {
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { parseNetwork } from '../../../platform/ip-address.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
+import { emailIdForm } from '../../../tracking/hit.js'
 import { addressIssue } from './parse-input.js'
 
 /** Characters of an address or domain name: more than any has in U-labels. */
@@ -21,6 +22,7 @@ const MAX_ADDRESS_LENGTH = 320
 const MAX_URL = 2_048
 /** Characters of a network or a moment. */
 const MAX_SHORT_TEXT = 64
+const DAY = 86_400_000
 
 /** A text that is parsed into a value if it is not too long, and refused with the rule otherwise. */
 function textSchema<T>(
@@ -75,6 +77,17 @@ export const moment: z.ZodType<number, string> = textSchema(
   parseTimestamp,
 )
 
+/** A day in UTC, or a moment, which is no time at all: from `start`, inside, to `end`, outside. */
+export const dayOrMoment: z.ZodType<{ readonly start: number; readonly end: number }, string> = textSchema(
+  'allowed: ISO 8601, a day such as 2030-01-31 or a moment with an offset or Z, such as 2030-01-31T09:00:00Z',
+  MAX_SHORT_TEXT,
+  (given) => {
+    const isDay = /^\d{4}-\d{2}-\d{2}$/.test(given)
+    const start = parseTimestamp(isDay ? `${given}T00:00:00Z` : given)
+    return start === null ? null : { start, end: isDay ? start + DAY : start }
+  },
+)
+
 /** A display name. No lone surrogates, which the database would not return unchanged. */
 export const name: z.ZodType<string, string> = textSchema(
   'allowed: 1 to 100 characters, no control characters',
@@ -113,6 +126,11 @@ export function wholeNumber(min: number, max: number): z.ZodType<number, string>
 /** A moment in an answer. */
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const uuid = z.uuid()
+/** In an answer: that of a message of a broadcast begins with `bc-`. */
+export const emailId = z.string().regex(emailIdForm).meta({
+  example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c',
+  description: '`bc-` and a UUID if it is a message of a broadcast, else a UUID.',
+})
 
 /** For an object that does not exist or is another workspace's; the answer does not tell which. */
 export function notFound(kind: RefusalKind, what: string, id: string): Refusal {

@@ -25,6 +25,9 @@ export const headerFields = {
   Allow: describeHeader('The methods of the path.', 'string', 'GET, POST'),
   Location: describeHeader('Where it leads to.', 'string', 'https://example.com/spring'),
   'Content-Disposition': describeHeader('The file name.', 'string', 'attachment; filename="bill.pdf"'),
+  'Accept-Ranges': describeHeader('Ranges may be requested; absent where the answer is compressed.', 'string', 'bytes'),
+  'Content-Range': describeHeader('The bytes of this answer, and the size of the file.', 'string', 'bytes 0-999/5000'),
+  ETag: describeHeader('Names these bytes, for `If-Range`.', 'string', '"0197b9e5-5000"'),
 } as const satisfies Headers
 
 export type HeaderName = keyof typeof headerFields

@@ -18,6 +18,8 @@ export interface StreamLimits {
   readonly slots: MemoryShares
   /** Milliseconds in which a client must read a piece. */
   readonly patience: number
+  /** Bytes a second that a client of a file must read. */
+  readonly pace: number
 }
 
 /** Rejects with a Refusal `unavailable` when there is no slot. */

@@ -6,7 +6,7 @@
  * body, which may take minutes to arrive: a key revoked meanwhile must not act. A route without a
  * body schema ignores the body; one without a query schema accepts no query.
  *
- * Signed links, pages and public routes need no key. Their requests count for rate limits all the same; those of tracking
+ * Signed links, pages and public routes need no key; a route with a key may have a signed link beside it. Their requests count for rate limits all the same; those of tracking
  * routes do not.
  */
 import { parse as parseQuery } from 'node:querystring'
@@ -18,9 +18,12 @@ import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
 import { type JsonBody, readJson } from '../input/json-body.js'
+import { linkQuery } from '../input/link-signature.js'
 import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
+import { readShortForm } from '../input/short-form.js'
 import { readUpload } from '../input/upload.js'
+import { sendFile } from '../output/file-answer.js'
 import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
 import type { LargeAnswers } from '../output/large-answer.js'
 import { HTML_TYPE, JSON_TYPE, type Reply } from '../output/send-reply.js'
@@ -28,6 +31,7 @@ import { type StreamLimits, sendStream } from '../output/stream-answer.js'
 import type {
   Answer,
   Call,
+  FileAnswer,
   KeyRoute,
   PageRoute,
   PublicRoute,
@@ -60,15 +64,26 @@ export function createHandler(route: Route, deps: RunRouteDeps): Handler {
   if (route.area === 'public') return createPublicHandler(route, deps)
   if (route.area === 'page') return createPageHandler(route, deps)
   if (route.area === 'tracking') return createTrackingHandler(route, deps)
-  return 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
+  const byKey = 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
+  if (route.link === undefined) return byKey
+  const { run } = route.link
+  const byLink: Handler = async (ctx) => {
+    const query = parseSignedQuery(linkQuery, ctx)
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), query, now: deps.clock() }), deps)
+  }
+  return (ctx) => (parseQueryString(ctx.req.url ?? '')?.['signature'] === undefined ? byKey(ctx) : byLink(ctx))
 }
 
 function createSignedLinkHandler({ run, query }: SignedLinkRoute, deps: RunRouteDeps): Handler {
   return async (ctx) => {
-    checkRate(ctx.state.identity)
-    const parsed = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
+    const parsed = parseSignedQuery(query, ctx)
     await sendAnswer(ctx, await run({ params: paramsOf(ctx), query: parsed, now: deps.clock() }), deps)
   }
+}
+
+function parseSignedQuery<Query>(schema: z.ZodType<Query>, ctx: ApiContext): Query {
+  checkRate(ctx.state.identity)
+  return parseInput(schema, parseQueryString(ctx.req.url ?? '') ?? {})
 }
 
 function createTrackingHandler({ run }: TrackingRoute, deps: RunRouteDeps): Handler {
@@ -87,10 +102,14 @@ function createTrackingHandler({ run }: TrackingRoute, deps: RunRouteDeps): Hand
   }
 }
 
-function createPageHandler({ run }: PageRoute, deps: RunRouteDeps): Handler {
+function createPageHandler({ run, method }: PageRoute, deps: RunRouteDeps): Handler {
+  const { clock, memory, pace } = deps
   return async (ctx) => {
-    checkRate(ctx.state.identity)
-    await sendAnswer(ctx, await run({ params: paramsOf(ctx), now: deps.clock() }), deps)
+    const { identity } = ctx.state
+    checkRate(identity)
+    const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
+    const form = method === 'POST' ? await readShortForm(ctx.req, ctx.res, share, pace) : new URLSearchParams()
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), form, now: clock() }), deps)
   }
 }
 
@@ -196,6 +215,7 @@ function headerOf({ req }: ApiContext, name: string): string | undefined {
 
 async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: RunRouteDeps): Promise<void> {
   if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
+  if (answer.kind === 'file') return sendFile(ctx, answer, streamLimits)
   if (answer.kind === 'json' && hasLargeText(answer.body)) {
     const payload = await stringifyInSteps(answer.body)
     return answers.send(ctx, { status: answer.status, type: JSON_TYPE, payload })
@@ -203,7 +223,7 @@ async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimi
   return answers.send(ctx, replyOf(answer))
 }
 
-function replyOf(answer: Exclude<Answer, StreamAnswer>): Reply {
+function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Reply {
   switch (answer.kind) {
     case 'json':
       return { status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) }

@@ -1,0 +1,26 @@
+/** Signed links to the files of exports, which need no key and are valid as long as the file is kept. */
+import type { KeyObject } from 'node:crypto'
+import { formatLinkQuery, signLink, verifyLink } from '../http/input/link-signature.js'
+
+interface LinkedExport {
+  readonly workspaceId: string
+  readonly exportId: string
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
+
+/** `publicUrl`: without a trailing slash. */
+export function buildExportLink(secret: KeyObject, publicUrl: string, linked: LinkedExport): string {
+  const { workspaceId, exportId, expiresAt } = linked
+  const query = formatLinkQuery(workspaceId, expiresAt, signLink(secret, partsOf(linked)))
+  return `${publicUrl}/v1/exports/${exportId}/download?${query}`
+}
+
+/** Throws a Refusal `forbidden` for a wrong signature. */
+export function verifyExportLink(secret: KeyObject, linked: LinkedExport, signature: string): void {
+  verifyLink(secret, partsOf(linked), signature)
+}
+
+function partsOf({ workspaceId, exportId, expiresAt }: LinkedExport): Parameters<typeof signLink>[1] {
+  return ['export', workspaceId, exportId, expiresAt]
+}

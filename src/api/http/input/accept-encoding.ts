@@ -1,0 +1,17 @@
+/** Whether a client takes gzip (RFC 9110 section 12.5.3). Pure. */
+
+/** Members of a list that are looked at. */
+const MAX_MEMBERS = 20
+
+/** Only where the field names it, or `*`: a client without the field may be a program that stores the bytes. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  const weights = new Map((acceptEncoding ?? '').split(',', MAX_MEMBERS).map(parseMember))
+  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
+}
+
+function parseMember(member: string): readonly [coding: string, weight: number] {
+  const [coding = '', ...parameters] = member.split(';', MAX_MEMBERS).map((part) => part.trim().toLowerCase())
+  const quality = parameters.find((parameter) => parameter.startsWith('q='))
+  const weight = quality === undefined ? 1 : Number(quality.slice(2))
+  return [coding, Number.isNaN(weight) ? 0 : weight]
+}

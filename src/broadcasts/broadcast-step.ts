@@ -1,0 +1,61 @@
+/** What a broadcast needs next. Pure over what is on disk; times are epoch milliseconds. */
+import type { BroadcastSummary } from './broadcast-records.js'
+
+/** Entries of one broadcast in the queue that were never attempted: more contacts are looked at when there are fewer. */
+export const MAX_FRESH_ENTRIES = 2_000
+
+/** Reads of the queue, made only where the decision needs them. */
+export interface QueueState {
+  /** More entries than this that were never attempted and wait for no host that is down. */
+  readonly hasFreshOver: (count: number) => boolean
+  readonly hasEntries: () => boolean
+  /** Entries that a pause has held. */
+  readonly hasPaused: () => boolean
+  /** Entries that a pause has to hold. */
+  readonly hasToHold: () => boolean
+  /** Entries that are not being attempted. */
+  readonly hasRemovable: () => boolean
+}
+
+type Step =
+  /** Its scheduled time has come. */
+  | 'start'
+  /** Makes the messages of the next contacts. */
+  | 'expand'
+  /** Gives back entries that a pause has held. */
+  | 'unhold'
+  | 'hold'
+  /** Removes entries. */
+  | 'cancel'
+  /** All is done. */
+  | 'finish'
+  /** A pause holds all entries but those that are being attempted. */
+  | 'rest'
+  | 'wait'
+
+type StepFields = Pick<BroadcastSummary, 'status' | 'scheduled_for' | 'expanded' | 'waits_until'>
+
+/** `chunk`: contacts that one step makes messages of. `isRecheck`: a limit that is used up may have been raised. */
+export function decideStep(
+  broadcast: StepFields,
+  queue: QueueState,
+  { now, chunk, isRecheck }: { readonly now: number; readonly chunk: number; readonly isRecheck: boolean },
+): Step {
+  switch (broadcast.status) {
+    case 'scheduled':
+      return (broadcast.scheduled_for ?? 0) <= now ? 'start' : 'wait'
+    case 'sending':
+      if (queue.hasPaused()) return 'unhold'
+      if (broadcast.expanded === 1) return queue.hasEntries() ? 'wait' : 'finish'
+      if (broadcast.waits_until !== null && broadcast.waits_until > now && !isRecheck) return 'wait'
+      return queue.hasFreshOver(MAX_FRESH_ENTRIES - chunk) ? 'wait' : 'expand'
+    case 'paused':
+      return queue.hasToHold() ? 'hold' : 'rest'
+    case 'cancelled':
+      if (queue.hasRemovable()) return 'cancel'
+      return queue.hasEntries() ? 'wait' : 'finish'
+    case 'draft':
+    case 'sent':
+      return 'wait'
+  }
+}

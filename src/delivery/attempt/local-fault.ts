@@ -1,0 +1,15 @@
+/** The result of an attempt that failed on our side: a deferral like any other. */
+import type { AttemptTurn, FinishedAttempt } from './make-attempt.js'
+import type { ReadyMessage } from './ready-message.js'
+
+/** `changed`: the email is gone, and nothing can be recorded about it. */
+export function buildLocalDeferral(
+  { entry, at }: AttemptTurn,
+  readyMessage: ReadyMessage | null,
+  response: string,
+): FinishedAttempt | 'changed' {
+  if (readyMessage === null) return 'changed'
+  const outcome = { kind: 'deferred', reason: 'local-error', response, reached: false } as const
+  const result = { outcome, peer: null, transcript: '' }
+  return { entry, readyMessage, pendingWrites: [], result, number: entry.attempts + 1, at }
+}

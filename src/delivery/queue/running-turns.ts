@@ -1,0 +1,18 @@
+/** The turns of entries that are under way, to be waited for at the end of the process. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export class RunningTurns {
+  private readonly turns = new Set<Promise<void>>()
+
+  add(turn: Promise<void>): void {
+    const running = turn.finally(() => this.turns.delete(running))
+    this.turns.add(running)
+  }
+
+  /** Resolves when none is under way, after `limit` milliseconds at the latest. */
+  async wait(limit: number): Promise<void> {
+    const late = new AbortController()
+    const done = Promise.all(this.turns).finally(() => late.abort())
+    await Promise.race([done, sleep(limit, undefined, { signal: late.signal }).catch(() => undefined)])
+  }
+}

@@ -1,0 +1,73 @@
+/** The lanes of one workspace: its due entries in memory by priority and domain. */
+import type { DomainName } from '../../mail/address.js'
+import type { QueueEntry } from '../../messages/queue/queue.js'
+
+type Priority = QueueEntry['priority']
+
+/** Added to the age of an entry for each class below high. */
+const PRIORITY_DELAY = 10 * 60_000
+const BROADCAST_PRIORITY: Priority = 2
+
+export interface Lane {
+  readonly workspaceId: string
+  readonly domain: DomainName
+  readonly priority: Priority
+  readonly entries: QueueEntry[]
+  /** More of it is in the database. */
+  hasMore: boolean
+}
+
+/** Lanes by domain, in the order of service: the first is next. */
+export type Round = Map<string, Lane>
+
+export interface WorkspaceLanes {
+  readonly id: string
+  /** By priority: 0 high, 1 normal, 2 low. */
+  readonly rounds: readonly [Round, Round, Round]
+  /** Lanes that could be refilled, in the order in which they ran short. */
+  readonly shortLanes: Map<string, ShortLane>
+  waitingCount: number
+  activeCount: number
+}
+
+export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
+
+export function createWorkspaceLanes(id: string): WorkspaceLanes {
+  return { id, rounds: [new Map(), new Map(), new Map()], shortLanes: new Map(), waitingCount: 0, activeCount: 0 }
+}
+
+export function findOrAddLane(workspace: WorkspaceLanes, { domain, priority }: Omit<ShortLane, 'workspaceId'>): Lane {
+  const round = workspace.rounds[priority]
+  const known = round.get(domain)
+  if (known !== undefined) return known
+  const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], hasMore: false }
+  round.set(domain, fresh)
+  return fresh
+}
+
+/** When the head of the lane became due, plus ten minutes for each class below high. */
+export function priorityTimeOf({ entries, priority }: Lane): number {
+  return (entries[0]?.next_attempt_at ?? 0) + priority * PRIORITY_DELAY
+}
+
+/** Does an entry wait that is of the same class or of a higher one? */
+export function hasWaitingBefore({ rounds, waitingCount }: WorkspaceLanes, priority: Priority): boolean {
+  if (waitingCount === 0) return false
+  for (const round of rounds.slice(0, priority + 1)) {
+    for (const { entries } of round.values()) if (entries.length > 0) return true
+  }
+  return false
+}
+
+/** Removes the waiting entries of a broadcast and returns them. */
+export function removeBroadcast(workspace: WorkspaceLanes, broadcastId: string): readonly QueueEntry[] {
+  const removed: QueueEntry[] = []
+  for (const { entries } of workspace.rounds[BROADCAST_PRIORITY].values()) {
+    const kept = entries.filter((entry) => entry.broadcast_id !== broadcastId)
+    if (kept.length === entries.length) continue
+    for (const entry of entries) if (entry.broadcast_id === broadcastId) removed.push(entry)
+    entries.splice(0, entries.length, ...kept)
+  }
+  workspace.waitingCount -= removed.length
+  return removed
+}

@@ -1,0 +1,158 @@
+/**
+ * The queue entries of a broadcast: how many wait, and changes of all of them in portions, oldest attempts last.
+ *
+ * Each statement walks the index `queue_of_broadcast`, so its cost does not grow with the queue. An entry that is
+ * being attempted is left alone: its outcome is decided on the wire, and the next portion finds it if it was deferred.
+ */
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
+import type { Hold } from '../../storage/tables/email-tables.js'
+import type { Write } from '../../storage/writer/write.js'
+
+/** Entries of one commit. Measured: 2.5 ms of the writer to hold or give back as many, 5 ms to cancel as many. */
+const HOLD_PORTION = 200
+const CANCEL_PORTION = 100
+
+/** Held because their broadcast is paused. */
+const PAUSED: Hold = 2
+
+interface OfBroadcast {
+  readonly broadcastId: string
+}
+
+const freshEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 0)
+    .where('attempts', '=', 0)
+    .where('waits_for', 'is', null)
+    .limit(1)
+    .offset(slot('offset')),
+)
+
+/** Are there more than `count` entries that were never attempted and do not wait for a host that is down? */
+export function hasFreshEntriesOver(read: Read, values: OfBroadcast & { readonly count: number }): boolean {
+  return freshEntryAt(read, { broadcastId: values.broadcastId, offset: values.count }).length > 0
+}
+
+const anyEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
+  db.selectFrom('queue').select('id').where('broadcast_id', '=', slot('broadcastId')).limit(1),
+)
+
+export function hasEntries(read: Read, of: OfBroadcast): boolean {
+  return anyEntry(read, of).length > 0
+}
+
+const unleasedEntry = prepareRead<OfBroadcast & { held: Hold }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', slot('held'))
+    .where('leased', '=', 0)
+    .limit(1),
+)
+
+/** Is there an entry that a pause has to hold? */
+export function hasEntriesToHold(read: Read, of: OfBroadcast): boolean {
+  return unleasedEntry(read, { ...of, held: 0 }).length > 0
+}
+
+/** Is there an entry that a pause has held? */
+export function hasPausedEntries(read: Read, of: OfBroadcast): boolean {
+  return unleasedEntry(read, { ...of, held: PAUSED }).length > 0
+}
+
+const anyUnleased = prepareRead<OfBroadcast>()(({ db, slot }) =>
+  db.selectFrom('queue').select('id').where('broadcast_id', '=', slot('broadcastId')).where('leased', '=', 0).limit(1),
+)
+
+/** Is there an entry that is not being attempted? */
+export function hasRemovableEntries(read: Read, of: OfBroadcast): boolean {
+  return anyUnleased(read, of).length > 0
+}
+
+const leasedEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 0)
+    .where('leased', '=', 1)
+    .limit(1),
+)
+
+/** Is an entry being attempted? */
+export function hasAttempts(read: Read, of: OfBroadcast): boolean {
+  return leasedEntry(read, of).length > 0
+}
+
+const moveHold = prepareWrite<OfBroadcast & { from: Hold; to: Hold; limit: number }>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set({ held: slot('to') })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('queue')
+        .select('id')
+        .where('broadcast_id', '=', slot('broadcastId'))
+        .where('held', '=', slot('from'))
+        .where('leased', '=', 0)
+        .limit(slot('limit')),
+    ),
+)
+
+/** Holds a portion. Those that the operator holds stay as they are. */
+export function holdPortion(broadcastId: string): Write {
+  return moveHold({ broadcastId, from: 0, to: PAUSED, limit: HOLD_PORTION })
+}
+
+/** Gives back a portion of what `holdPortion` has held. They are due as before. */
+export function unholdPortion(broadcastId: string): Write {
+  return moveHold({ broadcastId, from: PAUSED, to: 0, limit: HOLD_PORTION })
+}
+
+/** The same entries in each statement of a commit that does not change the queue before the last one. */
+function selectPortion<Values extends OfBroadcast & { limit: number }>(
+  { db, slot }: StatementBuilder<Values>,
+  column: 'id' | 'email_id',
+) {
+  return db
+    .selectFrom('queue')
+    .select(column)
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('leased', '=', 0)
+    .orderBy('held')
+    .orderBy('attempts')
+    .orderBy('waits_for')
+    .orderBy('id')
+    .limit(slot('limit'))
+}
+
+const cancelRecipients = prepareWrite<OfBroadcast & { at: number; limit: number }>((builder) =>
+  builder.db
+    .updateTable('recipients')
+    .set({ status: 'cancelled', settled_at: builder.slot('at') })
+    .where('id', 'in', selectPortion(builder, 'id'))
+    .where('status', '=', 'queued'),
+)
+
+/** A message of a broadcast has one recipient, so the email has its status. */
+const cancelEmails = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
+  builder.db
+    .updateTable('emails')
+    .set({ status: 'cancelled' })
+    .where('id', 'in', selectPortion(builder, 'email_id'))
+    .where('status', '=', 'queued'),
+)
+
+const removePortion = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
+  builder.db.deleteFrom('queue').where('id', 'in', selectPortion(builder, 'id')),
+)
+
+/** Removes a portion, also of what the operator holds: recipients and emails are cancelled. No event is recorded. */
+export function cancelPortion(broadcastId: string, at: number): readonly Write[] {
+  const portion = { broadcastId, limit: CANCEL_PORTION }
+  return [cancelRecipients({ ...portion, at }), cancelEmails(portion), removePortion(portion)]
+}

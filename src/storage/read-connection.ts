@@ -1,0 +1,17 @@
+/** A second reading connection to the open database, for a thread of its own. */
+import { openConnection } from './connection.js'
+import { createRead } from './open.js'
+import type { Read } from './prepared.js'
+
+interface ReadConnection {
+  /** Each call is a transaction of its own, so that none keeps the WAL from being copied back. */
+  readonly read: Read
+  readonly close: () => void
+}
+
+/** The file must have the schema of this version, as it has while the daemon runs. */
+export function openReadConnection(file: string): ReadConnection {
+  const db = openConnection({ file })
+  db.pragma('query_only = ON')
+  return { read: createRead(db), close: () => db.close() }
+}

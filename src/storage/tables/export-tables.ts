@@ -1,0 +1,35 @@
+/** The table of exports. Part of `tables.ts`, which says what holds for all tables. */
+import type { DomainName } from '../../mail/address.js'
+import type { Timestamp } from './columns.js'
+
+type ExportType = 'email_logs' | 'bounces' | 'suppressions' | 'opens'
+type ExportStatus = 'processing' | 'completed' | 'failed'
+/** `disk-full`: the disk has no room for the file. `internal`: the log tells more. */
+export type ExportFault = 'disk-full' | 'internal'
+
+/** Files of CSV that are written in the background: `exports/export-file.ts`. */
+export interface ExportsTable {
+  /** A UUIDv7. */
+  id: string
+  workspace_id: string
+  type: ExportType
+  status: ExportStatus
+  /** The first moment inside. */
+  from_at: Timestamp
+  /** The first moment outside. */
+  to_at: Timestamp
+  /** Null: of all domains. */
+  domain: DomainName | null
+  /** Where the reading goes on after the rows that are on disk; null: at the start. Its form belongs to the type. */
+  cursor: string | null
+  /** Rows on disk, without the column names. */
+  rows: number
+  /** Bytes of the file that are on disk; what is behind them is written again. */
+  bytes: number
+  /** Thousandths of the range that are read. */
+  progress: number
+  /** Why it failed. */
+  error: ExportFault | null
+  created_at: Timestamp
+  finished_at: Timestamp | null
+}

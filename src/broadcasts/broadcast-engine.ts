@@ -151,7 +151,7 @@ export class BroadcastEngine {
     const isYielding = delivery.isYielding()
     const options = { chunk: isYielding ? YIELDING_CHUNK : CHUNK, isRecheck: this.isRecheck(id, isWoken) }
     const result = await this.tryStep({ id, workspaceId }, options)
-    if (result === 'rest' && status === 'paused') this.rested.add(id)
+    if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
     if (result !== 'done') return false
     await this.pauseAfter(performance.now() - startedAt, isYielding)
     return true
@@ -162,6 +162,14 @@ export class BroadcastEngine {
     if (!isYielding && !isBusy) return nextTurn()
     const factor = isYielding ? YIELD_FACTOR : BUSY_FACTOR
     return this.sleep(Math.min(MAX_PAUSE, Math.max(MIN_PAUSE, duration * factor)))
+  }
+
+  private noteRest({ id, workspaceId }: BroadcastRef): void {
+    this.rested.add(id)
+    this.deps.log.info(
+      { workspace: workspaceId, broadcast: id },
+      'a broadcast is paused, and all that waits of it is held',
+    )
   }
 
   private isRecheck(id: string, isWoken: boolean): boolean {

@@ -76,9 +76,7 @@ async function commitPortion({ commit }: ExpandDeps, writes: readonly Write[]): 
 async function start(deps: ExpandDeps, broadcast: BroadcastSummary, now: number): Promise<StepResult> {
   const { id, workspace_id: workspaceId } = broadcast
   const started = deps.commit([startScheduled({ workspaceId, id, now })])
-  if (!(await tryCommit(started))) return 'wait'
-  deps.log.info({ workspace: workspaceId, broadcast: id }, 'a scheduled broadcast begins')
-  return 'done'
+  return (await tryCommit(started)) ? 'done' : 'wait'
 }
 
 const countsOf = prepareRead<{ id: string }>()(({ db, slot }) =>

@@ -13,8 +13,9 @@ import { createLoadMeter } from '../platform/thread-load.js'
 import { StorageFault, tryCommit } from '../storage/writer/write.js'
 import { dueBroadcasts, listRunningBroadcasts, type RunningBroadcast } from './active-broadcasts.js'
 import { type BroadcastRef, pauseBroadcast } from './broadcast-records.js'
+import type { StepOptions } from './broadcast-step.js'
 import type { ExpandDeps } from './expand-contacts.js'
-import { type StepOptions, takeStep } from './take-step.js'
+import { takeStep } from './take-step.js'
 
 export interface EngineDeps extends ExpandDeps {
   readonly delivery: {
@@ -37,6 +38,9 @@ const MAX_DUE = 50
 /** Contacts of one commit. Measured: 7 ms until 50 are on disk. */
 const CHUNK = 50
 const YIELDING_CHUNK = 12
+/** Entries that wait for their first attempt; beside other mail fewer than a lane of delivery has in memory. */
+const WINDOW = 2_000
+const YIELDING_WINDOW = 300
 /** From this load of the thread on, steps are further apart. */
 const BUSY_LOAD = 0.8
 /** The pause after a step, beside other mail and while the thread is busy: so many times as long as the step. */
@@ -149,8 +153,8 @@ export class BroadcastEngine {
       this.letGo(id, workspaceId)
     const startedAt = performance.now()
     const isYielding = delivery.isYielding()
-    const options = { chunk: isYielding ? YIELDING_CHUNK : CHUNK, isRecheck: this.isRecheck(id, isWoken) }
-    const result = await this.tryStep({ id, workspaceId }, options)
+    const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
+    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck: this.isRecheck(id, isWoken) })
     if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
     if (result !== 'done') return false
     await this.pauseAfter(performance.now() - startedAt, isYielding)

@@ -21,8 +21,10 @@ export interface EngineDeps extends ExpandDeps {
   readonly delivery: {
     /** Nothing of the broadcast is attempted from now on, except what is on the wire. */
     readonly stopBroadcast: (broadcastId: string) => void
-    /** Entries that are left of it are due again; `workspaceId` null: none is left. */
-    readonly resumeBroadcast: (broadcastId: string, workspaceId: string | null) => void
+    /** Entries that are left of it are due again. */
+    readonly resumeBroadcast: (broadcastId: string, workspaceId: string) => void
+    /** Entries that delivery passed over are held now, and no longer hide others behind them. */
+    readonly rereadQueue: (workspaceId: string) => void
     /** Other mail goes out. */
     readonly isYielding: () => boolean
   }
@@ -52,8 +54,8 @@ const MAX_PAUSE = 200
 const FAULT_NOTE = 'an internal error: the log of the service says more'
 
 export class BroadcastEngine {
-  /** Those that delivery leaves alone. */
-  private readonly stopped = new Set<string>()
+  /** Those that delivery leaves alone, with their workspaces. */
+  private readonly stopped = new Map<string, string>()
   /** Paused ones whose entries are all held. */
   private readonly rested = new Set<string>()
   private readonly checkedAt = new Map<string, number>()
@@ -127,18 +129,18 @@ export class BroadcastEngine {
   private syncStopped(): readonly RunningBroadcast[] {
     const running = listRunningBroadcasts(this.deps.read)
     const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
-    for (const { id, status } of running) {
+    for (const { id, workspace_id: workspaceId, status } of running) {
       if (status !== 'paused') this.rested.delete(id)
       if (status === 'sending' || this.stopped.has(id)) continue
-      this.stopped.add(id)
+      this.stopped.set(id, workspaceId)
       this.deps.delivery.stopBroadcast(id)
     }
-    for (const id of this.stopped) if (!byId.has(id)) this.letGo(id, null)
+    for (const [id, workspaceId] of this.stopped) if (!byId.has(id)) this.letGo(id, workspaceId)
     for (const id of this.checkedAt.keys()) if (!byId.has(id)) this.checkedAt.delete(id)
     return running
   }
 
-  private letGo(id: string, workspaceId: string | null): void {
+  private letGo(id: string, workspaceId: string): void {
     this.stopped.delete(id)
     this.rested.delete(id)
     this.deps.delivery.resumeBroadcast(id, workspaceId)
@@ -170,6 +172,7 @@ export class BroadcastEngine {
 
   private noteRest({ id, workspaceId }: BroadcastRef): void {
     this.rested.add(id)
+    this.deps.delivery.rereadQueue(workspaceId)
     this.deps.log.info(
       { workspace: workspaceId, broadcast: id },
       'a broadcast is paused, and all that waits of it is held',

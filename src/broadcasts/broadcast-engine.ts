@@ -66,6 +66,7 @@ export class BroadcastEngine {
   private isWoken = false
   private isRecheckDue = false
   private isFailing = false
+  private hasDiskSpace = (): boolean => true
   private interruptSleep: () => void = () => undefined
   private loop: Promise<void> = Promise.resolve()
 
@@ -76,8 +77,9 @@ export class BroadcastEngine {
     this.syncStopped()
   }
 
-  /** Goes on where the last process stopped. */
-  start(): void {
+  /** Goes on where the last process stopped. While the disk has no space for new mail, no messages are made. */
+  start(hasDiskSpace: () => boolean): void {
+    this.hasDiskSpace = hasDiskSpace
     this.loop = this.run()
   }
 
@@ -170,7 +172,7 @@ export class BroadcastEngine {
     const startedAt = performance.now()
     const isYielding = delivery.isYielding()
     const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
-    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck: this.isRecheck(id, isRecheck) })
+    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck: this.isRecheck(id, isRecheck), hasDiskSpace: this.hasDiskSpace() })
     if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
     if (result !== 'done') return false
     await this.pauseAfter(performance.now() - startedAt, isYielding)

@@ -24,6 +24,7 @@ interface Bench {
   readonly stopped: Set<string>
   readonly logged: string[]
   readonly suppressed: Set<string>
+  readonly disk: { hasSpace: boolean }
   /** A new process: the engine before, if any, has been stopped. */
   readonly open: (more?: Partial<EngineDeps>) => BroadcastEngine
   readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Row[]
@@ -40,6 +41,7 @@ async function openBench(
   const clock = { now: start }
   const stopped = new Set<string>()
   const suppressed = new Set<string>()
+  const disk = { hasSpace: true }
   const logged: string[] = []
   const note = (about: object, text: string): void => void logged.push(`${text} ${JSON.stringify(about)}`)
   const { read, commit } = database
@@ -72,7 +74,7 @@ async function openBench(
     })
     t.teardown(() => engine.stop())
     engine.holdBack()
-    engine.start()
+    engine.start(() => disk.hasSpace)
     return engine
   }
   const deliver = async (): Promise<number> => {
@@ -85,7 +87,7 @@ async function openBench(
   }
   const rows: Bench['rows'] = (sql, ...parameters) => read(sql, parameters)
   const broadcast = (id: string) => rows<Record<string, unknown>>('select * from broadcasts where id = ?', id)[0] ?? {}
-  return { database, clock, stopped, logged, suppressed, open, rows, broadcast, deliver }
+  return { database, clock, stopped, logged, suppressed, disk, open, rows, broadcast, deliver }
 }
 
 const settle = (id: string, emailId: string): Write[] => [
@@ -330,6 +332,18 @@ t.test('a change of some broadcast does not make those that wait for a limit try
   engine.recheck()
   await runToEnd(bench, made)
   t.equal(countSent(bench), 50, 'a limit was raised')
+})
+
+t.test('while the disk is nearly full no messages are made', async (t) => {
+  const bench = await openBench(t)
+  const made = await create(bench, 120)
+  bench.disk.hasSpace = false
+  bench.open()
+  await pause(300)
+  t.same([countSent(bench), bench.broadcast(made.id)['status']], [0, 'sending'])
+  bench.disk.hasSpace = true
+  await runToEnd(bench, made)
+  t.equal(countSent(bench), 120)
 })
 
 t.test('a crash at any commit neither skips nor doubles a contact', async (t) => {

@@ -56,7 +56,7 @@ export interface ContactMessage {
 
 /** Characters of a value of a contact, and of all values of one message; what is longer is cut. */
 const MAX_VALUE = 2_000
-const MAX_VALUES = 20_000
+const MAX_VALUES = 40_000
 
 export function buildContactMessage(
   deps: ContactMessageDeps,

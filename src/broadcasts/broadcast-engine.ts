@@ -172,7 +172,10 @@ export class BroadcastEngine {
     const startedAt = performance.now()
     const isYielding = delivery.isYielding()
     const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
-    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck: this.isRecheck(id, isRecheck), hasDiskSpace: this.hasDiskSpace() })
+    const result = await this.tryStep(
+      { id, workspaceId },
+      { ...size, isRecheck: this.isRecheck(id, isRecheck), hasDiskSpace: this.hasDiskSpace() },
+    )
     if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
     if (result !== 'done') return false
     await this.pauseAfter(performance.now() - startedAt, isYielding)

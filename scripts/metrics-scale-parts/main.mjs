@@ -37,14 +37,16 @@ async function longestTurn(work) {
 async function measure(name, work) {
   await work()
   const [times, turns] = [[], []]
+  const cpu = process.cpuUsage()
   for (let run = 0; run < RUNS; run += 1) {
     const begun = performance.now()
     await work()
     times.push(performance.now() - begun)
   }
+  const { user, system } = process.cpuUsage(cpu)
   for (let run = 0; run < RUNS; run += 1) turns.push(await longestTurn(work))
   const figures = [percentile(times, 0.5), percentile(times, 0.99), percentile(times, 1)]
-  const texts = [...figures, percentile(turns, 0.5), percentile(turns, 0.99)]
+  const texts = [...figures, (user + system) / RUNS / 1_000, percentile(turns, 0.5), percentile(turns, 0.99)]
   console.log(`  ${name.padEnd(34)} ${texts.map((time) => time.toFixed(2).padStart(9)).join('')}`)
 }
 
@@ -56,7 +58,7 @@ try {
   fillLinks(file, urls)
   const size = (statSync(file).size / 1e9).toFixed(2)
   console.log(`metrics-scale: ${DAYS} days, ${rows} rows of metrics, ${urls} URLs, ${size} GB`)
-  console.log(`  ${'milliseconds'.padEnd(34)}       p50      p99      max  turn p50  turn p99`)
+  console.log(`  ${'milliseconds'.padEnd(34)}       p50      p99      max      CPU  turn p50  turn p99`)
   const { read, close } = await openDatabase({ file })
   const all = { workspaceId: WORKSPACE, window: toWindow(BEGIN, END), grouping: 'day', offsetAt: utc }
   const short = toWindow(END - 86_400_000, END)

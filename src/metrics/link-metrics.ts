@@ -9,7 +9,7 @@ import { isInJsonList } from '../storage/json-list.js'
 import type { Slice } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { waitForStep } from '../storage/stepped-walk.js'
-import { type Timestamp, toJson } from '../storage/tables/columns.js'
+import { type Json, type Timestamp, toJson } from '../storage/tables/columns.js'
 import { DAY, type Window } from './window.js'
 
 /** The end of the list. */
@@ -22,7 +22,7 @@ const SUM_STEP = 5
 const MAX_READ = 20_000
 const MIN_OF_DAY = 200
 /** Characters of URLs in memory, and how many URLs are kept beyond that. */
-const MAX_CHARACTERS = 8_000_000
+const MAX_CHARACTERS = 16_000_000
 const KEPT = 1_000
 
 interface OfDomain {
@@ -31,7 +31,7 @@ interface OfDomain {
   readonly domain: string
 }
 
-const topLinksOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
+const leadersOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('link_metrics')
     .select(['url', 'clicks'])
@@ -43,20 +43,19 @@ const topLinksOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>(
     .limit(slot('limit')),
 )
 
-const sumsOfLink = prepareRead<OfDomain & { url: string; days: ReturnType<typeof toJson<readonly string[]>> }>()(
-  ({ db, slot }) =>
-    db
-      .selectFrom('link_metrics')
-      .select((eb) => [
-        eb.fn.sum<number | null>('clicks').as('clicks'),
-        eb.fn.sum<number | null>('unique_clicks').as('unique_clicks'),
-        eb.fn.min<number | null>('first_clicked_at').as('first_clicked_at'),
-        eb.fn.max<number | null>('last_clicked_at').as('last_clicked_at'),
-      ])
-      .where('workspace_id', '=', slot('workspaceId'))
-      .where('domain', '=', slot('domain'))
-      .where(isInJsonList('day', slot('days')))
-      .where('url', '=', slot('url')),
+const sumsOfLink = prepareRead<OfDomain & { url: string; days: Json<readonly string[]> }>()(({ db, slot }) =>
+  db
+    .selectFrom('link_metrics')
+    .select((eb) => [
+      eb.fn.sum<number | null>('clicks').as('clicks'),
+      eb.fn.sum<number | null>('unique_clicks').as('unique_clicks'),
+      eb.fn.min<number | null>('first_clicked_at').as('first_clicked_at'),
+      eb.fn.max<number | null>('last_clicked_at').as('last_clicked_at'),
+    ])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain', '=', slot('domain'))
+    .where(isInJsonList('day', slot('days')))
+    .where('url', '=', slot('url')),
 )
 
 interface LinkClicks {
@@ -81,13 +80,16 @@ export async function readLinkMetrics(read: Read, request: LinksRequest): Promis
   const days: Timestamp[] = []
   for (let day = start; day < window.end; day += DAY) {
     if (day > start) await waitForStep()
-    const links = topLinksOfDay(read, { workspaceId, domain, day, limit })
+    const links = leadersOfDay(read, { workspaceId, domain, day, limit })
     if (links.length > 0) days.push(day)
     for (const { url, clicks } of links) found.add(url, clicks)
   }
   const end = Math.min(slice.offset + slice.limit, MAX_LINKS)
   await waitForStep()
-  const sums = await addUp(read, { workspaceId, domain, days, urls: found.leaders(end + RESERVE) })
+  const least = found.leastOf(end + RESERVE)
+  await waitForStep()
+  const urls = found.leaders(end + RESERVE, least).map(([url]) => url)
+  const sums = await addUp(read, { workspaceId, domain, days, urls })
   return sums.toSorted(compareLinks).slice(slice.offset, end)
 }
 
@@ -121,13 +123,11 @@ class Candidates {
     if (this.characters > MAX_CHARACTERS && this.clicks.size > KEPT) this.dropLast()
   }
 
-  /** In no order. */
-  leaders(count: number): readonly string[] {
-    return this.findTop(count).map(([url]) => url)
-  }
-
-  /** Sorts the numbers that occur, which are few where the URLs are many: sorting the URLs would take too long. */
-  private findTop(count: number): readonly [url: string, clicks: number][] {
+  /**
+   * The clicks of the last of the `count` most clicked. Sorts the numbers that occur, which are few where the URLs are many:
+   * sorting the URLs would take too long.
+   */
+  leastOf(count: number): number {
     const urlsWith = new Map<number, number>()
     for (const clicks of this.clicks.values()) urlsWith.set(clicks, (urlsWith.get(clicks) ?? 0) + 1)
     let [room, least] = [count, Number.POSITIVE_INFINITY]
@@ -136,6 +136,11 @@ class Candidates {
       room -= urls
       least = clicks
     }
+    return least
+  }
+
+  /** The `count` most clicked, in no order. `least`: of `leastOf`. */
+  leaders(count: number, least: number): readonly [url: string, clicks: number][] {
     const more: [string, number][] = []
     const equal: [string, number][] = []
     for (const link of this.clicks) {
@@ -146,7 +151,7 @@ class Candidates {
   }
 
   private dropLast(): void {
-    this.clicks = new Map(this.findTop(KEPT))
+    this.clicks = new Map(this.leaders(KEPT, this.leastOf(KEPT)))
     this.characters = 0
     for (const url of this.clicks.keys()) this.characters += url.length
   }

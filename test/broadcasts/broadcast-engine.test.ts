@@ -65,6 +65,7 @@ async function openBench(
       delivery: {
         stopBroadcast: (id) => stopped.add(id),
         resumeBroadcast: (id) => stopped.delete(id),
+        rereadQueue: (workspace) => void logged.push(`reread ${workspace}`),
         isYielding: () => false,
       },
       ...more,
@@ -120,6 +121,8 @@ t.test('each contact gets one email, and the counts follow', async (t) => {
   await runToEnd(bench, made)
   t.match(bench.broadcast(made.id), { status: 'sent', expanded: 1, cursor: made.contactIds.at(-1) })
   t.same(bench.rows('select distinct contact_id from broadcast_messages').length, 250)
+  const last = await waitUntil('the end is logged', () => bench.logged.find((line) => line.includes('is sent')))
+  t.match(last, /^a broadcast is sent .*"recipients":250,"sent":250,"delivered":250,"bounced":0/)
   t.match(bench.rows('select * from broadcast_counts'), [{ recipients: 250, queued: 0, delivered: 250 }])
   const [email] = bench.rows<Record<string, unknown>>('select * from emails order by id limit 1')
   t.match(email, { source: 'rest', priority: 'low', from_domain: 'a.test', track_opens: 1, track_clicks: 1 })
@@ -228,6 +231,7 @@ t.test('a pause holds what waits, also over a restart, and resuming gives it bac
   ])
   await commit([{ sql: 'update queue set leased = 0 where leased = 1', parameters: [] }])
   await waitUntil('one that was deferred meanwhile is held too', () => countFree(bench) === 0)
+  await waitUntil('what was hidden behind them is read', () => bench.logged.includes(`reread ${workspaceId}`))
   const resumed = bench.open()
   await commit([resumeBroadcast({ workspaceId, id: made.id, now: start })])
   resumed.wake()

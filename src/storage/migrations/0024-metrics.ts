@@ -97,11 +97,17 @@ export const linkMetricsColumns = `
 const inserted = (values: string): string =>
   `insert into email_metrics (${metricsKey}, ${ofEmails.join(', ')}) ${values} ${adding(ofEmails)};`
 
-const isOfRow = (row: 'new' | 'old', tags: string): string =>
-  `workspace_id = ${row}.workspace_id and domain in ('', ${row}.from_domain) and ${tags}
-    and bucket = ${bucketOf(`${row}.`)}`
-const isOfTags = (row: 'new' | 'old'): string =>
-  isOfRow(row, `tag in (select ${tagOf('value')} from json_each(${row}.tags))`)
+/** Two statements for two rows: a list of domains would be an index in memory each time. */
+const changing = (row: 'new' | 'old', set: string): string =>
+  [`domain = ''`, `domain = ${row}.from_domain and domain <> ''`]
+    .map(
+      (domain) => `update email_metrics set ${set} where workspace_id = ${row}.workspace_id and ${domain}
+        and tag = '' and bucket = ${bucketOf(`${row}.`)};`,
+    )
+    .join('\n')
+const changingTagged = (row: 'new' | 'old', set: string): string =>
+  `update email_metrics set ${set} where workspace_id = ${row}.workspace_id and domain in ('', ${row}.from_domain)
+    and tag in (select ${tagOf('value')} from json_each(${row}.tags)) and bucket = ${bucketOf(`${row}.`)};`
 
 const moved = [
   ...statuses.map((status) => `${status} = ${status} - (old.status = '${status}') + (new.status = '${status}')`),
@@ -123,17 +129,17 @@ const emailTriggers = [
         (select distinct ${tagOf('value')} as tag from json_each(new.tags)) where true`)}
   end`,
   `create trigger email_metrics_change after update of status, opened_at, clicked_at on emails when ${hasMoved} begin
-    update email_metrics set ${moved} where ${isOfRow('new', "tag = ''")};
+    ${changing('new', moved)}
   end`,
   `create trigger email_metrics_change_tagged after update of status, opened_at, clicked_at on emails
     when new.tags <> '[]' and ${hasMoved} begin
-    update email_metrics set ${moved} where ${isOfTags('new')};
+    ${changingTagged('new', moved)}
   end`,
   `create trigger email_metrics_go after delete on emails begin
-    update email_metrics set removed = removed + 1 where ${isOfRow('old', "tag = ''")};
+    ${changing('old', 'removed = removed + 1')}
   end`,
   `create trigger email_metrics_go_tagged after delete on emails when old.tags <> '[]' begin
-    update email_metrics set removed = removed + 1 where ${isOfTags('old')};
+    ${changingTagged('old', 'removed = removed + 1')}
   end`,
 ]
 
@@ -148,12 +154,12 @@ const isOfLink = (url: string): string => `workspace_id = new.workspace_id
   and day = (${ofEmail('new.email_id', dayOf(''))}) and url = ${url}`
 
 /** `values`: of the columns of `ofLinks`. */
-const addedLink = (url: string, values: string): string =>
+const addedLink = (url: string, values: string, condition = 'true'): string =>
   ["''", 'from_domain']
     .map(
       (domain) => `insert into link_metrics (${linkKey}, ${ofLinks.join(', ')})
         select new.workspace_id, ${domain}, ${dayOf('')}, ${url}, ${values} from emails
-        where id = new.email_id${domain === "''" ? '' : " and from_domain <> ''"} ${addingLink};`,
+        where id = new.email_id${domain === "''" ? '' : " and from_domain <> ''"} and ${condition} ${addingLink};`,
     )
     .join('\n')
 
@@ -175,6 +181,7 @@ const movedHit = ofEvents
 const hitTriggers = [
   `create trigger email_metrics_hit after insert on events when ${isHit} begin
     update email_metrics set ${addedHit} where ${isOfEvent};
+    ${addedLink(urlOfEvent, `1, 1, ${clickedAt('new.')}, ${clickedAt('new.')}`, `${isOfBroadcast} and not ${isMachine('new.')}`)}
   end`,
   `create trigger email_metrics_hit_changed after update of data on events
     when ${isHit} and ${isMachine('old.')} <> ${isMachine('new.')} begin
@@ -186,10 +193,6 @@ const hitTriggers = [
   end`,
   `create trigger link_metrics_cleared after update of clicks on links when new.clicks < old.clicks begin
     ${removedLink('new.url', 'old.clicks - new.clicks', 'new.clicks = 0')}
-  end`,
-  `create trigger link_metrics_broadcast after insert on events
-    when ${isOfBroadcast} and not ${isMachine('new.')} begin
-    ${addedLink(urlOfEvent, `1, 1, ${clickedAt('new.')}, ${clickedAt('new.')}`)}
   end`,
   `create trigger link_metrics_broadcast_changed after update of data on events
     when ${isOfBroadcast} and not ${isMachine('old.')} and ${isMachine('new.')} begin

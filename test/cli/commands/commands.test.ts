@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
+import { lockDataFolder } from '../../../src/storage/data-lock.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import {
   createInstallation,
@@ -107,6 +108,10 @@ t.test('the database is backed up, restored and verified', async (t) => {
   t.same(left, [], 'nothing is left beside the database')
   t.match(await run('verify-data'), { status: 0, out: 'no problems\n' })
   t.same((await run('verify-data', '--json')).json(), { ok: true, problems: [] })
+  t.same((await run('verify-data', '--repair', '--json')).json(), { ok: true, problems: [] })
+  const lock = lockDataFolder(data)
+  t.match(await run('verify-data', '--repair'), { status: 1, out: '', err: /stop it first/ })
+  lock.release()
   await run('workspace', 'create', 'Other', '--email', 'o@acme.test')
   t.match((await run('restore', file, '--json')).json(), { restored: true, aside: new RegExp(`^${data}`) })
   t.match((await run('workspace', 'list', '--json')).json(), { data: [{ name: 'Acme' }] })

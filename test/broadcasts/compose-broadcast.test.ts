@@ -200,7 +200,7 @@ const refusals: readonly [name: string, content: Partial<BroadcastContent>, kind
   ['too many variables', { text: '{{email}}'.repeat(500), html: '{{email}}' }, 'too-large'],
 ]
 
-async function findRefusal(content: Partial<BroadcastContent>, isTracked: boolean): Promise<Refusal> {
+async function findRefusal(content: Partial<BroadcastContent>, isTracked = true): Promise<Refusal> {
   const composed = composeBroadcast(deps, { ...plain, ...content }, { ...ids, isTracked })
   const error: unknown = await composed.catch((reason: unknown) => reason)
   if (error instanceof Refusal) return error
@@ -223,7 +223,7 @@ t.test('long content is composed on a thread, with the same result', async (t) =
   t.ok(html.startsWith(paragraph.repeat(100).replaceAll('{{first_name}}', 'Bob')))
   t.same(links, ['https://shop.test/'])
   const contents = ['{{x}}', '{{y}}'].map((variable) => ({ html: paragraph.repeat(100) + variable }))
-  const refused = await Promise.all(contents.map(findRefusal))
+  const refused = await Promise.all(contents.map((content) => findRefusal(content)))
   t.same(
     refused.map(({ kind, details }) => [kind, details['variables']]),
     [

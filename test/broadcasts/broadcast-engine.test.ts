@@ -123,6 +123,8 @@ t.test('each contact gets one email, and the counts follow', async (t) => {
   await runToEnd(bench, made)
   t.match(bench.broadcast(made.id), { status: 'sent', expanded: 1, cursor: made.contactIds.at(-1) })
   t.same(bench.rows('select distinct contact_id from broadcast_messages').length, 250)
+  const last = await waitUntil('the end is logged', () => bench.logged.find((line) => line.includes('is sent')))
+  t.match(last, /^a broadcast is sent .*"recipients":250,"sent":250,"delivered":250,"bounced":0/)
   t.match(bench.rows('select * from broadcast_counts'), [{ recipients: 250, queued: 0, delivered: 250 }])
   const [email] = bench.rows<Record<string, unknown>>('select * from emails order by id limit 1')
   t.match(email, { source: 'rest', priority: 'low', from_domain: 'a.test', track_opens: 1, track_clicks: 1 })

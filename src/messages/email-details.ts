@@ -59,6 +59,8 @@ export interface EmailDetails {
   readonly tracking: { readonly open: boolean; readonly click: boolean; readonly skipped?: string }
   readonly priority: Email['priority']
   readonly template_id: string | null
+  /** Of a message of a broadcast only. */
+  readonly broadcast_id?: string | undefined
   readonly status: Email['status']
   readonly created_at: string
   readonly scheduled_for: string | null
@@ -131,6 +133,7 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
     tracking: trackingOf(email),
     priority: email.priority,
     template_id: email.template_id,
+    ...(email.broadcast_id === null ? {} : { broadcast_id: email.broadcast_id }),
     status: statusOf(email, rows),
     ...timestampsOf(email),
     recipients,

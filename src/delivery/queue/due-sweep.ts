@@ -93,6 +93,9 @@ export class DueSweep {
     const limit = this.perLane * 2
     const due = dueEntriesOfLane(this.read, { workspaceId, domain, priority, now, limit })
     for (const entry of due) this.lanes.add(entry)
-    if (due.length === limit) this.lanes.markMore({ workspaceId, domain, priority })
+    if (due.length < limit) return
+    this.lanes.markMore({ workspaceId, domain, priority })
+    // What the lane needs may be behind them.
+    if (due.some((entry) => this.lanes.isStopped(entry))) this.rewindTo({ workspace_id: workspaceId, next_attempt_at: 0 })
   }
 }

@@ -75,9 +75,8 @@ export class Lanes {
   }
 
   /**
-   * False: its lane or workspace is full, and the entry stays in the database, as it does if its broadcast is stopped.
-   * `isForced`: it is added
-   * all the same, because `isFreeFor` has allowed it a moment ago.
+   * False: its lane or workspace is full, and the entry stays in the database. One of a stopped broadcast stays there
+   * too, and is not asked for. `isForced`: it is added all the same, because `isFreeFor` has allowed it a moment ago.
    */
   add(entry: QueueEntry, isForced = false): boolean {
     if (this.entryIds.has(entry.id) || this.isStopped(entry)) return true
@@ -173,6 +172,7 @@ export class Lanes {
     this.stoppedBroadcasts.add(broadcastId)
     const dropped = [...this.workspaces.values()].flatMap((workspace) => removeBroadcast(workspace, broadcastId))
     for (const { id } of dropped) this.entryIds.delete(id)
+    for (const workspace of [...this.workspaces.values()]) this.removeIfEmpty(workspace)
     return dropped
   }
 

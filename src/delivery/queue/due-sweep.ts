@@ -96,6 +96,7 @@ export class DueSweep {
     if (due.length < limit) return
     this.lanes.markMore({ workspaceId, domain, priority })
     // What the lane needs may be behind them.
-    if (due.some((entry) => this.lanes.isStopped(entry))) this.rewindTo({ workspace_id: workspaceId, next_attempt_at: 0 })
+    if (due.some((entry) => this.lanes.isStopped(entry)))
+      this.rewindTo({ workspace_id: workspaceId, next_attempt_at: 0 })
   }
 }

@@ -136,5 +136,8 @@ t.test('other mail of a lane is found behind many entries of a stopped broadcast
     lanes.forget(next)
   }
   t.equal(served.size, 20)
-  t.notOk([...served].some((to) => to.startsWith('r1000-')), 'nothing of the broadcast')
+  t.notOk(
+    [...served].some((to) => to.startsWith('r1000-')),
+    'nothing of the broadcast',
+  )
 })

@@ -13,15 +13,18 @@ import { createLoadMeter } from '../platform/thread-load.js'
 import { StorageFault, tryCommit } from '../storage/writer/write.js'
 import { dueBroadcasts, listRunningBroadcasts, type RunningBroadcast } from './active-broadcasts.js'
 import { type BroadcastRef, pauseBroadcast } from './broadcast-records.js'
+import type { StepOptions } from './broadcast-step.js'
 import type { ExpandDeps } from './expand-contacts.js'
-import { type StepOptions, takeStep } from './take-step.js'
+import { takeStep } from './take-step.js'
 
 export interface EngineDeps extends ExpandDeps {
   readonly delivery: {
     /** Nothing of the broadcast is attempted from now on, except what is on the wire. */
     readonly stopBroadcast: (broadcastId: string) => void
-    /** Entries that are left of it are due again; `workspaceId` null: none is left. */
-    readonly resumeBroadcast: (broadcastId: string, workspaceId: string | null) => void
+    /** Entries that are left of it are due again. */
+    readonly resumeBroadcast: (broadcastId: string, workspaceId: string) => void
+    /** Entries that delivery passed over are held now, and no longer hide others behind them. */
+    readonly rereadQueue: (workspaceId: string) => void
     /** Other mail goes out. */
     readonly isYielding: () => boolean
   }
@@ -37,6 +40,9 @@ const MAX_DUE = 50
 /** Contacts of one commit. Measured: 7 ms until 50 are on disk. */
 const CHUNK = 50
 const YIELDING_CHUNK = 12
+/** Entries that wait for their first attempt; beside other mail fewer than a lane of delivery has in memory. */
+const WINDOW = 2_000
+const YIELDING_WINDOW = 300
 /** From this load of the thread on, steps are further apart. */
 const BUSY_LOAD = 0.8
 /** The pause after a step, beside other mail and while the thread is busy: so many times as long as the step. */
@@ -48,8 +54,8 @@ const MAX_PAUSE = 200
 const FAULT_NOTE = 'an internal error: the log of the service says more'
 
 export class BroadcastEngine {
-  /** Those that delivery leaves alone. */
-  private readonly stopped = new Set<string>()
+  /** Those that delivery leaves alone, with their workspaces. */
+  private readonly stopped = new Map<string, string>()
   /** Paused ones whose entries are all held. */
   private readonly rested = new Set<string>()
   private readonly checkedAt = new Map<string, number>()
@@ -124,7 +130,7 @@ export class BroadcastEngine {
     const running = listRunningBroadcasts(this.deps.read)
     const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
     for (const broadcast of running) this.syncOne(broadcast)
-    for (const id of this.stopped) if (!byId.has(id)) this.letGo(id, null)
+    for (const [id, workspaceId] of this.stopped) if (!byId.has(id)) this.letGo(id, workspaceId)
     for (const id of this.checkedAt.keys()) if (!byId.has(id)) this.checkedAt.delete(id)
     return running
   }
@@ -136,12 +142,12 @@ export class BroadcastEngine {
       // Once all that a pause has held is given back.
       if (isStopped && !hasPausedEntries(this.deps.read, { broadcastId: id })) this.letGo(id, workspaceId)
     } else if (!isStopped) {
-      this.stopped.add(id)
+      this.stopped.set(id, workspaceId)
       this.deps.delivery.stopBroadcast(id)
     }
   }
 
-  private letGo(id: string, workspaceId: string | null): void {
+  private letGo(id: string, workspaceId: string): void {
     this.stopped.delete(id)
     this.rested.delete(id)
     this.deps.delivery.resumeBroadcast(id, workspaceId)
@@ -153,9 +159,9 @@ export class BroadcastEngine {
   ): Promise<boolean> {
     const startedAt = performance.now()
     const isYielding = this.deps.delivery.isYielding()
-    const options = { chunk: isYielding ? YIELDING_CHUNK : CHUNK, isRecheck: this.isRecheck(id, isWoken) }
-    const result = await this.tryStep({ id, workspaceId }, options)
-    if (result === 'rest' && status === 'paused') this.rested.add(id)
+    const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
+    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck: this.isRecheck(id, isWoken) })
+    if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
     if (result !== 'done') return false
     await this.pauseAfter(performance.now() - startedAt, isYielding)
     return true
@@ -166,6 +172,15 @@ export class BroadcastEngine {
     if (!isYielding && !isBusy) return nextTurn()
     const factor = isYielding ? YIELD_FACTOR : BUSY_FACTOR
     return this.sleep(Math.min(MAX_PAUSE, Math.max(MIN_PAUSE, duration * factor)))
+  }
+
+  private noteRest({ id, workspaceId }: BroadcastRef): void {
+    this.rested.add(id)
+    this.deps.delivery.rereadQueue(workspaceId)
+    this.deps.log.info(
+      { workspace: workspaceId, broadcast: id },
+      'a broadcast is paused, and all that waits of it is held',
+    )
   }
 
   private isRecheck(id: string, isWoken: boolean): boolean {

@@ -1,9 +1,6 @@
 /** What a broadcast needs next. Pure over what is on disk; times are epoch milliseconds. */
 import type { BroadcastSummary } from './broadcast-records.js'
 
-/** Entries of one broadcast in the queue that were never attempted: more contacts are looked at when there are fewer. */
-export const MAX_FRESH_ENTRIES = 2_000
-
 /** Reads of the queue, made only where the decision needs them. */
 export interface QueueState {
   /** More entries than this that were never attempted and wait for no host that is down. */
@@ -35,11 +32,19 @@ type Step =
 
 type StepFields = Pick<BroadcastSummary, 'status' | 'scheduled_for' | 'expanded' | 'waits_until'>
 
-/** `chunk`: contacts that one step makes messages of. `isRecheck`: a limit that is used up may have been raised. */
+export interface StepOptions {
+  /** Contacts that one step makes messages of. */
+  readonly chunk: number
+  /** Entries in the queue that may wait for their first attempt: more contacts are looked at when there are fewer. */
+  readonly window: number
+  /** A limit that is used up may have been raised. */
+  readonly isRecheck: boolean
+}
+
 export function decideStep(
   broadcast: StepFields,
   queue: QueueState,
-  { now, chunk, isRecheck }: { readonly now: number; readonly chunk: number; readonly isRecheck: boolean },
+  { now, chunk, window, isRecheck }: StepOptions & { readonly now: number },
 ): Step {
   switch (broadcast.status) {
     case 'scheduled':
@@ -48,7 +53,7 @@ export function decideStep(
       if (queue.hasPaused()) return 'unhold'
       if (broadcast.expanded === 1) return queue.hasEntries() ? 'wait' : 'finish'
       if (broadcast.waits_until !== null && broadcast.waits_until > now && !isRecheck) return 'wait'
-      return queue.hasFreshOver(MAX_FRESH_ENTRIES - chunk) ? 'wait' : 'expand'
+      return queue.hasFreshOver(window - chunk) ? 'wait' : 'expand'
     case 'paused':
       return queue.hasToHold() ? 'hold' : 'rest'
     case 'cancelled':

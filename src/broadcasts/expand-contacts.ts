@@ -66,6 +66,7 @@ export async function expandContacts(
     const writes = [...charged.writes, moveCursor(broadcast, chunk), ...made.flatMap((email) => email.writes)]
     if (await tryCommit(deps.commit(writes))) {
       for (const email of made) deps.offer(email)
+      if (broadcast.cursor === '') logStart(deps, broadcast)
       return 'done'
     }
     const refusal = count === 0 ? null : charged.findRefusal(false)
@@ -119,6 +120,10 @@ async function enqueueAll(
     end = performance.now() + TURN_TIME
   }
   return enqueued
+}
+
+function logStart({ log }: ExpandDeps, { id, workspace_id, audience_id, name }: BroadcastSummary): void {
+  log.info({ workspace: workspace_id, broadcast: id, name, audience: audience_id }, 'a broadcast begins')
 }
 
 async function pause({ commit, clock, log }: ExpandDeps, broadcast: BroadcastSummary, note: string): Promise<'wait'> {

@@ -20,17 +20,11 @@ import {
   finishCancelled,
   startScheduled,
 } from './broadcast-records.js'
-import { decideStep, type QueueState } from './broadcast-step.js'
+import { decideStep, type QueueState, type StepOptions } from './broadcast-step.js'
 import { type ExpandDeps, expandContacts } from './expand-contacts.js'
 
 /** `done`: there may be more to do at once. `rest`: nothing until its status changes. */
 type StepResult = 'done' | 'wait' | 'rest'
-
-export interface StepOptions {
-  /** Contacts that a step makes messages of. */
-  readonly chunk: number
-  readonly isRecheck: boolean
-}
 
 export async function takeStep(deps: ExpandDeps, ref: BroadcastRef, options: StepOptions): Promise<StepResult> {
   const [broadcast] = broadcastSummaryById(deps.read, ref)
@@ -76,9 +70,7 @@ async function commitPortion({ commit }: ExpandDeps, writes: readonly Write[]): 
 async function start(deps: ExpandDeps, broadcast: BroadcastSummary, now: number): Promise<StepResult> {
   const { id, workspace_id: workspaceId } = broadcast
   const started = deps.commit([startScheduled({ workspaceId, id, now })])
-  if (!(await tryCommit(started))) return 'wait'
-  deps.log.info({ workspace: workspaceId, broadcast: id }, 'a scheduled broadcast begins')
-  return 'done'
+  return (await tryCommit(started)) ? 'done' : 'wait'
 }
 
 const countsOf = prepareRead<{ id: string }>()(({ db, slot }) =>

@@ -40,6 +40,7 @@ export function wireBroadcasts(deps: BroadcastsDeps): BroadcastEngine {
     delivery: {
       stopBroadcast: (id) => runner.stopBroadcast(id),
       resumeBroadcast: (id, workspaceId) => runner.resumeBroadcast(id, workspaceId),
+      rereadQueue: (workspaceId) => runner.markDue(workspaceId, 0),
       isYielding: () => runner.isYielding,
     },
   })

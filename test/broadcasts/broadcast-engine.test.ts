@@ -65,6 +65,7 @@ async function openBench(
       delivery: {
         stopBroadcast: (id) => stopped.add(id),
         resumeBroadcast: (id) => stopped.delete(id),
+        rereadQueue: (workspace) => void logged.push(`reread ${workspace}`),
         isYielding: () => false,
       },
       ...more,
@@ -228,6 +229,7 @@ t.test('a pause holds what waits, also over a restart, and resuming gives it bac
   ])
   await commit([{ sql: 'update queue set leased = 0 where leased = 1', parameters: [] }])
   await waitUntil('one that was deferred meanwhile is held too', () => countFree(bench) === 0)
+  await waitUntil('what was hidden behind them is read', () => bench.logged.includes(`reread ${workspaceId}`))
   const resumed = bench.open()
   await commit([resumeBroadcast({ workspaceId, id: made.id, now: start })])
   resumed.wake()
@@ -255,6 +257,7 @@ t.test('a broadcast that is paused while another takes its step is stopped until
     delivery: {
       stopBroadcast: (id) => bench.stopped.add(id),
       resumeBroadcast: (id) => void resumed.push(id),
+      rereadQueue: () => undefined,
       isYielding: () => false,
     },
   })

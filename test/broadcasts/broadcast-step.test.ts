@@ -1,7 +1,8 @@
 import t from 'tap'
-import { decideStep, MAX_FRESH_ENTRIES, type QueueState } from '../../src/broadcasts/broadcast-step.js'
+import { decideStep, type QueueState } from '../../src/broadcasts/broadcast-step.js'
 
 const now = 1_000_000
+const WINDOW = 2_000
 
 interface Case {
   readonly what: string
@@ -15,8 +16,8 @@ const cases: readonly Case[] = [
   { what: 'scheduled, before its time', of: { status: 'scheduled', scheduled_for: now + 1 }, step: 'wait' },
   { what: 'scheduled, at its time', of: { status: 'scheduled', scheduled_for: now }, step: 'start' },
   { what: 'sending, with room in the queue', of: {}, step: 'expand' },
-  { what: 'sending, the last chunk fits', of: {}, queue: { hasFreshOver: MAX_FRESH_ENTRIES - 100 }, step: 'expand' },
-  { what: 'sending, the queue is full', of: {}, queue: { hasFreshOver: MAX_FRESH_ENTRIES - 99 }, step: 'wait' },
+  { what: 'sending, the last chunk fits', of: {}, queue: { hasFreshOver: WINDOW - 100 }, step: 'expand' },
+  { what: 'sending, the queue is full', of: {}, queue: { hasFreshOver: WINDOW - 99 }, step: 'wait' },
   { what: 'sending, a limit is used up', of: { waits_until: now + 1 }, step: 'wait' },
   { what: 'sending, the wait is over', of: { waits_until: now }, step: 'expand' },
   { what: 'sending, the limit is looked at again', of: { waits_until: now + 1 }, isRecheck: true, step: 'expand' },
@@ -58,6 +59,6 @@ for (const { what, of, queue = {}, isRecheck = false, step } of cases) {
       hasToHold: () => queue.hasToHold === true,
       hasRemovable: () => queue.hasRemovable === true,
     }
-    t.equal(decideStep(broadcast, state, { now, chunk: 100, isRecheck }), step)
+    t.equal(decideStep(broadcast, state, { now, chunk: 100, window: WINDOW, isRecheck }), step)
   })
 }

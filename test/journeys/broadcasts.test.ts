@@ -188,3 +188,21 @@ t.test('a scheduled broadcast starts at its time', async (t) => {
   t.match(await finished(app, id), { status: 'sent', delivered: 20 })
   t.equal(sink.messages.length, 20)
 })
+
+t.test('a broadcast goes on while an older one to the same domains is paused', async (t) => {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const { app } = await openRig(t, { rcpt: () => opened.then(() => '250 2.1.5 ok') })
+  const audienceId = await createAudience(app, 1_500)
+  const paused = await send(app, audienceId)
+  await waitUntil('its messages fill the queue', () => app.rows('select 1 from queue').length > 1_400)
+  await act(app, paused, 'pause')
+  open()
+  const id = await send(app, audienceId)
+  t.match(await finished(app, id), { status: 'sent', recipients: 1_500, delivered: 1_500 })
+  t.match(await show(app, paused), { status: 'paused' })
+  await act(app, paused, 'resume')
+  t.match(await finished(app, paused), { status: 'sent', recipients: 1_500, delivered: 1_500 })
+})

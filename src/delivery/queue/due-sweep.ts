@@ -6,8 +6,8 @@
  * full is skipped; the lane is refilled when it has drained. After a change from outside (`reset`) the
  * sweeps start over.
  */
-import { dueEntriesOfLane, dueEntriesOfWorkspace, nextWorkspaceInQueue } from '../../messages/queue/due-entries.js'
-import type { QueueEntry } from '../../messages/queue/queue.js'
+import { dueEntriesOfWorkspace, dueIdsOfLane, nextWorkspaceInQueue } from '../../messages/queue/due-entries.js'
+import { entryById, type QueueEntry } from '../../messages/queue/queue.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Lanes } from './lanes.js'
 import type { ShortLane } from './workspace-lanes.js'
@@ -18,6 +18,8 @@ interface SweepPosition {
 }
 
 const PAGE_SIZE = 200
+/** Entries that one refill reads: about a millisecond. */
+const MAX_REFILL = 100
 
 export class DueSweep {
   private readonly positions = new Map<string, SweepPosition>()
@@ -88,15 +90,22 @@ export class DueSweep {
     return page.length === PAGE_SIZE
   }
 
-  /** The result includes entries that wait in memory or are under way, so the limit is twice a lane. */
+  /** The ids include entries that wait in memory or are under way, so their limit is twice a lane. */
   private refillLane({ workspaceId, domain, priority }: ShortLane, now: number): void {
     const limit = this.perLane * 2
-    const due = dueEntriesOfLane(this.read, { workspaceId, domain, priority, now, limit })
-    for (const entry of due) this.lanes.add(entry)
-    if (due.length < limit) return
+    const due = dueIdsOfLane(this.read, { workspaceId, domain, priority, now, limit })
+    const missing = due.filter(({ id }) => !this.lanes.has(id))
+    const read = missing.slice(0, MAX_REFILL).flatMap(({ id }) => this.readDue(id, now))
+    for (const entry of read) this.lanes.add(entry)
+    if (due.length < limit && missing.length <= MAX_REFILL) return
     this.lanes.markMore({ workspaceId, domain, priority })
     // What the lane needs may be behind them.
-    if (due.some((entry) => this.lanes.isStopped(entry)))
+    if (read.some((entry) => this.lanes.isStopped(entry)))
       this.rewindTo({ workspace_id: workspaceId, next_attempt_at: 0 })
+  }
+
+  /** It may have changed since its id was read. */
+  private readDue(id: string, now: number): readonly QueueEntry[] {
+    return entryById(this.read, { id }).filter((entry) => entry.held === 0 && entry.next_attempt_at <= now)
   }
 }

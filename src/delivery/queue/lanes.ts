@@ -93,6 +93,11 @@ export class Lanes {
     return true
   }
 
+  /** Does the entry wait in memory, or is it under way? */
+  has(id: string): boolean {
+    return this.entryIds.has(id)
+  }
+
   /** Is there room for as many more entries of this workspace as are worth a read of the database? */
   hasRoom(workspaceId: string): boolean {
     const maxWaiting = this.maxWaiting()

@@ -121,10 +121,10 @@ export class QueueRunner {
     for (const workspaceId of new Set(dropped.map((entry) => entry.workspace_id))) this.markDue(workspaceId, 0)
   }
 
-  /** Its entries are due as before; `workspaceId` null: none is left. */
-  resumeBroadcast(broadcastId: string, workspaceId: string | null): void {
+  /** Its entries are due as before. */
+  resumeBroadcast(broadcastId: string, workspaceId: string): void {
     this.lanes.resumeBroadcast(broadcastId)
-    if (workspaceId !== null) this.markDue(workspaceId, 0)
+    this.markDue(workspaceId, 0)
   }
 
   /** Other mail goes out, to which broadcasts yield. */

@@ -38,11 +38,11 @@ interface LaneQuery {
   readonly limit: number
 }
 
-/** Due entries of one lane, oldest first. */
-export const dueEntriesOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
+/** Ids of due entries of one lane, oldest first: read from the index alone. */
+export const dueIdsOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
   db
     .selectFrom('queue')
-    .selectAll()
+    .select('id')
     .where('workspace_id', '=', slot('workspaceId'))
     .where('domain', '=', slot('domain'))
     .where('priority', '=', slot('priority'))

@@ -35,6 +35,8 @@ const POLL_INTERVAL = 200
 const FAULT_PAUSE = 1_000
 /** A limit that is used up may be raised meanwhile: it is looked at again after this time, and with each `wake`. */
 const RECHECK_INTERVAL = 3_600_000
+/** Milliseconds of one turn of the event loop in which broadcasts are looked at that have nothing to do now. */
+const TURN_TIME = 2
 /** Scheduled broadcasts that one pass starts. */
 const MAX_DUE = 50
 /** Contacts of one commit. Measured: 7 ms until 50 are on disk. */
@@ -117,10 +119,16 @@ export class BroadcastEngine {
     this.isWoken = false
     const due = dueBroadcasts(this.deps.read, { now: this.deps.clock(), limit: MAX_DUE })
     let hasMore = false
+    let turnEnd = performance.now() + TURN_TIME
     for (const broadcast of [...this.syncStopped(), ...due]) {
+      if (performance.now() >= turnEnd) {
+        await nextTurn()
+        turnEnd = performance.now() + TURN_TIME
+      }
       if (this.isStopping) return false
-      if (this.rested.has(broadcast.id)) continue
-      if (await this.advance(broadcast, isWoken)) hasMore = true
+      const isRecheck = this.isRecheck(broadcast.id, isWoken)
+      if (this.rested.has(broadcast.id) || (!isRecheck && this.waitsForLimit(broadcast))) continue
+      if (await this.advance(broadcast, isRecheck)) hasMore = true
     }
     return hasMore
   }
@@ -147,6 +155,10 @@ export class BroadcastEngine {
     }
   }
 
+  private waitsForLimit({ id, waits_until: until }: RunningBroadcast): boolean {
+    return until !== null && until > this.deps.clock() && !this.stopped.has(id)
+  }
+
   private letGo(id: string, workspaceId: string): void {
     this.stopped.delete(id)
     this.rested.delete(id)
@@ -155,12 +167,12 @@ export class BroadcastEngine {
 
   private async advance(
     { id, workspace_id: workspaceId, status }: RunningBroadcast,
-    isWoken: boolean,
+    isRecheck: boolean,
   ): Promise<boolean> {
     const startedAt = performance.now()
     const isYielding = this.deps.delivery.isYielding()
     const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
-    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck: this.isRecheck(id, isWoken) })
+    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck })
     if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
     if (result !== 'done') return false
     await this.pauseAfter(performance.now() - startedAt, isYielding)

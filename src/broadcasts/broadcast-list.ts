@@ -1,4 +1,5 @@
 /** Reads of the broadcasts of a workspace: pages of them, their number, and one that must exist. */
+import { sql } from 'kysely'
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { MAX_ID, type Slice, seekOffset } from '../storage/paging.js'
@@ -58,6 +59,27 @@ const countAll = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 
 export function countBroadcasts(read: Read, workspaceId: string): number {
   return countAll(read, { workspaceId })[0]?.count ?? 0
+}
+
+/** The conditions are those of the index `broadcasts_active`. */
+const countUnfinished = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('status', '<>', sql.lit('draft'))
+    .where('finished_at', 'is', null)
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Scheduled, sending or paused, or cancelled and not finished: the engine looks at each of them again and again. */
+const MAX_UNFINISHED = 1_000
+
+/** Throws a Refusal `conflict`. Concurrent requests may exceed the limit by their number. */
+export function checkUnfinishedBroadcasts(read: Read, workspaceId: string): void {
+  const count = countUnfinished(read, { workspaceId })[0]?.count ?? 0
+  if (count < MAX_UNFINISHED) return
+  const message = `${count} broadcasts of this workspace are scheduled or under way: wait for some to end`
+  throw new Refusal('conflict', message, { limit: MAX_UNFINISHED, count })
 }
 
 /** Throws a Refusal `not-found`. */

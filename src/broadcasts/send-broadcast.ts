@@ -16,7 +16,7 @@ import type { Read } from '../storage/prepared.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
 import type { BroadcastContent } from './broadcast-content.js'
-import { requireBroadcast } from './broadcast-list.js'
+import { checkUnfinishedBroadcasts, requireBroadcast } from './broadcast-list.js'
 import { type Broadcast, markSending, scheduleDraft } from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
 import { type ComposeBroadcastDeps, composeBroadcast } from './compose-broadcast.js'
@@ -37,7 +37,7 @@ interface SendRequest {
 }
 
 /**
- * Rejects with a Refusal: `not-found`, `conflict` unless it is a draft, what is wrong with its sender, audience, template
+ * Rejects with a Refusal: `not-found`, `conflict` unless it is a draft, or with too many others under way; what is wrong with its sender, audience, template
  * or content.
  */
 export async function sendBroadcast(deps: SendBroadcastDeps, request: SendRequest): Promise<Broadcast> {
@@ -46,6 +46,7 @@ export async function sendBroadcast(deps: SendBroadcastDeps, request: SendReques
   const ref = { workspaceId: principal.workspaceId, id }
   const draft = requireBroadcast(read, ref)
   if (draft.status !== 'draft') throw buildStateConflict(draft, 'only a draft can be sent')
+  checkUnfinishedBroadcasts(read, ref.workspaceId)
   const writes = await planSend(deps, draft, request)
   if (await tryCommit(commit(writes))) return requireBroadcast(read, ref)
   requireAudience(read, ref.workspaceId, draft.audience_id)

@@ -25,12 +25,12 @@ import type { BulkPace } from './bulk-pace.js'
 import { HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
 import {
   createWorkspaceLanes,
+  dropBroadcast,
   findOrAddLane,
   hasWaitingBefore,
   type Lane,
   priorityTimeOf,
   type Round,
-  removeBroadcast,
   type ShortLane,
   type WorkspaceLanes,
 } from './workspace-lanes.js'
@@ -175,7 +175,7 @@ export class Lanes {
   /** Nothing of the broadcast is taken in or attempted from now on. Returns its entries that waited here. */
   stopBroadcast(broadcastId: string): readonly QueueEntry[] {
     this.stoppedBroadcasts.add(broadcastId)
-    const dropped = [...this.workspaces.values()].flatMap((workspace) => removeBroadcast(workspace, broadcastId))
+    const dropped = [...this.workspaces.values()].flatMap((workspace) => dropBroadcast(workspace, broadcastId))
     for (const { id } of dropped) this.entryIds.delete(id)
     for (const workspace of [...this.workspaces.values()]) this.removeIfEmpty(workspace)
     return dropped

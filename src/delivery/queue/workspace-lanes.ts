@@ -63,7 +63,7 @@ export function hasWaitingBefore({ rounds, waitingCount }: WorkspaceLanes, prior
  * Removes the waiting entries of a broadcast and returns them. A lane that is empty then is forgotten: what the database
  * has for it is for the sweep to find.
  */
-export function removeBroadcast(workspace: WorkspaceLanes, broadcastId: string): readonly QueueEntry[] {
+export function dropBroadcast(workspace: WorkspaceLanes, broadcastId: string): readonly QueueEntry[] {
   const removed: QueueEntry[] = []
   const round = workspace.rounds[BROADCAST_PRIORITY]
   for (const { domain, entries } of [...round.values()]) {

@@ -243,7 +243,9 @@ t.test('a pause holds what waits, also over a restart, and resuming gives it bac
 t.test('a broadcast that is paused while another takes its step is stopped until it is resumed', async (t) => {
   const bench = await openBench(t)
   const { commit } = bench.database
-  const [first, second] = [await create(bench, 60), await create(bench, 60)]
+  const made = [await create(bench, 60), await create(bench, 60)]
+  // The engine goes by their ids.
+  const [first, second] = made.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [CreatedBroadcast, CreatedBroadcast]
   const resumed: string[] = []
   let isPaused = false
   const engine = bench.open({
@@ -300,6 +302,26 @@ t.test('a cancellation removes what waits; what is on the wire goes', async (t) 
   ])
   t.equal(bench.rows(`select 1 from events where type = 'email.failed'`).length, 0)
   await waitUntil('nothing is kept in memory', () => bench.stopped.size === 0)
+})
+
+t.test('a broadcast that waits for a limit costs no reads of its own until something changes', async (t) => {
+  const bench = await openBench(t, { perDay: 10 })
+  const made = await create(bench, 30)
+  let reads = 0
+  const engine = bench.open({
+    read: (sql, parameters) => {
+      if (parameters.includes(made.id)) reads += 1
+      return bench.database.read(sql, parameters)
+    },
+  })
+  await waitUntil('it waits', () => bench.broadcast(made.id)['waits_until'] !== null)
+  await pause(300)
+  const before = reads
+  await pause(700)
+  t.equal(reads, before)
+  engine.wake()
+  await waitUntil('it is looked at again', () => reads > before)
+  t.equal(countSent(bench), 10)
 })
 
 t.test('a limit of the day lets as many out as fit, and the rest goes when there is room', async (t) => {

@@ -218,6 +218,26 @@ t.test('only a draft that could go out is sent', async (t) => {
   t.same(app.errors, [])
 })
 
+t.test('a workspace has at most 1,000 broadcasts that are scheduled or under way', async (t) => {
+  const app = await testDaemon(t)
+  const id = await draft(app)
+  const [columns] = app.daemon.database.read<{ names: string }>(
+    `select group_concat(name) as names from pragma_table_info('broadcasts') where name not in ('id', 'status')`,
+    [],
+  )
+  const others = `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 1000)
+    insert into broadcasts (id, status, ${columns?.names}) select 'other ' || n, 'scheduled', ${columns?.names}
+    from numbers, broadcasts where id = ?`
+  await app.daemon.database.commit([
+    { sql: others, parameters: [id] },
+    { sql: `update broadcasts set scheduled_for = 9000000000000 where status = 'scheduled'`, parameters: [] },
+  ])
+  const refused = await act(app, id, 'send')
+  t.match([refused.status, error(refused)], [409, { code: 'conflict', details: { limit: 1_000, count: 1_000 } }])
+  await putInState(app, 'other 1', 'cancelled', app.now())
+  t.equal((await act(app, id, 'send')).status, 202)
+})
+
 t.test('a broadcast is scheduled with the content of that moment', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)

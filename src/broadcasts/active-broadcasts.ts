@@ -9,7 +9,7 @@ import { prepareRead, type Read } from '../storage/prepared.js'
 const runningPage = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')
-    .select(['id', 'workspace_id', 'status', 'waits_until'])
+    .select(['id', 'workspace_id', 'status'])
     .where(sql<boolean>`status in ('sending', 'paused', 'cancelled')`)
     .where('finished_at', 'is', null)
     .where('id', '>', slot('after'))
@@ -37,7 +37,7 @@ export function listRunningBroadcasts(read: Read): readonly RunningBroadcast[] {
 export const dueBroadcasts = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')
-    .select(['id', 'workspace_id', 'status', 'waits_until'])
+    .select(['id', 'workspace_id', 'status'])
     .where('status', '=', sql.lit('scheduled'))
     .where('scheduled_for', '<=', slot('now'))
     .orderBy('scheduled_for')

@@ -33,10 +33,8 @@ export interface EngineDeps extends ExpandDeps {
 /** Milliseconds in which due broadcasts, and room in the queue, are noticed. */
 const POLL_INTERVAL = 200
 const FAULT_PAUSE = 1_000
-/** A limit that is used up may be raised meanwhile: it is looked at again after this time, and with each `wake`. */
+/** A limit that is used up may be raised meanwhile: it is looked at again after this time, and with each `recheck`. */
 const RECHECK_INTERVAL = 3_600_000
-/** Milliseconds of one turn of the event loop in which broadcasts are looked at that have nothing to do now. */
-const TURN_TIME = 2
 /** Scheduled broadcasts that one pass starts. */
 const MAX_DUE = 50
 /** Contacts of one commit. Measured: 7 ms until 50 are on disk. */
@@ -53,6 +51,8 @@ const BUSY_FACTOR = 1
 /** Milliseconds of such a pause. */
 const MIN_PAUSE = 10
 const MAX_PAUSE = 200
+/** Milliseconds of one turn of the event loop, in which broadcasts that wait are looked at. */
+const TURN_TIME = 2
 const FAULT_NOTE = 'an internal error: the log of the service says more'
 
 export class BroadcastEngine {
@@ -64,7 +64,9 @@ export class BroadcastEngine {
   private readonly readLoad = createLoadMeter()
   private isStopping = false
   private isWoken = false
+  private isRecheckDue = false
   private isFailing = false
+  private hasDiskSpace = (): boolean => true
   private interruptSleep: () => void = () => undefined
   private loop: Promise<void> = Promise.resolve()
 
@@ -75,12 +77,19 @@ export class BroadcastEngine {
     this.syncStopped()
   }
 
-  /** Goes on where the last process stopped. */
-  start(): void {
+  /** Goes on where the last process stopped. While the disk has no space for new mail, no messages are made. */
+  start(hasDiskSpace: () => boolean): void {
+    this.hasDiskSpace = hasDiskSpace
     this.loop = this.run()
   }
 
-  /** To be called when a broadcast or a limit may have changed. Pauses and cancellations take effect at once. */
+  /** To be called when a limit may have been raised: those that wait for one are looked at too. */
+  recheck(): void {
+    this.isRecheckDue = true
+    this.wake()
+  }
+
+  /** To be called when a broadcast may have changed. Pauses and cancellations take effect at once. */
   wake(): void {
     if (this.isStopping) return
     this.isWoken = true
@@ -115,20 +124,19 @@ export class BroadcastEngine {
 
   /** One step of each broadcast; resolves to whether one of them may take another at once. */
   private async pass(): Promise<boolean> {
-    const isWoken = this.isWoken
+    const isRecheck = this.isRecheckDue
+    this.isRecheckDue = false
     this.isWoken = false
     const due = dueBroadcasts(this.deps.read, { now: this.deps.clock(), limit: MAX_DUE })
     let hasMore = false
     let turnEnd = performance.now() + TURN_TIME
     for (const broadcast of [...this.syncStopped(), ...due]) {
-      if (performance.now() >= turnEnd) {
-        await nextTurn()
-        turnEnd = performance.now() + TURN_TIME
-      }
       if (this.isStopping) return false
-      const isRecheck = this.isRecheck(broadcast.id, isWoken)
-      if (this.rested.has(broadcast.id) || (!isRecheck && this.waitsForLimit(broadcast))) continue
+      if (this.rested.has(broadcast.id)) continue
       if (await this.advance(broadcast, isRecheck)) hasMore = true
+      if (performance.now() < turnEnd) continue
+      await nextTurn()
+      turnEnd = performance.now() + TURN_TIME
     }
     return hasMore
   }
@@ -155,10 +163,6 @@ export class BroadcastEngine {
     }
   }
 
-  private waitsForLimit({ id, waits_until: until }: RunningBroadcast): boolean {
-    return until !== null && until > this.deps.clock() && !this.stopped.has(id)
-  }
-
   private letGo(id: string, workspaceId: string): void {
     this.stopped.delete(id)
     this.rested.delete(id)
@@ -172,7 +176,10 @@ export class BroadcastEngine {
     const startedAt = performance.now()
     const isYielding = this.deps.delivery.isYielding()
     const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
-    const result = await this.tryStep({ id, workspaceId }, { ...size, isRecheck })
+    const result = await this.tryStep(
+      { id, workspaceId },
+      { ...size, isRecheck: this.isRecheck(id, isRecheck), hasDiskSpace: this.hasDiskSpace() },
+    )
     if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
     if (result !== 'done') return false
     await this.pauseAfter(performance.now() - startedAt, isYielding)
@@ -195,9 +202,9 @@ export class BroadcastEngine {
     )
   }
 
-  private isRecheck(id: string, isWoken: boolean): boolean {
+  private isRecheck(id: string, isAsked: boolean): boolean {
     const now = this.deps.clock()
-    const isDue = isWoken || Math.abs(now - (this.checkedAt.get(id) ?? 0)) >= RECHECK_INTERVAL
+    const isDue = isAsked || Math.abs(now - (this.checkedAt.get(id) ?? 0)) >= RECHECK_INTERVAL
     if (isDue) this.checkedAt.set(id, now)
     return isDue
   }

@@ -61,8 +61,8 @@ export function countBroadcasts(read: Read, workspaceId: string): number {
   return countAll(read, { workspaceId })[0]?.count ?? 0
 }
 
-/** The conditions are those of the index `broadcasts_active`. */
-const countUnfinished = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+/** The first two conditions are those of the index `broadcasts_active`. */
+const countActive = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -71,15 +71,9 @@ const countUnfinished = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Scheduled, sending or paused, or cancelled and not finished: the engine looks at each of them again and again. */
-const MAX_UNFINISHED = 1_000
-
-/** Throws a Refusal `conflict`. Concurrent requests may exceed the limit by their number. */
-export function checkUnfinishedBroadcasts(read: Read, workspaceId: string): void {
-  const count = countUnfinished(read, { workspaceId })[0]?.count ?? 0
-  if (count < MAX_UNFINISHED) return
-  const message = `${count} broadcasts of this workspace are scheduled or under way: wait for some to end`
-  throw new Refusal('conflict', message, { limit: MAX_UNFINISHED, count })
+/** Scheduled, sending, paused, or being cancelled. */
+export function countActiveBroadcasts(read: Read, workspaceId: string): number {
+  return countActive(read, { workspaceId })[0]?.count ?? 0
 }
 
 /** Throws a Refusal `not-found`. */

@@ -39,12 +39,14 @@ export interface StepOptions {
   readonly window: number
   /** A limit that is used up may have been raised. */
   readonly isRecheck: boolean
+  /** False: the disk is nearly full, and takes no new mail. */
+  readonly hasDiskSpace: boolean
 }
 
 export function decideStep(
   broadcast: StepFields,
   queue: QueueState,
-  { now, chunk, window, isRecheck }: StepOptions & { readonly now: number },
+  { now, chunk, window, isRecheck, hasDiskSpace }: StepOptions & { readonly now: number },
 ): Step {
   switch (broadcast.status) {
     case 'scheduled':
@@ -53,7 +55,7 @@ export function decideStep(
       if (queue.hasPaused()) return 'unhold'
       if (broadcast.expanded === 1) return queue.hasEntries() ? 'wait' : 'finish'
       if (broadcast.waits_until !== null && broadcast.waits_until > now && !isRecheck) return 'wait'
-      return queue.hasFreshOver(window - chunk) ? 'wait' : 'expand'
+      return !hasDiskSpace || queue.hasFreshOver(window - chunk) ? 'wait' : 'expand'
     case 'paused':
       return queue.hasToHold() ? 'hold' : 'rest'
     case 'cancelled':

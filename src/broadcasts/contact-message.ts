@@ -1,7 +1,8 @@
 /**
  * What one contact's message of a broadcast has of its own: the values that fill the slots of its frame.
  *
- * Names and metadata are untrusted: people fill them in by forms. A value has at most `MAX_VALUE` characters. Line
+ * Names and metadata are untrusted: people fill them in by forms. A value has at most `MAX_VALUE` characters, and all
+ * of a message have `MAX_VALUES`, so that no message takes the main thread long. Line
  * ends and control characters leave it where it stands in a header; elsewhere the slot encodes it for its place. Absent,
  * null and empty values, and those that are neither text nor number nor boolean, are the variable's default, or empty.
  */
@@ -53,8 +54,9 @@ export interface ContactMessage {
   readonly smtputf8: boolean
 }
 
-/** Characters of a value of a contact; what is longer is cut. */
+/** Characters of a value of a contact, and of all values of one message; what is longer is cut. */
 const MAX_VALUE = 2_000
+const MAX_VALUES = 40_000
 
 export function buildContactMessage(
   deps: ContactMessageDeps,
@@ -133,7 +135,12 @@ function createReader({ email, first_name, last_name, metadata }: BroadcastConta
     },
   }
   let parsed: TemplateData | undefined
-  return ({ name, fallback }) => truncate(findValueText(data, name.split('.')) || fallback, MAX_VALUE)
+  let left = MAX_VALUES
+  return ({ name, fallback }) => {
+    const text = truncate(findValueText(data, name.split('.')) || fallback, Math.min(MAX_VALUE, left))
+    left -= text.length
+    return text
+  }
 }
 
 function joinName({ first_name, last_name }: BroadcastContact): string {

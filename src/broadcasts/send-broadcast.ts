@@ -16,12 +16,15 @@ import type { Read } from '../storage/prepared.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
 import type { BroadcastContent } from './broadcast-content.js'
-import { checkUnfinishedBroadcasts, requireBroadcast } from './broadcast-list.js'
+import { countActiveBroadcasts, requireBroadcast } from './broadcast-list.js'
 import { type Broadcast, markSending, scheduleDraft } from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
 import { type ComposeBroadcastDeps, composeBroadcast } from './compose-broadcast.js'
 import { buildTemplateNotFound } from './draft.js'
 import { insertSentContent } from './sent-content.js'
+
+/** Broadcasts of a workspace that are scheduled or under way: the engine looks at all of them several times a second. */
+const MAX_ACTIVE = 100
 
 export interface SendBroadcastDeps extends Store {
   readonly findVerifiedDomain: FindVerifiedDomain
@@ -37,7 +40,7 @@ interface SendRequest {
 }
 
 /**
- * Rejects with a Refusal: `not-found`, `conflict` unless it is a draft, or with too many others under way; what is wrong with its sender, audience, template
+ * Rejects with a Refusal: `not-found`, `conflict` unless it is a draft or if too many others are under way, what is wrong with its sender, audience, template
  * or content.
  */
 export async function sendBroadcast(deps: SendBroadcastDeps, request: SendRequest): Promise<Broadcast> {
@@ -46,7 +49,6 @@ export async function sendBroadcast(deps: SendBroadcastDeps, request: SendReques
   const ref = { workspaceId: principal.workspaceId, id }
   const draft = requireBroadcast(read, ref)
   if (draft.status !== 'draft') throw buildStateConflict(draft, 'only a draft can be sent')
-  checkUnfinishedBroadcasts(read, ref.workspaceId)
   const writes = await planSend(deps, draft, request)
   if (await tryCommit(commit(writes))) return requireBroadcast(read, ref)
   requireAudience(read, ref.workspaceId, draft.audience_id)
@@ -57,6 +59,7 @@ export async function sendBroadcast(deps: SendBroadcastDeps, request: SendReques
 async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: SendRequest): Promise<readonly Write[]> {
   const { principal, at, now } = request
   const { id, workspace_id: workspaceId, audience_id: audienceId, version, name } = draft
+  checkActive(deps.read, workspaceId)
   const content = contentOf(deps.read, draft)
   checkSender(principal, content.sender.address, 'From', deps.findVerifiedDomain)
   await requireSubscribers(deps.read, workspaceId, audienceId)
@@ -76,6 +79,13 @@ async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: Send
       details,
     }),
   ]
+}
+
+function checkActive(read: Read, workspaceId: string): void {
+  const count = countActiveBroadcasts(read, workspaceId)
+  if (count < MAX_ACTIVE) return
+  const message = `a workspace may have at most ${MAX_ACTIVE} broadcasts that are scheduled, sending or paused`
+  throw new Refusal('conflict', message, { limit: MAX_ACTIVE, count })
 }
 
 /** Its own words, or those that its template has now. Throws a Refusal `template-not-found`, or `invalid-parameter`. */

@@ -54,7 +54,7 @@ export async function openListeners(
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits })
   open.push(api.listener)
-  await startServices(services)
+  await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
   const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
@@ -100,23 +100,17 @@ function serve(
 }
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
-async function startServices({
-  delivery,
-  receiving,
-  domainChecks,
-  people,
-  imports,
-  exports,
-  webhooks,
-  broadcasts,
-}: Services): Promise<void> {
+async function startServices(
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts }: Services,
+  hasDiskSpace: () => boolean,
+): Promise<void> {
   broadcasts.holdBack()
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
   webhooks.start()
-  broadcasts.start()
+  broadcasts.start(hasDiskSpace)
   await imports.start()
   await exports.start()
 }

@@ -166,6 +166,6 @@ export function forgetAll(services: Services): void {
   services.delivery.wake()
   services.domainChecks.wake()
   services.webhooks.reload()
-  services.broadcasts.wake()
+  services.broadcasts.recheck()
   services.exports.refresh()
 }

@@ -19,19 +19,18 @@ t.test('the list has those under way, and is read from an index alone', async (t
       parameters: [`z ${status}`, status],
     })),
   )
-  await commit([{ sql: `update broadcasts set waits_until = 5 where id = 'z sending'`, parameters: [] }])
   const plans: string[] = []
   const read: Read = (sql, parameters) => {
     plans.push(...database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map((row) => row.detail))
     return database.read(sql, parameters)
   }
   t.same(
-    listRunningBroadcasts(read).map((row) => [row.id, row.status, row.waits_until]),
+    listRunningBroadcasts(read).map((row) => [row.id, row.status]),
     [
-      [id, 'sending', null],
-      ['z cancelled', 'cancelled', null],
-      ['z paused', 'paused', null],
-      ['z sending', 'sending', 5],
+      [id, 'sending'],
+      ['z cancelled', 'cancelled'],
+      ['z paused', 'paused'],
+      ['z sending', 'sending'],
     ],
   )
   t.same(plans, ['SEARCH broadcasts USING COVERING INDEX broadcasts_running (id>?)'])

@@ -24,6 +24,7 @@ interface Bench {
   readonly stopped: Set<string>
   readonly logged: string[]
   readonly suppressed: Set<string>
+  readonly disk: { hasSpace: boolean }
   /** A new process: the engine before, if any, has been stopped. */
   readonly open: (more?: Partial<EngineDeps>) => BroadcastEngine
   readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Row[]
@@ -40,6 +41,7 @@ async function openBench(
   const clock = { now: start }
   const stopped = new Set<string>()
   const suppressed = new Set<string>()
+  const disk = { hasSpace: true }
   const logged: string[] = []
   const note = (about: object, text: string): void => void logged.push(`${text} ${JSON.stringify(about)}`)
   const { read, commit } = database
@@ -72,7 +74,7 @@ async function openBench(
     })
     t.teardown(() => engine.stop())
     engine.holdBack()
-    engine.start()
+    engine.start(() => disk.hasSpace)
     return engine
   }
   const deliver = async (): Promise<number> => {
@@ -85,7 +87,7 @@ async function openBench(
   }
   const rows: Bench['rows'] = (sql, ...parameters) => read(sql, parameters)
   const broadcast = (id: string) => rows<Record<string, unknown>>('select * from broadcasts where id = ?', id)[0] ?? {}
-  return { database, clock, stopped, logged, suppressed, open, rows, broadcast, deliver }
+  return { database, clock, stopped, logged, suppressed, disk, open, rows, broadcast, deliver }
 }
 
 const settle = (id: string, emailId: string): Write[] => [
@@ -121,6 +123,8 @@ t.test('each contact gets one email, and the counts follow', async (t) => {
   await runToEnd(bench, made)
   t.match(bench.broadcast(made.id), { status: 'sent', expanded: 1, cursor: made.contactIds.at(-1) })
   t.same(bench.rows('select distinct contact_id from broadcast_messages').length, 250)
+  const last = await waitUntil('the end is logged', () => bench.logged.find((line) => line.includes('is sent')))
+  t.match(last, /^a broadcast is sent .*"recipients":250,"sent":250,"delivered":250,"bounced":0/)
   t.match(bench.rows('select * from broadcast_counts'), [{ recipients: 250, queued: 0, delivered: 250 }])
   const [email] = bench.rows<Record<string, unknown>>('select * from emails order by id limit 1')
   t.match(email, { source: 'rest', priority: 'low', from_domain: 'a.test', track_opens: 1, track_clicks: 1 })
@@ -304,26 +308,6 @@ t.test('a cancellation removes what waits; what is on the wire goes', async (t) 
   await waitUntil('nothing is kept in memory', () => bench.stopped.size === 0)
 })
 
-t.test('a broadcast that waits for a limit costs no reads of its own until something changes', async (t) => {
-  const bench = await openBench(t, { perDay: 10 })
-  const made = await create(bench, 30)
-  let reads = 0
-  const engine = bench.open({
-    read: (sql, parameters) => {
-      if (parameters.includes(made.id)) reads += 1
-      return bench.database.read(sql, parameters)
-    },
-  })
-  await waitUntil('it waits', () => bench.broadcast(made.id)['waits_until'] !== null)
-  await pause(300)
-  const before = reads
-  await pause(700)
-  t.equal(reads, before)
-  engine.wake()
-  await waitUntil('it is looked at again', () => reads > before)
-  t.equal(countSent(bench), 10)
-})
-
 t.test('a limit of the day lets as many out as fit, and the rest goes when there is room', async (t) => {
   const bench = await openBench(t, { perDay: 120 })
   const made = await create(bench, 300)
@@ -365,6 +349,35 @@ t.test(
     t.match(bench.broadcast(foreign.id), { note: 'other.test is not a verified domain of this workspace' })
   },
 )
+
+t.test('a change of some broadcast does not make those that wait for a limit try again', async (t) => {
+  const bench = await openBench(t, { perDay: 30 })
+  const made = await create(bench, 50)
+  const engine = bench.open()
+  const waits = (): number => bench.logged.filter((line) => line.startsWith('a broadcast waits')).length
+  await waitUntil('it waits', () => waits() === 1)
+  await bench.database.commit([{ sql: 'update usage set count = 0', parameters: [] }])
+  for (let n = 0; n < 5; n += 1) {
+    engine.wake()
+    await pause(20)
+  }
+  t.equal(countSent(bench), 30)
+  engine.recheck()
+  await runToEnd(bench, made)
+  t.equal(countSent(bench), 50, 'a limit was raised')
+})
+
+t.test('while the disk is nearly full no messages are made', async (t) => {
+  const bench = await openBench(t)
+  const made = await create(bench, 120)
+  bench.disk.hasSpace = false
+  bench.open()
+  await pause(300)
+  t.same([countSent(bench), bench.broadcast(made.id)['status']], [0, 'sending'])
+  bench.disk.hasSpace = true
+  await runToEnd(bench, made)
+  t.equal(countSent(bench), 120)
+})
 
 t.test('a crash at any commit neither skips nor doubles a contact', async (t) => {
   const bench = await openBench(t)

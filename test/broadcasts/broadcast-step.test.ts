@@ -9,6 +9,7 @@ interface Case {
   readonly of: Partial<Parameters<typeof decideStep>[0]>
   readonly queue?: Partial<Record<keyof QueueState, boolean | number>>
   readonly isRecheck?: boolean
+  readonly hasDiskSpace?: boolean
   readonly step: ReturnType<typeof decideStep>
 }
 
@@ -21,6 +22,7 @@ const cases: readonly Case[] = [
   { what: 'sending, a limit is used up', of: { waits_until: now + 1 }, step: 'wait' },
   { what: 'sending, the wait is over', of: { waits_until: now }, step: 'expand' },
   { what: 'sending, the limit is looked at again', of: { waits_until: now + 1 }, isRecheck: true, step: 'expand' },
+  { what: 'sending, the disk is nearly full', of: {}, hasDiskSpace: false, step: 'wait' },
   { what: 'resumed', of: {}, queue: { hasPaused: true, hasEntries: true }, step: 'unhold' },
   {
     what: 'resumed, all contacts done',
@@ -49,7 +51,7 @@ const cases: readonly Case[] = [
   { what: 'sent', of: { status: 'sent' }, step: 'wait' },
 ]
 
-for (const { what, of, queue = {}, isRecheck = false, step } of cases) {
+for (const { what, of, queue = {}, isRecheck = false, hasDiskSpace = true, step } of cases) {
   t.test(`${what}: ${step}`, async (t) => {
     const broadcast = { status: 'sending', scheduled_for: null, expanded: 0, waits_until: null, ...of } as const
     const state: QueueState = {
@@ -59,6 +61,6 @@ for (const { what, of, queue = {}, isRecheck = false, step } of cases) {
       hasToHold: () => queue.hasToHold === true,
       hasRemovable: () => queue.hasRemovable === true,
     }
-    t.equal(decideStep(broadcast, state, { now, chunk: 100, window: WINDOW, isRecheck }), step)
+    t.equal(decideStep(broadcast, state, { now, chunk: 100, window: WINDOW, isRecheck, hasDiskSpace }), step)
   })
 }

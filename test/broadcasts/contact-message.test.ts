@@ -53,6 +53,13 @@ const values: readonly [name: string, variable: string, contact: Partial<Broadca
   ['cut before a pair', '{{metadata.a}}', { metadata: toJson({ a: `${'a'.repeat(1_999)}😀` }) }, 'a'.repeat(1_999)],
 ]
 
+t.test('all values of a message are cut together', async (t) => {
+  const text = Array.from({ length: 490 }, (_, n) => `{{metadata.a|${n}}}`).join('\n')
+  const { slots } = build({ text }, { metadata: toJson({ a: '😀'.repeat(1_000) }) })
+  const length = slots.filter((slot) => /^(😀)*$/u.test(slot)).join('').length
+  t.equal(length, 40_000)
+})
+
 for (const [name, variable, contact, value] of values) {
   t.test(`value: ${name}`, async (t) => {
     const { slots } = build({ text: `${variable} {{unsubscribe_url}}` }, contact)

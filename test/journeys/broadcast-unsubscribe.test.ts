@@ -118,6 +118,22 @@ t.test('bodies of any kind act, and only the form with the field undoes', async 
   t.equal(await world.subscribed(bob), false)
 })
 
+t.test('a link undoes nothing that was done after the contact was subscribed again', async (t) => {
+  const world = await start(t)
+  const { app, bob, ann } = world
+  await ask(world, 'POST', ann.path, '')
+  await ask(world, 'POST', bob.path, '')
+  for (const subscribed of [true, false]) {
+    t.match(await app.rest('PATCH', `/v1/contacts/${bob.contactId}`, { body: { subscribed } }), { status: 200 })
+  }
+  t.notMatch((await ask(world, 'GET', bob.path)).text, /Subscribe again/)
+  t.match((await ask(world, 'POST', bob.path, 'undo=1')).text, /<h1>You are still unsubscribed<\/h1>/)
+  t.equal(await world.subscribed(bob), false)
+  t.match((await ask(world, 'POST', ann.path, 'undo=1')).text, /You are subscribed</)
+  await app.rest('PATCH', `/v1/contacts/${bob.contactId}`, { body: { subscribed: true } })
+  t.match((await ask(world, 'POST', bob.path, '')).text, /Subscribe again/, 'what the link does now can be undone')
+})
+
 t.test('a mail to the address unsubscribes too; a contact that is gone changes nothing else', async (t) => {
   const world = await start(t)
   const { app, bob, ann } = world

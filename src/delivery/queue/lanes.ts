@@ -9,8 +9,8 @@
  * (`host-concurrency.ts`), so that a single message of another one always finds a place. An entry
  * that has to wait for its host is put back (`bind`) and holds no place meanwhile.
  *
- * Messages of broadcasts get half of all attempts and begin at the pace of `bulk-pace.ts`. Those of a stopped broadcast
- * are not taken in.
+ * Messages of broadcasts get half of all attempts, those of one workspace three quarters of that half, and begin at the
+ * pace of `bulk-pace.ts`. Those of a stopped broadcast are not taken in.
  *
  * The database holds all entries; memory holds a part. Where a lane is full, its rest stays in the
  * database, and `takeShortLane` says when to fetch it: when the lane is half empty and its workspace
@@ -47,6 +47,9 @@ export interface LaneLimits {
 
 /** Entries waiting in memory in all, shared by the workspaces; each of them may have a lane's worth. */
 const MAX_WAITING_TOTAL = 20_000
+
+/** Of so many attempts, those of one workspace. */
+const shareOf = (attempts: number): number => Math.max(1, Math.floor(attempts * 0.75))
 
 export class Lanes {
   private readonly workspaces = new Map<string, WorkspaceLanes>()
@@ -144,8 +147,12 @@ export class Lanes {
   /** The attempt is over; its entry stays known until `forget`. */
   endAttempt(entry: QueueEntry): void {
     this.activeCount -= 1
-    if (entry.broadcast_id !== null) this.activeBulkCount -= 1
-    this.workspace(entry.workspace_id).activeCount -= 1
+    const workspace = this.workspace(entry.workspace_id)
+    workspace.activeCount -= 1
+    if (entry.broadcast_id !== null) {
+      this.activeBulkCount -= 1
+      workspace.activeBulkCount -= 1
+    }
     this.hosts.end(entry.id)
   }
 
@@ -216,7 +223,7 @@ export class Lanes {
   private takeFrom(workspace: WorkspaceLanes): QueueEntry | null {
     if (workspace.waitingCount === 0 || this.hasFullShare(workspace)) return null
     const [lane] = workspace.rounds
-      .flatMap((round) => this.findStartable(round) ?? [])
+      .flatMap((round) => this.findStartable(workspace, round) ?? [])
       .sort((a, b) => priorityTimeOf(a) - priorityTimeOf(b))
     const entry = lane?.entries.shift()
     if (lane === undefined || entry === undefined) return null
@@ -235,26 +242,28 @@ export class Lanes {
     if (entry.broadcast_id === null) this.pace.noteOther()
     else {
       this.activeBulkCount += 1
+      workspace.activeBulkCount += 1
       this.pace.noteBulk()
     }
     this.hosts.start(entry.id, takerOf(entry), this.hosts.hostOf(entry.domain))
   }
 
   private hasFullShare({ activeCount }: WorkspaceLanes): boolean {
-    return activeCount >= Math.max(1, Math.floor(this.limits.total * 0.75))
+    return activeCount >= shareOf(this.limits.total)
   }
 
-  private findStartable(round: Round): Lane | undefined {
+  private findStartable(workspace: WorkspaceLanes, round: Round): Lane | undefined {
     for (const lane of round.values()) {
       const [entry] = lane.entries
-      if (entry === undefined || (entry.broadcast_id !== null && !this.mayBeginBulk())) continue
+      if (entry === undefined || (entry.broadcast_id !== null && !this.mayBeginBulk(workspace))) continue
       if (this.hosts.mayStart(takerOf(entry), this.hosts.hostOf(lane.domain))) return lane
     }
     return undefined
   }
 
-  private mayBeginBulk(): boolean {
-    if (this.activeBulkCount >= Math.max(1, Math.floor(this.limits.total / 2))) return false
+  private mayBeginBulk({ activeBulkCount }: WorkspaceLanes): boolean {
+    const maxBulk = Math.max(1, Math.floor(this.limits.total / 2))
+    if (this.activeBulkCount >= maxBulk || activeBulkCount >= shareOf(maxBulk)) return false
     this.waitsForPace = !this.pace.mayBegin()
     return !this.waitsForPace
   }

@@ -28,12 +28,15 @@ export interface WorkspaceLanes {
   readonly shortLanes: Map<string, ShortLane>
   waitingCount: number
   activeCount: number
+  /** Those of broadcasts among them. */
+  activeBulkCount: number
 }
 
 export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
 export function createWorkspaceLanes(id: string): WorkspaceLanes {
-  return { id, rounds: [new Map(), new Map(), new Map()], shortLanes: new Map(), waitingCount: 0, activeCount: 0 }
+  const rounds: WorkspaceLanes['rounds'] = [new Map(), new Map(), new Map()]
+  return { id, rounds, shortLanes: new Map(), waitingCount: 0, activeCount: 0, activeBulkCount: 0 }
 }
 
 export function findOrAddLane(workspace: WorkspaceLanes, { domain, priority }: Omit<ShortLane, 'workspaceId'>): Lane {

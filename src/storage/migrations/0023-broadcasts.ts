@@ -47,7 +47,7 @@ export const up = runStatements([
   `create index broadcasts_active on broadcasts (workspace_id, audience_id)
     where status <> 'draft' and finished_at is null`,
   // All columns that the list of them has: it is read five times a second.
-  `create index broadcasts_running on broadcasts (id, workspace_id, status, finished_at, waits_until)
+  `create index broadcasts_running on broadcasts (id, workspace_id, status, finished_at)
     where status in ('sending', 'paused', 'cancelled') and finished_at is null`,
   `create index broadcasts_due on broadcasts (scheduled_for) where status = 'scheduled'`,
   `create table broadcast_frames (
@@ -64,6 +64,14 @@ export const up = runStatements([
   // By age, those whose bytes can still be built.
   `create index broadcast_messages_kept on broadcast_messages (created_at, email_id) where slots is not null`,
   `create unique index broadcast_messages_of_contact on broadcast_messages (broadcast_id, contact_id)`,
+  `create index broadcast_messages_left on broadcast_messages (unsubscribed_contact)
+    where unsubscribed_contact is not null`,
+  // A link undoes what it has done, not what was done after the contact was subscribed again.
+  `create trigger contacts_subscribed_again after update of subscribed on contacts
+    when old.subscribed = 0 and new.subscribed = 1 begin
+    update broadcast_messages set unsubscribed_contact = null
+      where unsubscribed_contact = new.id and workspace_id = new.workspace_id;
+  end`,
   `create table broadcast_counts (
     broadcast_id text primary key, workspace_id text not null, recipients integer not null default 0,
     ${statuses.map((status) => `${status} integer not null default 0`).join(', ')},

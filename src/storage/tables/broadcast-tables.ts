@@ -77,7 +77,10 @@ export interface BroadcastMessagesTable {
   created_at: Timestamp
   /** When its link was used last; null: never, or it was undone. */
   unsubscribed_at: Timestamp | null
-  /** The contact that its link has unsubscribed; null: none, because there was none, or it was unsubscribed already. */
+  /**
+   * The contact that its link has unsubscribed; null: none, because there was none, or it was unsubscribed already, or it
+   * was subscribed again since.
+   */
   unsubscribed_contact: string | null
 }
 

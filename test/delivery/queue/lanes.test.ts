@@ -281,12 +281,23 @@ t.test('a stopped broadcast is dropped and stays out, and other mail of its lane
 
 t.test('broadcasts get half of the attempts, and other mail is next whatever waits of them', async (t) => {
   const lanes = new Lanes({ ...roomy, total: 10, perHost: 1000 }, unpaced)
-  for (let n = 0; n < 20; n += 1) lanes.add(ofBroadcast(`a/d${n}`, 'news'))
+  for (let n = 0; n < 20; n += 1) lanes.add(ofBroadcast(`${n % 2 === 0 ? 'a' : 'b'}/d${n}`, 'news'))
   t.equal(takeAll(lanes).length, 5)
   const mail = entry('a/x')
   t.equal(lanes.isFreeFor(mail), true, 'its first attempt may be counted with its acceptance')
   lanes.add(mail)
   t.equal(lanes.take(), mail)
+})
+
+t.test('a broadcast whose hosts all hang leaves places to those of other workspaces', async (t) => {
+  const lanes = new Lanes({ ...roomy, total: 16, perHost: 1000 }, unpaced)
+  const hanging = Array.from({ length: 20 }, (_, n) => ofBroadcast(`a/d${n}`, 'news'))
+  for (const one of hanging) lanes.add(one)
+  t.equal(takeAll(lanes).length, 6)
+  lanes.add(ofBroadcast('b/x', 'other news'))
+  t.same(takeAll(lanes), ['b/x'])
+  for (const one of hanging.slice(0, 3)) lanes.endAttempt(one)
+  t.equal(takeAll(lanes).length, 3, 'what ends makes room')
 })
 
 t.test('a broadcast that has to yield waits, and says so', async (t) => {

@@ -244,6 +244,37 @@ t.test('a pause holds what waits, also over a restart, and resuming gives it bac
   ])
 })
 
+t.test('a broadcast that is paused while another takes its step is stopped until it is resumed', async (t) => {
+  const bench = await openBench(t)
+  const { commit } = bench.database
+  const made = [await create(bench, 60), await create(bench, 60)]
+  // The engine goes by their ids.
+  const [first, second] = made.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [CreatedBroadcast, CreatedBroadcast]
+  const resumed: string[] = []
+  let isPaused = false
+  const engine = bench.open({
+    commit: async (writes) => {
+      await commit(writes)
+      if (isPaused) return
+      isPaused = true
+      await commit([pauseBroadcast({ workspaceId, id: second.id, now: start, note: null })])
+      engine.wake()
+    },
+    delivery: {
+      stopBroadcast: (id) => bench.stopped.add(id),
+      resumeBroadcast: (id) => void resumed.push(id),
+      rereadQueue: () => undefined,
+      isYielding: () => false,
+    },
+  })
+  await waitUntil('the first goes on', () => bench.broadcast(first.id)['expanded'] === 1)
+  t.match(bench.broadcast(second.id), { status: 'paused', cursor: '' })
+  t.same([[...bench.stopped], resumed], [[second.id], []])
+  await commit([resumeBroadcast({ workspaceId, id: second.id, now: start })])
+  engine.wake()
+  t.same(resumed, [second.id])
+})
+
 t.test('a cancellation removes what waits; what is on the wire goes', async (t) => {
   const bench = await openBench(t)
   const { commit } = bench.database

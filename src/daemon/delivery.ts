@@ -3,6 +3,7 @@ import type { Config } from '../config/complete.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
 import { createCallLimiter } from '../delivery/attempt/call-limit.js'
+import { isLeftOut, type LeaveOutDeps, leaveOut } from '../delivery/attempt/leave-out.js'
 import { MessageCache } from '../delivery/attempt/message-cache.js'
 import { buildMinimalMessage, prepareMessage, type ReadyDeps } from '../delivery/attempt/ready-message.js'
 import { createSenderNoticeBuilder } from '../delivery/attempt/sender-notice-builder.js'
@@ -24,6 +25,7 @@ import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
+import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { Edges } from './edges.js'
 
 /** Bytes of new messages that wait in memory for their first attempt. */
@@ -38,6 +40,7 @@ interface DeliveryDeps {
   readonly identity: ServiceIdentity
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
+  readonly suppressions: SuppressionCache
 }
 
 export interface Delivery {
@@ -51,7 +54,7 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, database, identity, signingKeys, signing } = deps
+  const { config, clock, log, database, identity, signingKeys, signing, suppressions } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
@@ -59,6 +62,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, unreachable)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const leaveOutDeps: LeaveOutDeps = { read, commit, isSuppressed: suppressions.isSuppressed }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
@@ -69,6 +73,8 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
     findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
+    isLeftOut: (entry) => isLeftOut(leaveOutDeps, entry),
+    leaveOut: (entry, now) => leaveOut(leaveOutDeps, entry, now),
     attempt: createAttempt(pool, clock),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),

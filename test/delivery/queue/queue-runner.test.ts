@@ -81,6 +81,8 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     prepareMessage: (entry, at) => prepareMessage(ready, entry, at),
     buildMinimalMessage: (entry) => buildMinimalMessage(ready, entry),
     findDestination: async () => ({ kind: 'hosts', hosts: [] }),
+    isLeftOut: () => false,
+    leaveOut: async () => undefined,
     attempt: async ({ recipient }) => {
       attempted.push(recipient)
       return taken

@@ -54,7 +54,7 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, database, identity, signingKeys, signing, suppressions } = deps
+  const { config, clock, log, database, identity, signingKeys, signing } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
@@ -62,7 +62,6 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, unreachable)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
-  const leaveOutDeps: LeaveOutDeps = { read, commit, isSuppressed: suppressions.isSuppressed }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
@@ -73,8 +72,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
     findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
-    isLeftOut: (entry) => isLeftOut(leaveOutDeps, entry),
-    leaveOut: (entry, now) => leaveOut(leaveOutDeps, entry, now),
+    ...wireLeaveOut(deps),
     attempt: createAttempt(pool, clock),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
@@ -108,6 +106,14 @@ function findDestinationOf(
     port: outbound.port,
     ownNames: new Set([service.hostname]),
   })
+}
+
+function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps, 'isLeftOut' | 'leaveOut'> {
+  const deps: LeaveOutDeps = { ...database, isSuppressed: suppressions.isSuppressed }
+  return {
+    isLeftOut: (entry) => isLeftOut(deps, entry),
+    leaveOut: (entry, now) => leaveOut(deps, entry, now),
+  }
 }
 
 function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {

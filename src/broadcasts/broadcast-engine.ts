@@ -141,19 +141,26 @@ export class BroadcastEngine {
     return hasMore
   }
 
-  /** Has delivery stop those that are paused or cancelled now; returns all that are under way. */
+  /** Delivery stops those that are paused or cancelled now, and goes on with those resumed; returns all under way. */
   private syncStopped(): readonly RunningBroadcast[] {
     const running = listRunningBroadcasts(this.deps.read)
     const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
-    for (const { id, workspace_id: workspaceId, status } of running) {
-      if (status !== 'paused') this.rested.delete(id)
-      if (status === 'sending' || this.stopped.has(id)) continue
-      this.stopped.set(id, workspaceId)
-      this.deps.delivery.stopBroadcast(id)
-    }
+    for (const broadcast of running) this.syncOne(broadcast)
     for (const [id, workspaceId] of this.stopped) if (!byId.has(id)) this.letGo(id, workspaceId)
     for (const id of this.checkedAt.keys()) if (!byId.has(id)) this.checkedAt.delete(id)
     return running
+  }
+
+  private syncOne({ id, workspace_id: workspaceId, status }: RunningBroadcast): void {
+    if (status !== 'paused') this.rested.delete(id)
+    const isStopped = this.stopped.has(id)
+    if (status === 'sending') {
+      // Once all that a pause has held is given back.
+      if (isStopped && !hasPausedEntries(this.deps.read, { broadcastId: id })) this.letGo(id, workspaceId)
+    } else if (!isStopped) {
+      this.stopped.set(id, workspaceId)
+      this.deps.delivery.stopBroadcast(id)
+    }
   }
 
   private letGo(id: string, workspaceId: string): void {
@@ -166,11 +173,8 @@ export class BroadcastEngine {
     { id, workspace_id: workspaceId, status }: RunningBroadcast,
     isRecheck: boolean,
   ): Promise<boolean> {
-    const { read, delivery } = this.deps
-    if (status === 'sending' && this.stopped.has(id) && !hasPausedEntries(read, { broadcastId: id }))
-      this.letGo(id, workspaceId)
     const startedAt = performance.now()
-    const isYielding = delivery.isYielding()
+    const isYielding = this.deps.delivery.isYielding()
     const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
     const result = await this.tryStep(
       { id, workspaceId },

@@ -80,9 +80,14 @@ export interface BroadcastResource extends ListedBroadcast {
   readonly text: string | null
 }
 
+/** The counts of a broadcast; zeros for one that is gone. */
+export function readTotals(read: Read, ref: BroadcastRef): Totals {
+  return toTotals(selectCounts(read, ref)[0] ?? noCounts)
+}
+
 export function toListedBroadcast(read: Read, broadcast: BroadcastSummary): ListedBroadcast {
   const { id, workspace_id: workspaceId, name, audience_id, sender, reply_to, subject, template_id } = broadcast
-  const totals = toTotals(selectCounts(read, { workspaceId, id })[0] ?? noCounts)
+  const totals = readTotals(read, { workspaceId, id })
   return {
     ...{ id, name, audience_id },
     from: writeNamedAddress(parseJson(sender)),

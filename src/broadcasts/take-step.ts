@@ -10,7 +10,7 @@ import {
   holdPortion,
   unholdPortion,
 } from '../messages/queue/broadcast-entries.js'
-import { prepareRead, type Read } from '../storage/prepared.js'
+import type { Read } from '../storage/prepared.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
 import {
   type BroadcastRef,
@@ -20,6 +20,7 @@ import {
   finishCancelled,
   startScheduled,
 } from './broadcast-records.js'
+import { readTotals } from './broadcast-resource.js'
 import { decideStep, type QueueState, type StepOptions } from './broadcast-step.js'
 import { type ExpandDeps, expandContacts } from './expand-contacts.js'
 
@@ -73,21 +74,15 @@ async function start(deps: ExpandDeps, broadcast: BroadcastSummary, now: number)
   return (await tryCommit(started)) ? 'done' : 'wait'
 }
 
-const countsOf = prepareRead<{ id: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('broadcast_counts')
-    .select(['recipients', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'])
-    .where('broadcast_id', '=', slot('id')),
-)
-
 async function finish(deps: ExpandDeps, broadcast: BroadcastSummary, now: number): Promise<StepResult> {
   const { id, workspace_id: workspaceId, status, started_at: startedAt } = broadcast
   const change = { workspaceId, id, now }
   const write = status === 'cancelled' ? finishCancelled(change) : finishBroadcast(change)
   if (!(await tryCommit(deps.commit([write])))) return 'wait'
-  const counts = countsOf(deps.read, { id })[0] ?? { recipients: 0 }
+  const { recipients, sent, delivered, bounced, failed, cancelled } = readTotals(deps.read, change)
   const seconds = Math.round((now - (startedAt ?? now)) / 1000)
   const what = status === 'cancelled' ? 'a broadcast is cancelled' : 'a broadcast is sent'
+  const counts = { recipients, sent, delivered, bounced, failed, cancelled }
   deps.log.info({ workspace: workspaceId, broadcast: id, seconds, ...counts }, what)
   return 'rest'
 }

@@ -28,7 +28,7 @@ interface TrackingPlan {
   readonly broadcastId: string
   /** Complete markup that stands where the message ends; empty: none. */
   readonly footer: string
-  /** False: only the footer is added. */
+  /** False: only the footer is added; the limits are the same. */
   readonly isTracked?: boolean
 }
 
@@ -46,7 +46,7 @@ export function trackBroadcast(html: string, plan: TrackingPlan): TrackedHtml {
   const links = new Set<string>()
   const budget = new TrackingBudget()
   const trackLink = (href: string): TrackedLink | null => {
-    if (!isTracked || !budget.takeLink()) return null
+    if (!budget.takeLink() || !isTracked) return null
     const parts = marks.split(href)
     if (parts.some((part) => typeof part !== 'string')) return markLink(parts, marks)
     const url = linkUrlOf(href, own)

@@ -14,6 +14,7 @@ export function reactToLimit({ message, details }: Refusal, count: number, now: 
   const remaining = Number(details?.['remaining'] ?? 0)
   if (remaining > 0 && remaining < count) return { kind: 'fewer', count: remaining }
   const resetAt = Date.parse(String(details?.['reset_at'] ?? ''))
-  if (Number.isNaN(resetAt)) return { kind: 'pause', note: message }
+  // More than the whole limit never fits: whether one does later, the refusal of one says.
+  if (Number.isNaN(resetAt)) return count > 1 ? { kind: 'fewer', count: 1 } : { kind: 'pause', note: message }
   return { kind: 'wait', until: Math.max(resetAt, now + 1), note: message }
 }

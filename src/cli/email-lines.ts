@@ -49,7 +49,7 @@ function laterLine({ attempts, status, reason, last_response }: RecipientDetails
 function nextLine({ held, status, attempts, next_attempt_at, waits_for }: RecipientDetails): string[] {
   if (held) return ['    held: "posthorn queue release" lets it go on']
   if (status !== 'queued' && status !== 'scheduled') return []
-  if (next_attempt_at === null) return ['    being attempted now']
+  if (next_attempt_at === null) return [waits_for === null ? '    being attempted now' : `    waits for ${waits_for}`]
   if (waits_for !== null) {
     return [`    waits for ${waits_for}, which is not called before ${next_attempt_at}; no attempt is counted`]
   }

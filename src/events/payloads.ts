@@ -46,6 +46,8 @@ type RequestData = {
   readonly email_id: string
   /** The first recipient, where several share the pixel and the links. */
   readonly to: string
+  /** Of a message of a broadcast only. */
+  readonly broadcast_id?: string | undefined
   readonly user_agent: string | null
   readonly ip_address: string | null
   /** Made by a program that loads or scans mail, not by a person. */

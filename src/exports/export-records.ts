@@ -13,9 +13,9 @@ import type { ExportsTable } from '../storage/tables/export-tables.js'
 export type ExportRow = Selectable<ExportsTable>
 
 /** Exports of a workspace that are processing or wait. */
-export const MAX_UNFINISHED_EXPORTS = 3
+export const MAX_UNFINISHED_EXPORTS = 20
 /** Exports of a workspace that are kept, the unfinished ones among them. */
-export const MAX_KEPT_EXPORTS = 50
+export const MAX_KEPT_EXPORTS = 100
 
 type NewExport = Pick<ExportRow, 'id' | 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'>
 

@@ -8,7 +8,7 @@ import { parseJson } from '../storage/tables/columns.js'
 import type { Tag } from '../storage/tables/email-tables.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { attemptsOfEmail } from './queue/attempts.js'
-import { entryById } from './queue/queue.js'
+import { entryById, waitsForOf } from './queue/queue.js'
 import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
 import { rollUp } from './roll-up.js'
 
@@ -38,7 +38,7 @@ export interface RecipientDetails {
   readonly reason: string | null
   readonly mx: string | null
   readonly next_attempt_at: string | null
-  /** The host that is not contacted until then, and why; null if the entry only waits for its time. */
+  /** The host that is not contacted until then, and why, or a paused broadcast; null if the entry only waits for its time. */
   readonly waits_for: string | null
   readonly held: boolean
   readonly delivered_at: string | null
@@ -59,6 +59,8 @@ export interface EmailDetails {
   readonly tracking: { readonly open: boolean; readonly click: boolean; readonly skipped?: string }
   readonly priority: Email['priority']
   readonly template_id: string | null
+  /** Of a message of a broadcast only. */
+  readonly broadcast_id?: string | undefined
   readonly status: Email['status']
   readonly created_at: string
   readonly scheduled_for: string | null
@@ -131,6 +133,7 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
     tracking: trackingOf(email),
     priority: email.priority,
     template_id: email.template_id,
+    ...(email.broadcast_id === null ? {} : { broadcast_id: email.broadcast_id }),
     status: statusOf(email, rows),
     ...timestampsOf(email),
     recipients,
@@ -183,9 +186,11 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
     last_response: recipient.last_response,
     reason: recipient.reason,
     mx: recipient.mx,
-    // During an attempt the time in the queue is the end of the lease.
-    next_attempt_at: toTimestamp(entry === undefined || entry.leased === 1 ? null : entry.next_attempt_at),
-    waits_for: entry === undefined || entry.leased === 1 ? null : entry.waits_for,
+    // During an attempt the time in the queue is the end of the lease; a paused broadcast has no time.
+    next_attempt_at: toTimestamp(
+      entry === undefined || entry.leased === 1 || entry.held === 2 ? null : entry.next_attempt_at,
+    ),
+    waits_for: entry === undefined ? null : waitsForOf(entry),
     held: entry?.held === 1,
     delivered_at: toTimestamp(recipient.delivered_at),
     transcript: recipient.transcript,

@@ -9,7 +9,7 @@ import type { Principal } from '../accounts/principal.js'
 import type { SendingDomain } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
-import { type Header, scanHeader } from '../mail/header-fields.js'
+import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
@@ -226,5 +226,6 @@ function trackSubmission(
   }
   const [first, ...rest] = rewritten
   const writes = begun.collectWrites()
-  return { raw: first, header: scanHeader(first), rest, tracking: { opens, clicks, skipped, writes } }
+  // Bodies alone are rewritten: the header is where it was.
+  return { raw: first, header, rest, tracking: { opens, clicks, skipped, writes } }
 }

@@ -1,6 +1,6 @@
 /**
  * User agents of programs that fetch what is in a message without a person: image proxies, link previews, mail
- * scanners, HTTP libraries.
+ * scanners, crawlers. HTTP libraries are not among them: a person's own mail program may use one.
  *
  * Source: the agents that their operators publish, as collected in public lists of crawlers and of mail proxies, read
  * in November 2026. A program that calls itself a browser is not found here. Matching is a search for plain texts.
@@ -26,11 +26,6 @@ const MACHINE_AGENTS: readonly string[] = [
   ...['googlebot', 'google-inspectiontool', 'google-read-aloud', 'bingbot', 'yandexbot', 'baiduspider', 'duckduckbot'],
   ...['ahrefsbot', 'semrushbot', 'mj12bot', 'petalbot', 'bytespider', 'gptbot', 'chatgpt-user', 'claudebot', 'ccbot'],
   ...['crawler', 'spider/', 'linkchecker', 'w3c_validator', 'w3c-checklink', 'uptimerobot', 'pingdom', 'site24x7'],
-  // Libraries and tools.
-  ...['curl/', 'wget/', 'libcurl', 'python-requests', 'python-urllib', 'python-httpx', 'aiohttp/', 'go-http-client'],
-  ...['java-http-client', 'apache-httpclient', 'jakarta commons', 'libwww-perl', 'lwp::', 'guzzlehttp', 'php-curl'],
-  ...['node-fetch', 'axios/', 'undici/', 'got (http', 'httpie/', 'postmanruntime', 'insomnia/', 'ruby/', 'faraday'],
-  ...['scrapy', 'colly', 'winhttp', 'powershell', 'ahc/', 'okhttp-bot', 'phantomjs', 'amazon cloudfront'],
 ]
 
 /** Mozilla/5.0 and nothing else: what Mail Privacy Protection sends; no browser does. */

@@ -74,7 +74,7 @@ type Plan = Pick<PlannedHit, 'writes' | 'recount'>
 function planOpen({ hit, email, eventId }: TrackedHit<Hit>): Plan {
   const { id: emailId, workspaceId, recipient: to } = email
   const machine = isMachineOpen(hit)
-  const data = { email_id: emailId, to, opened_at: formatTimestamp(hit.at), ...requesterOf(hit), machine }
+  const data = { ...dataOf({ hit, email, eventId }), opened_at: formatTimestamp(hit.at), machine }
   const event = { workspaceId, type: 'email.opened', emailId, recipient: to, at: hit.at, data } as const
   const recorded = recordEventOfEmail(event, eventId)
   const marks = machine || email.isOpened ? [] : [markOpened({ workspaceId, id: emailId, at: hit.at })]
@@ -109,11 +109,12 @@ function judgeClick({ read, sweeps }: PlanDeps, { hit, email, eventId }: Tracked
   return { sweep, machine: isMachineClick(hit, email.progress, at) || sweep !== null }
 }
 
-function recordClick({ hit, email, eventId }: TrackedHit<ClickHit>, machine: boolean): Write {
+function recordClick(tracked: TrackedHit<ClickHit>, machine: boolean): Write {
+  const { hit, email, eventId } = tracked
   const { at, url, referer } = hit
   const { id: emailId, workspaceId, recipient: to } = email
   const clicked = { link: url, url, clicked_at: formatTimestamp(at) }
-  const data = { email_id: emailId, to, ...clicked, ...requesterOf(hit), referer, machine }
+  const data = { ...dataOf(tracked), ...clicked, referer, machine }
   const event = { workspaceId, type: 'email.clicked', emailId, recipient: to, at, data } as const
   return recordEventOfEmail(event, eventId)
 }
@@ -155,6 +156,8 @@ function takeFirst({ firsts, isAllowed }: PlanDeps, hit: Hit, machine: boolean, 
   return true
 }
 
-function requesterOf({ userAgent, address }: Hit): { readonly user_agent: string | null; readonly ip_address: string } {
-  return { user_agent: userAgent, ip_address: address }
+/** What the events of opens and clicks have in common. */
+function dataOf({ hit: { userAgent, address }, email: { id, recipient, broadcastId } }: TrackedHit<Hit>) {
+  const broadcast = broadcastId === null ? {} : { broadcast_id: broadcastId }
+  return { email_id: id, to: recipient, ...broadcast, user_agent: userAgent, ip_address: address }
 }

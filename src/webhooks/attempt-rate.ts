@@ -1,16 +1,16 @@
 /**
  * How many attempts begin in a tenth of a second, by the load of the main thread. Pure.
  *
- * Mail goes first: an event that waits is safe in the log, and a message that waits keeps its sender waiting. Some
- * hundreds of events a second go out at any load, so that no webhook starves.
+ * Mail goes first: an event that waits is safe in the log, and a message that waits keeps its sender waiting. At any load
+ * 200 events a second go out, so that no webhook starves.
  */
 
 /** From this load on, 1,000 a second. */
 const BUSY_LOAD = 0.5
 const BUSY_ATTEMPTS = 100
-/** From this load on, 300 a second: a relay at its full rate has 0.7 to 1, and a backlog of events alone 0.1 to 0.2. */
+/** From this load on, 200 a second: a relay at its full rate has 0.7 to 1, and a backlog of events alone 0.1 to 0.2. */
 const FULL_LOAD = 0.7
-const FULL_ATTEMPTS = 30
+const FULL_ATTEMPTS = 20
 
 /** `load`: the share of the time in which the thread was not idle. */
 export function attemptsAtLoad(load: number): number {

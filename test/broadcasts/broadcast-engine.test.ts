@@ -123,6 +123,8 @@ t.test('each contact gets one email, and the counts follow', async (t) => {
   await runToEnd(bench, made)
   t.match(bench.broadcast(made.id), { status: 'sent', expanded: 1, cursor: made.contactIds.at(-1) })
   t.same(bench.rows('select distinct contact_id from broadcast_messages').length, 250)
+  const last = await waitUntil('the end is logged', () => bench.logged.find((line) => line.includes('is sent')))
+  t.match(last, /^a broadcast is sent .*"recipients":250,"sent":250,"delivered":250,"bounced":0/)
   t.match(bench.rows('select * from broadcast_counts'), [{ recipients: 250, queued: 0, delivered: 250 }])
   const [email] = bench.rows<Record<string, unknown>>('select * from emails order by id limit 1')
   t.match(email, { source: 'rest', priority: 'low', from_domain: 'a.test', track_opens: 1, track_clicks: 1 })
@@ -240,6 +242,37 @@ t.test('a pause holds what waits, also over a restart, and resuming gives it bac
     { held: 0, leased: 0, count: 899 },
     { held: 1, leased: 0, count: 1 },
   ])
+})
+
+t.test('a broadcast that is paused while another takes its step is stopped until it is resumed', async (t) => {
+  const bench = await openBench(t)
+  const { commit } = bench.database
+  const made = [await create(bench, 60), await create(bench, 60)]
+  // The engine goes by their ids.
+  const [first, second] = made.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [CreatedBroadcast, CreatedBroadcast]
+  const resumed: string[] = []
+  let isPaused = false
+  const engine = bench.open({
+    commit: async (writes) => {
+      await commit(writes)
+      if (isPaused) return
+      isPaused = true
+      await commit([pauseBroadcast({ workspaceId, id: second.id, now: start, note: null })])
+      engine.wake()
+    },
+    delivery: {
+      stopBroadcast: (id) => bench.stopped.add(id),
+      resumeBroadcast: (id) => void resumed.push(id),
+      rereadQueue: () => undefined,
+      isYielding: () => false,
+    },
+  })
+  await waitUntil('the first goes on', () => bench.broadcast(first.id)['expanded'] === 1)
+  t.match(bench.broadcast(second.id), { status: 'paused', cursor: '' })
+  t.same([[...bench.stopped], resumed], [[second.id], []])
+  await commit([resumeBroadcast({ workspaceId, id: second.id, now: start })])
+  engine.wake()
+  t.same(resumed, [second.id])
 })
 
 t.test('a cancellation removes what waits; what is on the wire goes', async (t) => {

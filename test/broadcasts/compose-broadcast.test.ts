@@ -200,17 +200,20 @@ const refusals: readonly [name: string, content: Partial<BroadcastContent>, kind
   ['too many variables', { text: '{{email}}'.repeat(500), html: '{{email}}' }, 'too-large'],
 ]
 
-async function findRefusal(content: Partial<BroadcastContent>): Promise<Refusal> {
-  const error: unknown = await composeBroadcast(deps, { ...plain, ...content }, ids).catch((reason: unknown) => reason)
+async function findRefusal(content: Partial<BroadcastContent>, isTracked = true): Promise<Refusal> {
+  const composed = composeBroadcast(deps, { ...plain, ...content }, { ...ids, isTracked })
+  const error: unknown = await composed.catch((reason: unknown) => reason)
   if (error instanceof Refusal) return error
   throw new Error('not refused', { cause: error })
 }
 
 for (const [name, content, kind, field] of refusals) {
-  t.test(`refused: ${name}`, async (t) => {
-    const refusal = await findRefusal(content)
-    t.equal(refusal.kind, kind)
-    t.equal(refusal.details['field'], field)
+  t.test(`refused: ${name}, of a test copy too`, async (t) => {
+    for (const isTracked of [true, false]) {
+      const refusal = await findRefusal(content, isTracked)
+      t.equal(refusal.kind, kind)
+      t.equal(refusal.details['field'], field)
+    }
   })
 }
 
@@ -220,7 +223,7 @@ t.test('long content is composed on a thread, with the same result', async (t) =
   t.ok(html.startsWith(paragraph.repeat(100).replaceAll('{{first_name}}', 'Bob')))
   t.same(links, ['https://shop.test/'])
   const contents = ['{{x}}', '{{y}}'].map((variable) => ({ html: paragraph.repeat(100) + variable }))
-  const refused = await Promise.all(contents.map(findRefusal))
+  const refused = await Promise.all(contents.map((content) => findRefusal(content)))
   t.same(
     refused.map(({ kind, details }) => [kind, details['variables']]),
     [

@@ -29,6 +29,10 @@ t.test('a limit of time is waited for', async (t) => {
 })
 
 t.test('credits do not come back with time', async (t) => {
-  const reaction = reactToLimit(refusal({ quota: 'credits', remaining: 0, reset_at: null }), 100, now)
+  const reaction = reactToLimit(refusal({ quota: 'credits', remaining: 0, reset_at: null }), 1, now)
   t.same(reaction, { kind: 'pause', note: '5 emails in a day: 0 left' })
+})
+
+t.test('more than a limit allows in all does not fit later: one message tells', async (t) => {
+  t.same(reactToLimit(refusal({ remaining: 0, reset_at: null }), 50, now), { kind: 'fewer', count: 1 })
 })

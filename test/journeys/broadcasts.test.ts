@@ -104,6 +104,10 @@ t.test('pause, resume and cancel act on what waits, and mail of the workspace go
   const { out } = await app.cli('queue', 'list', '--status', 'held')
   t.match(out, /300 in the queue|\d+ in the queue/)
   t.notMatch(out, /queued|deferred/)
+  t.match(out, /waits for its broadcast, which is paused/)
+  const [held] = app.rows<{ id: string }>('select id from queue limit 1')
+  t.match(await app.cli('explain', held?.id ?? ''), { out: /waits for its broadcast, which is paused$/m })
+  t.match(await app.cli('queue', 'release', held?.id ?? ''), { status: 1, out: /not changed, .*of a paused broadcast/ })
   const commands = sink.commands.filter((line) => line.startsWith('RCPT')).length
   const mail = await app.submitAccepted({ to: ['bob@c.test'] })
   await app.waitUntilSettled(mail)

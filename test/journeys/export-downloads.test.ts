@@ -80,7 +80,13 @@ t.test('a download: complete, in ranges, compressed, its header alone', async (t
   }
   const beyond = await ask('GET', { range: `bytes=${size}-` })
   t.match(beyond, { status: 416, headers: { 'content-range': `bytes */${size}` } })
-  t.match(JSON.parse(String(beyond.body)), { error: { code: 'validation_error', status: 416 } })
+  t.match(JSON.parse(String(beyond.body)), {
+    error: {
+      code: 'validation_error',
+      status: 416,
+      details: { errors: [{ field: 'Range', value: `bytes=${size}-` }] },
+    },
+  })
   t.equal((await ask('GET', { range: 'bytes=0-9', 'if-range': etag })).status, 206)
   t.match(await ask('GET', { range: 'bytes=0-9', 'if-range': '"another"' }), { status: 200, body: bytes })
   t.match(await ask('GET', { range: 'bytes=0-1,3-4' }), { status: 200, body: bytes }, 'several ranges')

@@ -52,10 +52,10 @@ const requesters: readonly (readonly [agent: string | null, address: string, ope
   ],
   ['Mozilla/5.0 (Windows NT 10.0; Win64; x64) BingPreview/1.0b', '192.0.2.1', true, true],
   ['Barracuda Sentinel (EE)', '192.0.2.1', true, true],
-  ['curl/8.5.0', '192.0.2.1', true, true],
-  ['python-requests/2.32.3', '192.0.2.1', true, true],
-  ['Go-http-client/1.1', '192.0.2.1', true, true],
-  ['GO-HTTP-CLIENT/2.0', 'not an address', true, true],
+  ['curl/8.5.0', '192.0.2.1', false, false],
+  ['python-requests/2.32.3', '192.0.2.1', false, false],
+  ['Go-http-client/1.1', '192.0.2.1', false, false],
+  ['SLACKBOT 1.0', 'not an address', true, true],
 ]
 
 t.test('by agent and network', async (t) => {

@@ -8,8 +8,8 @@ t.test('events are never stopped, whatever the load is', async (t) => {
     [0.49, Number.POSITIVE_INFINITY],
     [0.5, 100],
     [0.69, 100],
-    [0.7, 30],
-    [1, 30],
+    [0.7, 20],
+    [1, 20],
   ]
   for (const [load, attempts] of table) t.equal(attemptsAtLoad(load), attempts, String(load))
 })

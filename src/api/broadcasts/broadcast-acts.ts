@@ -10,6 +10,7 @@ import { parseReleaseTime } from '../../sending/schedule.js'
 import { requireDiskSpace } from '../emails/create.js'
 import { uuid } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
+import { actExamples, scheduledExample } from './broadcast-examples.js'
 import { broadcastRecord, broadcastSend, broadcastTest } from './broadcast-fields.js'
 import { broadcastRefOf, tag } from './broadcasts.js'
 
@@ -50,7 +51,9 @@ function sendRoute(deps: BroadcastActDeps): Route {
     description:
       'Goes to the subscribed contacts that the audience has when it starts, without suppressed addresses. The content is that of this moment.',
     body: broadcastSend.optional(),
-    answers: { 202: { description: 'It is scheduled, or being sent.', schema: broadcastRecord } },
+    answers: {
+      202: { description: 'It is scheduled, or being sent.', schema: broadcastRecord, example: scheduledExample },
+    },
     refusals: [
       'not_found',
       'conflict',
@@ -81,7 +84,7 @@ function actRoute(deps: BroadcastActDeps, act: BroadcastAct, words: ActWords): R
     area: 'write',
     tag,
     ...words,
-    answers: { 200: { description: 'The broadcast.', schema: broadcastRecord } },
+    answers: { 200: { description: 'The broadcast.', schema: broadcastRecord, example: actExamples[act] } },
     refusals: ['not_found', 'conflict'],
     run: async (call) => {
       const { principal, now } = call

@@ -10,6 +10,7 @@ import type { Store } from '../../storage/database.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
+import { draftExample, listedExample, sentExample } from './broadcast-examples.js'
 import {
   broadcastChange,
   broadcastRecord,
@@ -20,6 +21,8 @@ import {
 } from './broadcast-fields.js'
 
 export const tag = 'Broadcasts'
+
+const broadcastPage = z.strictObject({ data: z.array(listedBroadcast) })
 
 export function broadcastRoutes(store: Store): readonly Route[] {
   return [createRoute(store), listRoute(store), getRoute(store), patchRoute(store), removeRoute(store)]
@@ -34,7 +37,7 @@ function createRoute(store: Store): Route {
     summary: 'Create a broadcast to an audience, as a draft',
     description: 'Has either `template_id`, or `subject` with `html`, `text` or both.',
     body: broadcastRequest,
-    answers: { 201: { description: 'The draft.', schema: broadcastRecord } },
+    answers: { 201: { description: 'The draft.', schema: broadcastRecord, example: draftExample } },
     refusals: [
       'invalid_email_address',
       'audience_not_found',
@@ -56,7 +59,7 @@ function listRoute({ read }: Store): Route {
     summary: 'List the broadcasts, newest first',
     description: 'Without `html` and `text`.',
     query: sliceQuery,
-    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedBroadcast) }) } },
+    answers: { 200: { description: 'Some of them.', schema: broadcastPage, example: { data: [listedExample] } } },
     refusals: [],
     run: async ({ principal: { workspaceId }, query }) => {
       const rows = await listBroadcasts(read, workspaceId, query)
@@ -72,7 +75,7 @@ function getRoute({ read }: Store): Route {
     area: 'read',
     tag,
     summary: 'Show a broadcast with its counts and rates',
-    answers: { 200: { description: 'The broadcast.', schema: broadcastRecord } },
+    answers: { 200: { description: 'The broadcast.', schema: broadcastRecord, example: sentExample } },
     refusals: ['not_found'],
     run: (call) => json(200, toBroadcastResource(read, requireBroadcast(read, broadcastRefOf(call)))),
   })
@@ -88,7 +91,7 @@ function patchRoute(store: Store): Route {
     description:
       'Fields that are not given stay unchanged. `template_id` takes the place of subject and bodies, and these of a template.',
     body: broadcastChange,
-    answers: { 200: { description: 'The draft.', schema: broadcastRecord } },
+    answers: { 200: { description: 'The draft.', schema: broadcastRecord, example: draftExample } },
     refusals: [
       'not_found',
       'conflict',

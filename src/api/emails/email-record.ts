@@ -68,6 +68,7 @@ export const emailRecord = z
     }),
     priority: z.enum(['high', 'normal', 'low']).meta({ example: 'normal' }),
     template_id: z.string().nullable(),
+    broadcast_id: z.uuid().optional().meta({ description: 'Of a message of a broadcast only.' }),
     status: emailStatus,
     created_at: moment,
     scheduled_for: moment.nullable(),

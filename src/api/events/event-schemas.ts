@@ -26,6 +26,7 @@ const response = z.string().meta({ description: 'What the server answered, or wh
 const requestFields = {
   email_id: emailId,
   to: z.string().meta({ description: 'The recipient; the first one if several share the message.' }),
+  broadcast_id: uuid.optional().meta({ description: 'Of a message of a broadcast only.' }),
   user_agent: z.string().nullable().meta({ example: 'Mozilla/5.0 (X11; Linux x86_64)' }),
   ip_address: z.string().nullable().meta({ example: '192.0.2.7' }),
   machine: z.boolean().meta({

@@ -74,8 +74,15 @@ const exportResource = z
     type,
     status: status.meta({ example: 'completed' }),
     created_at: timestamp,
-    download_url: z.url().nullable().meta({ description: 'Needs no key, until it expires. Null: there is no file.' }),
-    expires_at: timestamp.nullable().meta({ description: 'When the file is removed; null until it is completed.' }),
+    download_url: z.url().nullable().meta({
+      description: 'Needs no key, until it expires. Null: there is no file.',
+      example:
+        'https://mx.example.net/v1/exports/01a1ff35-3880-7ef5-bbba-0d7e1de2529c/download?workspace=ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c&expires=1896685200000&signature=c2lnbmF0dXJl',
+    }),
+    expires_at: timestamp.nullable().meta({
+      description: 'When the file is removed; null until it is completed.',
+      example: '2030-02-07T09:00:00.000Z',
+    }),
     rows: z.int().meta({ description: 'Rows of the file until now, without the column names.', example: 1_500 }),
     progress: z.number().meta({ description: 'Share of the range that is done, 0 to 1.', example: 1 }),
     error: z.string().nullable().meta({ description: 'Why it failed.', example: null }),
@@ -90,7 +97,7 @@ const idList = z
   .transform((text) => text.split(',', MAX_LISTED_IDS + 1).map((id) => id.trim().toLowerCase()))
   .refine(
     (ids) => ids.length <= MAX_LISTED_IDS && ids.every((id) => idPattern.test(id)),
-    `allowed: up to ${MAX_LISTED_IDS} ids, separated by commas`,
+    `allowed: up to ${MAX_LISTED_IDS} ids of exports (UUIDs), separated by commas`,
   )
   .meta({ description: 'Ids, separated by commas.', example: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10' })
 

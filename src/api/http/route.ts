@@ -87,8 +87,8 @@ export interface DocumentedAnswer {
   readonly schema?: z.ZodType
   /** The media type of a body that is not JSON. */
   readonly type?: string
-  /** An example of a body that is not JSON; that of JSON comes from its schema. */
-  readonly example?: string
+  /** An example of the body; without it, that of JSON comes from its schema. */
+  readonly example?: unknown
   /** Header fields beyond those of every answer. */
   readonly headers?: readonly HeaderName[]
 }

@@ -35,12 +35,16 @@ const query = z.strictObject({
 })
 
 const countLike = (example: number) => z.int().min(0).meta({ example })
-const percentage = z.number().min(0).max(100).meta({ example: 97.25 })
+const percentageLike = (example: number) => z.number().min(0).max(100).meta({ example })
 
 const metrics = z
   .strictObject({
     period: z
-      .strictObject({ start: timestamp, end: timestamp, days: z.int().meta({ example: 30 }) })
+      .strictObject({
+        start: timestamp.meta({ example: '2030-01-01T09:00:00.000Z' }),
+        end: timestamp,
+        days: z.int().meta({ example: 30 }),
+      })
       .meta({ description: 'From `start` until before `end`: the window in whole quarters of an hour.' }),
     summary: z.strictObject({
       total: countLike(1250).meta({
@@ -61,10 +65,10 @@ const metrics = z
     }),
     rates: z
       .strictObject({
-        delivery_rate: percentage,
-        bounce_rate: percentage,
-        open_rate: percentage,
-        click_rate: percentage,
+        delivery_rate: percentageLike(97.25),
+        bounce_rate: percentageLike(2.5),
+        open_rate: percentageLike(52.27),
+        click_rate: percentageLike(15.42),
       })
       .meta({
         description:
@@ -76,7 +80,7 @@ const metrics = z
         z.strictObject({
           period: z.string().meta({
             description: 'A date, an hour of the day (00:00) or a status of emails.',
-            example: '2026-11-21',
+            example: '2030-01-30',
           }),
           count: countLike(42),
         }),

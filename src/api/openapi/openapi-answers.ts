@@ -85,7 +85,7 @@ export function refusalResponses(routes: readonly Route[]): Readonly<Record<stri
 function successResponse({ description, schema, type, example, headers }: DocumentedAnswer): ZodOpenApiResponseObject {
   const about = { description, headers: headerRefs(headers) }
   if (schema !== undefined) {
-    const { value } = exampleOf(schema)
+    const value = example ?? exampleOf(schema).value
     return { ...about, content: { 'application/json': { schema, ...(value === undefined ? {} : { example: value }) } } }
   }
   if (type === undefined) return about

@@ -1,6 +1,7 @@
 /** `queue list|show|hold|release|retry|delete`: lists and changes the outbound queue. */
 import { type AuditAction, operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { parseDomainName } from '../../mail/address.js'
+import { waitsForOf } from '../../messages/queue/queue.js'
 import {
   deleteEntry,
   holdEntry,
@@ -106,12 +107,17 @@ async function list(call: Call): Promise<Answer> {
           queueStatusOf(row),
           String(row.attempts),
           row.leased === 1 ? 'now' : formatTimestamp(row.next_attempt_at),
-          (row.waits_for === null ? (row.last_response ?? '') : `waits for ${row.waits_for}`).slice(0, 80),
+          toReason(row).slice(0, 80),
         ]),
       ),
       `${rows.length} in the queue`,
     ],
   }
+}
+
+function toReason(row: ListedEntry): string {
+  const waitsFor = waitsForOf(row)
+  return waitsFor === null ? (row.last_response ?? '') : `waits for ${waitsFor}`
 }
 
 async function show({ words, database }: Call): Promise<Answer> {
@@ -132,7 +138,7 @@ function toResource(row: ListedEntry): Record<string, string | number | null> {
     status: queueStatusOf(row),
     attempts: row.attempts,
     next_attempt_at: row.leased === 1 ? null : formatTimestamp(row.next_attempt_at),
-    waits_for: row.leased === 1 ? null : row.waits_for,
+    waits_for: waitsForOf(row),
     last_response: row.last_response,
   }
 }
@@ -153,7 +159,8 @@ function runOnEntries(done: string, action: AuditAction, act: EntryChange): Comm
     const missed = rows.filter((_, at) => !outcomes[at]).map(({ id }) => id)
     const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
     const lines = [`${data.length} ${done}`]
-    if (missed.length > 0) lines.push(`not changed, being sent now or not in that state: ${missed.join(', ')}`)
+    if (missed.length > 0)
+      lines.push(`not changed, being sent now, of a paused broadcast or not in that state: ${missed.join(', ')}`)
     if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
     return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
   }

@@ -37,7 +37,7 @@ export const storageCommands: readonly Command[] = [
       withCommandErrors(() => {
         // A new machine has no data folder yet.
         mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-        const { previousFile } = restoreBackup({
+        const { pausedBroadcasts, previousFile } = restoreBackup({
           backup: fileArgument(words),
           file: databaseFile(config.service.data_dir),
           now: clock(),
@@ -45,8 +45,11 @@ export const storageCommands: readonly Command[] = [
         const lines = [
           'restored',
           ...(previousFile === undefined ? [] : [`the database that was there is now ${previousFile}`]),
+          ...(pausedBroadcasts === 0
+            ? []
+            : [`broadcasts that are paused, because they may have sent more since the backup: ${pausedBroadcasts}`]),
         ]
-        return { json: { restored: true, aside: previousFile ?? null }, lines }
+        return { json: { restored: true, aside: previousFile ?? null, paused_broadcasts: pausedBroadcasts }, lines }
       }),
   },
   {

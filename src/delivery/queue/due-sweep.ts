@@ -95,13 +95,17 @@ export class DueSweep {
     const limit = this.perLane * 2
     const due = dueIdsOfLane(this.read, { workspaceId, domain, priority, now, limit })
     const missing = due.filter(({ id }) => !this.lanes.has(id))
-    for (const { id } of missing.slice(0, MAX_REFILL)) this.addIfDue(id, now)
-    if (due.length === limit || missing.length > MAX_REFILL) this.lanes.markMore({ workspaceId, domain, priority })
+    const read = missing.slice(0, MAX_REFILL).flatMap(({ id }) => this.readDue(id, now))
+    for (const entry of read) this.lanes.add(entry)
+    if (due.length < limit && missing.length <= MAX_REFILL) return
+    this.lanes.markMore({ workspaceId, domain, priority })
+    // What the lane needs may be behind them.
+    if (read.some((entry) => this.lanes.isStopped(entry)))
+      this.rewindTo({ workspace_id: workspaceId, next_attempt_at: 0 })
   }
 
   /** It may have changed since its id was read. */
-  private addIfDue(id: string, now: number): void {
-    const [entry] = entryById(this.read, { id })
-    if (entry?.held === 0 && entry.next_attempt_at <= now) this.lanes.add(entry)
+  private readDue(id: string, now: number): readonly QueueEntry[] {
+    return entryById(this.read, { id }).filter((entry) => entry.held === 0 && entry.next_attempt_at <= now)
   }
 }

@@ -25,12 +25,12 @@ import type { BulkPace } from './bulk-pace.js'
 import { HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
 import {
   createWorkspaceLanes,
+  dropBroadcast,
   findOrAddLane,
   hasWaitingBefore,
   type Lane,
   priorityTimeOf,
   type Round,
-  removeBroadcast,
   type ShortLane,
   type WorkspaceLanes,
 } from './workspace-lanes.js'
@@ -78,9 +78,8 @@ export class Lanes {
   }
 
   /**
-   * False: its lane or workspace is full, and the entry stays in the database, as it does if its broadcast is stopped.
-   * `isForced`: it is added
-   * all the same, because `isFreeFor` has allowed it a moment ago.
+   * False: its lane or workspace is full, and the entry stays in the database. One of a stopped broadcast stays there
+   * too, and is not asked for. `isForced`: it is added all the same, because `isFreeFor` has allowed it a moment ago.
    */
   add(entry: QueueEntry, isForced = false): boolean {
     if (this.entryIds.has(entry.id) || this.isStopped(entry)) return true
@@ -183,8 +182,9 @@ export class Lanes {
   /** Nothing of the broadcast is taken in or attempted from now on. Returns its entries that waited here. */
   stopBroadcast(broadcastId: string): readonly QueueEntry[] {
     this.stoppedBroadcasts.add(broadcastId)
-    const dropped = [...this.workspaces.values()].flatMap((workspace) => removeBroadcast(workspace, broadcastId))
+    const dropped = [...this.workspaces.values()].flatMap((workspace) => dropBroadcast(workspace, broadcastId))
     for (const { id } of dropped) this.entryIds.delete(id)
+    for (const workspace of [...this.workspaces.values()]) this.removeIfEmpty(workspace)
     return dropped
   }
 

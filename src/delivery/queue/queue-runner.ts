@@ -111,10 +111,14 @@ export class QueueRunner {
     this.runSweep()
   }
 
-  /** Nothing of the broadcast is attempted from now on, except what is on the wire. */
+  /**
+   * Nothing of the broadcast is attempted from now on, except what is on the wire. Its entries may have kept others of
+   * their lanes out of memory, behind the position of the sweep.
+   */
   stopBroadcast(broadcastId: string): void {
-    for (const { id, email_id: emailId } of this.lanes.stopBroadcast(broadcastId))
-      this.deps.messageCache.release(emailId, id)
+    const dropped = this.lanes.stopBroadcast(broadcastId)
+    for (const { id, email_id: emailId } of dropped) this.deps.messageCache.release(emailId, id)
+    for (const workspaceId of new Set(dropped.map((entry) => entry.workspace_id))) this.markDue(workspaceId, 0)
   }
 
   /** Its entries are due as before. */

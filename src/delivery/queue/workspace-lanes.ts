@@ -62,14 +62,19 @@ export function hasWaitingBefore({ rounds, waitingCount }: WorkspaceLanes, prior
   return false
 }
 
-/** Removes the waiting entries of a broadcast and returns them. */
-export function removeBroadcast(workspace: WorkspaceLanes, broadcastId: string): readonly QueueEntry[] {
+/**
+ * Removes the waiting entries of a broadcast and returns them. A lane that is empty then is forgotten: what the database
+ * has for it is for the sweep to find.
+ */
+export function dropBroadcast(workspace: WorkspaceLanes, broadcastId: string): readonly QueueEntry[] {
   const removed: QueueEntry[] = []
-  for (const { entries } of workspace.rounds[BROADCAST_PRIORITY].values()) {
+  const round = workspace.rounds[BROADCAST_PRIORITY]
+  for (const { domain, entries } of [...round.values()]) {
     const kept = entries.filter((entry) => entry.broadcast_id !== broadcastId)
     if (kept.length === entries.length) continue
     for (const entry of entries) if (entry.broadcast_id === broadcastId) removed.push(entry)
     entries.splice(0, entries.length, ...kept)
+    if (kept.length === 0) round.delete(domain)
   }
   workspace.waitingCount -= removed.length
   return removed

@@ -15,6 +15,18 @@ import type { Write } from '../../storage/writer/write.js'
 
 export type QueueEntry = Selectable<Tables['queue']>
 
+const PAUSED = 'its broadcast, which is paused'
+
+/** What an entry waits for besides its time: a host that is down, or its broadcast; null: nothing. */
+export function waitsForOf({
+  leased,
+  held,
+  waits_for,
+}: Pick<QueueEntry, 'leased' | 'held' | 'waits_for'>): string | null {
+  if (leased === 1) return null
+  return held === 2 ? PAUSED : waits_for
+}
+
 export const priorityRank: Readonly<Record<Priority, 0 | 1 | 2>> = { high: 0, normal: 1, low: 2 }
 
 const columns = [

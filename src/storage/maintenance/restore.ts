@@ -14,6 +14,7 @@ import { DataFolderHeld, lockDataFolder } from '../data-lock.js'
 import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
 import { syncFile } from './backup.js'
+import { pauseRestoredBroadcasts } from './pause-broadcasts.js'
 import { findIntegrityProblems } from './verify.js'
 
 /** The backup is not a sound database of this program. */
@@ -31,6 +32,7 @@ interface RestoreOptions {
 
 /** `previousFile`: the old database; undefined: there was none. */
 interface RestoreResult {
+  readonly pausedBroadcasts: number
   readonly previousFile: string | undefined
 }
 
@@ -41,40 +43,45 @@ export function restoreBackup({ backup, file, now, migrations = ours }: RestoreO
     rmSync(incoming, { force: true })
     copyFileSync(backup, incoming)
     chmodSync(incoming, 0o600)
-    checkBackup(incoming, backup, migrations)
+    const pausedBroadcasts = prepareBackup(incoming, { backup, migrations, now })
     syncFile(incoming)
     const previousFile = existsSync(file)
       ? linkPrevious(file, `${file}.before-${formatTimestamp(now).replaceAll(':', '')}`)
       : undefined
     renameSync(incoming, file)
     syncFile(dirname(file))
-    return { previousFile }
+    return { pausedBroadcasts, previousFile }
   } finally {
     rmSync(incoming, { force: true })
     lock.release()
   }
 }
 
-function checkBackup(copy: string, backup: string, migrations: Migrations): void {
+/** Checks the copy and pauses its broadcasts; returns how many. */
+function prepareBackup(
+  copy: string,
+  { backup, migrations, now }: { readonly backup: string; readonly migrations: Migrations; readonly now: number },
+): number {
   if (existsSync(`${backup}-wal`)) {
     throw new UnusableBackup(`${backup} has a write-ahead log beside it: it is a database in use, not a backup`)
   }
   try {
-    withDatabase(copy, (db) => {
+    return withDatabase(copy, (db) => {
       if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
       refuseNewer(db, migrations, backup)
       const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
+      return pauseRestoredBroadcasts(db, now)
     })
   } catch (error) {
     throw error instanceof SQLite.SqliteError ? new UnusableBackup(`${backup}: ${error.message}`) : error
   }
 }
 
-function withDatabase(file: string, act: (db: SQLite.Database) => void): void {
+function withDatabase<T>(file: string, act: (db: SQLite.Database) => T): T {
   const db = openConnection({ file, busyTimeout: 1000 })
   try {
-    act(db)
+    return act(db)
   } finally {
     db.close()
   }

@@ -37,6 +37,33 @@ const missingParent = (table: string, key: string, parent: string): string =>
   `select ${key} from ${table} where ${notErasing}
     and not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
 
+const counted = {
+  ...Object.fromEntries(
+    (['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const).map(
+      (status) => [status, `sum(status = '${status}')`],
+    ),
+  ),
+  unique_opens: 'sum(opened_at is not null)',
+  unique_clicks: 'sum(clicked_at is not null)',
+}
+
+/** Old emails are removed, and subtracted from no count: only the counts of a broadcast that has all are known. */
+const broadcastCounts = `with counted as (
+    select broadcast_id, count(*) as recipients,
+      ${Object.entries(counted)
+        .map(([name, sum]) => `${sum} as ${name}`)
+        .join(', ')}
+    from emails where broadcast_id is not null and ${notErasing} group by broadcast_id)
+  select counted.broadcast_id from counted left join broadcast_counts as stored using (broadcast_id)
+    where (stored.broadcast_id is null and exists (select 1 from broadcasts where id = counted.broadcast_id))
+    or stored.recipients < counted.recipients
+    or stored.unsubscribed < (select count(*) from broadcast_messages as message
+      where message.broadcast_id = counted.broadcast_id and unsubscribed_at is not null)
+    or (stored.recipients = counted.recipients
+      and (${Object.keys(counted)
+        .map((name) => `stored.${name} <> counted.${name}`)
+        .join(' or ')}))`
+
 const checks: readonly Check[] = [
   {
     check: 'queue-recipient',
@@ -79,6 +106,11 @@ const checks: readonly Check[] = [
         select workspace_id, status, count(*) as count from emails where broadcast_id is null group by workspace_id, status
         union all select workspace_id, status, -count from email_counts)
       group by workspace_id, status having sum(count) <> 0`,
+  },
+  {
+    check: 'broadcast-counts',
+    message: 'broadcasts whose stored counts differ from their emails',
+    sql: broadcastCounts,
   },
   ...metricsChecks,
   {

@@ -51,7 +51,7 @@ const made = ['email_logs', 'bounces', 'suppressions', 'opens'].map((type) => ({
   keep: { [type]: 'data.export_id' },
 }))
 
-/** A workspace may have three that are not finished. */
+/** Before the next one is asked for, so that each is the newest. */
 const isFinished = {
   says: 'it is finished',
   request: 'GET /v1/exports',

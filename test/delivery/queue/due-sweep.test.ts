@@ -112,3 +112,32 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its position'
   t.equal(sweep.step(9000), false, 'the third is the last')
   t.ok(reads < 12, 'and no more reads than pages need')
 })
+
+t.test('other mail of a lane is found behind many entries of a stopped broadcast', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const low = (count: number, at: number) =>
+    Array.from({ length: count }, (_, n) =>
+      bulkEmail({ workspaceId: 'ws_1', to: `r${at}-${n}@b.test`, at, priority: 'low' }),
+    )
+  await database.commit(low(30, 1000).flatMap(({ writes }) => writes))
+  await database.commit([{ sql: `update queue set broadcast_id = 'news'`, parameters: [] }])
+  await database.commit(low(20, 1500).flatMap(({ writes }) => writes))
+  const lanes = new Lanes({ ...roomy, perLane: 4 }, unpaced)
+  const sweep = new DueSweep(database.read, lanes, 4)
+  lanes.stopBroadcast('news')
+  const served = new Set<string>()
+  for (let turn = 0; turn < 50; turn += 1) {
+    while (sweep.step(2000));
+    const next = lanes.take()
+    if (next === null) break
+    lanes.endAttempt(next)
+    await database.commit([remove(next.id)])
+    served.add(next.recipient)
+    lanes.forget(next)
+  }
+  t.equal(served.size, 20)
+  t.notOk(
+    [...served].some((to) => to.startsWith('r1000-')),
+    'nothing of the broadcast',
+  )
+})

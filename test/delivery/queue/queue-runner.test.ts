@@ -432,3 +432,28 @@ t.test('a claim is released when it led to no attempt: the database failed, or t
   t.match(row('two@b.test'), { attempts: 1, leased: 1 }, 'the next start recovers it')
   t.notOk(attempted.includes('two@b.test'))
 })
+
+t.test('mail that the entries of a broadcast kept out of memory goes on when that is stopped', async (t) => {
+  const hung: (() => void)[] = []
+  const sent: string[] = []
+  const attempt: RunnerDeps['attempt'] = async ({ recipient }) => {
+    if (recipient === 'mail@b.test') sent.push(recipient)
+    else await new Promise<void>((resolve) => hung.push(resolve))
+    return taken
+  }
+  const { runner, database, accounts, now } = await running(t, { attempt })
+  const low = (to: string, at: number) =>
+    bulkEmail({ workspaceId: accounts.workspaceId, to, at, priority: 'low' }).writes
+  const ofBroadcast = Array.from({ length: 900 }, (_, n) => low(`n${n}@b.test`, now() - 1000))
+  await database.commit([
+    ...ofBroadcast.flat(),
+    { sql: `update queue set broadcast_id = 'news'`, parameters: [] },
+    ...low('mail@b.test', now()),
+  ])
+  await runner.start()
+  await waitUntil('messages of the broadcast are on the wire', () => hung.length > 0)
+  t.same(sent, [], 'they fill the lane')
+  runner.stopBroadcast('news')
+  for (const end of hung) end()
+  await waitUntil('the other mail is sent', () => sent.length === 1)
+})

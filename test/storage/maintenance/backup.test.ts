@@ -10,6 +10,7 @@ import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import { startChild } from '../../helpers/database/children.js'
+import { createBroadcast } from '../../helpers/database/create-broadcast.js'
 import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 import { stateKeys, stateWrite } from '../../helpers/database/state.js'
@@ -77,6 +78,28 @@ t.test('restore puts the backup in place and keeps the old database aside', asyn
   t.equal(statSync(file).mode & 0o777, 0o600)
 })
 
+t.test('restored broadcasts do not go on by themselves', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  const made = { workspaceId: 'ws_a', contacts: ['a@b.test', 'c@b.test'], at: now - 60_000 }
+  const database = await openDatabase({ file })
+  const sending = await createBroadcast(database, made)
+  const due = await createBroadcast(database, { ...made, status: 'scheduled', scheduledFor: now })
+  const later = await createBroadcast(database, { ...made, status: 'scheduled', scheduledFor: now + 1 })
+  const paused = await createBroadcast(database, { ...made, status: 'paused' })
+  await database.close()
+  const copy = `${file}.copy`
+  createBackup({ from: file, to: copy })
+  t.match(restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 2 })
+  const { read } = await openTestDatabase(t, { file })
+  const rows = read('select id, status, ceiling, started_at, note from broadcasts', []) as { readonly id: string }[]
+  const broadcast = ({ id }: { readonly id: string }) => rows.find((row) => row.id === id)
+  const note = /restored from a backup/
+  t.match(broadcast(sending), { status: 'paused', ceiling: sending.contactIds[1], started_at: now - 60_000, note })
+  t.match(broadcast(due), { status: 'paused', ceiling: due.contactIds[1], started_at: now, note })
+  t.match(broadcast(later), { status: 'scheduled', started_at: null, note: null })
+  t.match(broadcast(paused), { status: 'paused', note: null })
+})
+
 t.test('restore works without a database, and with an unreadable one', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'posthorn.db')
@@ -84,7 +107,7 @@ t.test('restore works without a database, and with an unreadable one', async (t)
   const copy = join(folder, 'copy.db')
   await closedDatabase(source, 'kept')
   createBackup({ from: source, to: copy })
-  t.same(restoreBackup({ backup: copy, file, now }), { previousFile: undefined })
+  t.same(restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 0, previousFile: undefined })
   writeFileSync(
     file,
     'no database at all, but longer than a header of one hundred bytes, so that it is looked at: '.repeat(9),

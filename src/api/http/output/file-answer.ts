@@ -52,7 +52,7 @@ async function sendPart(ctx: ApiContext, answer: FileAnswer, limits: StreamLimit
   const { headers } = ctx.req
   const { file, tag } = answer
   const part = findRequestedPart({ range: headers.range, ifRange: firstOf(headers['if-range']) }, file.size, quote(tag))
-  if (part.kind === 'unsatisfiable') return refuseRange(ctx, file.size)
+  if (part.kind === 'unsatisfiable') return refuseRange(ctx, file.size, headers.range)
   if (part.kind === 'range') {
     const range = { 'Content-Range': `bytes ${part.from}-${part.to}/${file.size}` }
     return sendPlain(ctx, answer, { ...part, status: 206, headers: range }, limits)
@@ -72,8 +72,8 @@ function quote(tag: string): string {
 }
 
 /** RFC 9110 section 15.5.17. */
-function refuseRange(ctx: ApiContext, size: number): void {
-  const refusal = new Refusal('invalid-parameter', `Range: the file has ${size} bytes`, { field: 'Range' })
+function refuseRange(ctx: ApiContext, size: number, value: string | undefined): void {
+  const refusal = new Refusal('invalid-parameter', `Range: the file has ${size} bytes`, { field: 'Range', value })
   const { error } = toErrorBody(refusal, () => undefined)
   const payload = JSON.stringify({ error: { ...error, status: 416 } })
   send(ctx, { status: 416, type: JSON_TYPE, payload, headers: { 'Content-Range': `bytes */${size}` } })

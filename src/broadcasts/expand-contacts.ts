@@ -2,8 +2,9 @@
  * Makes the messages of the next contacts of a broadcast, in one commit with the cursor.
  *
  * The audience is as it was at the start, less those who have unsubscribed, were deleted or are suppressed when their
- * turn comes. The commit misses as a whole if the broadcast is not sending any more, its cursor was moved, or a limit is
- * used up; a deleted workspace has no broadcast that is sending. Then as many contacts as the limit allows are taken, and the others wait.
+ * turn comes; delivery leaves out those who leave while their message waits. The commit misses as a whole if the
+ * broadcast is not sending any more, its cursor was moved, or a limit is used up; a deleted workspace has no broadcast
+ * that is sending. Then as many contacts as the limit allows are taken, and the others wait.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EmailCharger } from '../accounts/limits/quota.js'

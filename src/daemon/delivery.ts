@@ -3,6 +3,7 @@ import type { Config } from '../config/complete.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
 import { createCallLimiter } from '../delivery/attempt/call-limit.js'
+import { isLeftOut, type LeaveOutDeps, leaveOut } from '../delivery/attempt/leave-out.js'
 import { MessageCache } from '../delivery/attempt/message-cache.js'
 import { buildMinimalMessage, prepareMessage, type ReadyDeps } from '../delivery/attempt/ready-message.js'
 import { createSenderNoticeBuilder } from '../delivery/attempt/sender-notice-builder.js'
@@ -24,6 +25,7 @@ import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
+import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { Edges } from './edges.js'
 
 /** Bytes of new messages that wait in memory for their first attempt. */
@@ -38,6 +40,7 @@ interface DeliveryDeps {
   readonly identity: ServiceIdentity
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
+  readonly suppressions: SuppressionCache
 }
 
 export interface Delivery {
@@ -69,6 +72,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
     findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
+    ...wireLeaveOut(deps),
     attempt: createAttempt(pool, clock),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
@@ -102,6 +106,14 @@ function findDestinationOf(
     port: outbound.port,
     ownNames: new Set([service.hostname]),
   })
+}
+
+function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps, 'isLeftOut' | 'leaveOut'> {
+  const deps: LeaveOutDeps = { ...database, isSuppressed: suppressions.isSuppressed }
+  return {
+    isLeftOut: (entry) => isLeftOut(deps, entry),
+    leaveOut: (entry, now) => leaveOut(deps, entry, now),
+  }
 }
 
 function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {

@@ -75,7 +75,7 @@ export async function openServices(
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const { inboundBytes } = limits
   const stopTimeouts = options.stopTimeouts ?? defaultStopTimeouts
-  const engines = openEngines({ ...common, ...caches, inboundBytes }, stopSteps, stopTimeouts)
+  const engines = openEngines({ ...common, ...caches, inboundBytes, suppressions }, stopSteps, stopTimeouts)
   const { delivery } = engines
   registerStop(stopSteps, startHousekeeping(common))
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -118,7 +118,7 @@ type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 's
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
 function openEngines(
-  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'>,
+  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Engines {

@@ -5,7 +5,7 @@
  * The frame and the links of a broadcast stay until none of its messages is left and none can come.
  */
 import type { Store } from '../storage/database.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 
@@ -29,6 +29,30 @@ export type BroadcastRecipient = ReturnType<typeof broadcastRecipientOf>[number]
 export const broadcastOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }) =>
   db.selectFrom('broadcast_messages').select('broadcast_id').where('email_id', '=', slot('emailId')),
 )
+
+/** The contact as the audience has it now; no row if the broadcast was deleted, or the message is unknown. */
+const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages as message')
+    .innerJoin('broadcasts', 'broadcasts.id', 'message.broadcast_id')
+    .leftJoin('audiences', 'audiences.id', 'broadcasts.audience_id')
+    .leftJoin('contacts', (join) =>
+      join
+        .onRef('contacts.id', '=', 'message.contact_id')
+        .onRef('contacts.workspace_id', '=', 'message.workspace_id')
+        // Contacts of a deleted audience are removed little by little.
+        .onRef('contacts.audience_id', '=', 'audiences.id'),
+    )
+    .select('contacts.subscribed')
+    .where('message.email_id', '=', slot('emailId'))
+    .where('message.workspace_id', '=', slot('workspaceId')),
+)
+
+/** Is its contact still subscribed to the audience of the broadcast? True if the broadcast was deleted. */
+export function isInAudience(read: Read, message: { readonly workspaceId: string; readonly emailId: string }): boolean {
+  const [found] = subscriptionOfMessage(read, message)
+  return found === undefined || found.subscribed === 1
+}
 
 type Moment = Pick<Message, 'email_id'> & { readonly at: number }
 

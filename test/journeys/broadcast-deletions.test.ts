@@ -154,7 +154,7 @@ t.test('the broadcast: once it is cancelled, and its emails stay', async (t) => 
   t.same(app.errors, [])
 })
 
-t.test('the audience, once all contacts were looked at: the rest is still sent', async (t) => {
+t.test('the audience, once all contacts were looked at: its contacts get nothing more', async (t) => {
   const { app, own } = await openApp(t)
   const id = await send(app, own)
   await waitUntilDeferred(app)
@@ -163,5 +163,8 @@ t.test('the audience, once all contacts were looked at: the rest is still sent',
   t.equal((await app.rest('DELETE', `/v1/audiences/${broadcast?.audience_id}`)).status, 200)
   t.match(await show(app, id), { status: 'sending', recipients: COUNT })
   t.equal(app.rows('select 1 from queue where broadcast_id = ?', id).length, COUNT)
+  app.advance(2 * HOUR)
+  t.match(await waitForStatus(app, id, 'sent'), { recipients: COUNT, cancelled: COUNT, failed: 0 })
+  t.same(app.rows('select 1 from attempts where number > 1'), [])
   t.same(app.errors, [])
 })

@@ -12,7 +12,7 @@ export const windowFields = {
     .optional()
     .meta({ description: `How many days up to now, without \`from\` and \`to\`. Default ${DEFAULT_DAYS}.` }),
   from: moment.optional().meta({
-    description: `Emails that were made at this moment or later. Default: ${DEFAULT_DAYS} days before \`to\`.`,
+    description: `Emails that were made at this moment or later, in the years 1970 to 9998. Default: ${DEFAULT_DAYS} days before \`to\`.`,
   }),
   to: moment.optional().meta({
     description: `Emails that were made before this moment, at most ${MAX_DAYS} days after \`from\`. Default: now.`,
@@ -30,6 +30,8 @@ export function windowOf({ days, from, to }: WindowQuery, now: number): Window {
   if (days !== undefined && (from !== undefined || to !== undefined)) {
     throw refusalOf({ field: 'days', message: 'cannot be combined with from and to', value: days })
   }
+  checkYear('from', from)
+  checkYear('to', to)
   const end = to ?? now
   const start = from ?? end - (days ?? DEFAULT_DAYS) * DAY
   if (start >= end && to !== undefined) {
@@ -40,6 +42,14 @@ export function windowOf({ days, from, to }: WindowQuery, now: number): Window {
   if (end - start <= MAX_DAYS * DAY) return toWindow(start, end)
   const limit = to === undefined ? 'ago where to is not given' : 'before to'
   throw refusalOf({ field: 'from', message: `must be at most ${MAX_DAYS} days ${limit}`, value })
+}
+
+/** Years with four digits, in every time zone and with the window rounded outward. */
+const [MIN_MOMENT, MAX_MOMENT] = [Date.UTC(1970, 0), Date.UTC(9999, 0)]
+
+function checkYear(field: 'from' | 'to', at: number | undefined): void {
+  if (at === undefined || (at >= MIN_MOMENT && at < MAX_MOMENT)) return
+  throw refusalOf({ field, message: 'must be in the years 1970 to 9998', value: formatTimestamp(at) })
 }
 
 function refusalOf(error: FieldError): Refusal {

@@ -43,6 +43,10 @@ export interface AttemptSteps {
   readonly checkReachability: (hosts: readonly Host[]) => Reachability
   /** Rejects when the message is gone. */
   readonly prepareMessage: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
+  /** Whether the contact of an entry of a broadcast has left its audience, or the address is suppressed. */
+  readonly isLeftOut: (entry: QueueEntry) => boolean
+  /** Cancels its message, unless the entry has changed. */
+  readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
   /**
    * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
    * was made. Rejects only when the signal strikes.
@@ -65,8 +69,8 @@ export interface MakeAttemptDeps extends AttemptSteps {
 }
 
 /**
- * `changed`: its broadcast was stopped, or the entry was held, removed, leased by another process, or postponed. `waits`: it was put
- * back until its host has room.
+ * `changed`: its broadcast was stopped, its contact is left out, or the entry was held, removed, leased by another
+ * process, or postponed. `waits`: it was put back until its host has room.
  */
 export async function makeAttempt(
   turn: AttemptTurn,
@@ -89,6 +93,10 @@ export async function makeAttempt(
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
   if (deps.lanes.isStopped(entry)) return 'changed'
+  if (entry.broadcast_id !== null && deps.isLeftOut(entry)) {
+    await deps.leaveOut(entry, at)
+    return 'changed'
+  }
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true

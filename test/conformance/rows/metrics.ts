@@ -43,6 +43,8 @@ const wrongWindows = [
   ['a window of 91 days', { from: '2020-01-01T00:00:00Z', to: '2020-04-01T00:00:01Z' }, 'from'],
   ['a window up to now of more', { from: '2020-01-01T00:00:00Z' }, 'from'],
   ['an empty window', { from: '2020-01-01T00:00:00Z', to: '2020-01-01T00:00:00Z' }, 'to'],
+  ['a time before 1970', { from: '1969-12-31T23:59:59.999Z', to: '1970-01-02T00:00:00Z' }, 'from'],
+  ['an end whose year would have five digits', { to: '9999-12-31T23:59:59.999Z' }, 'to'],
   ['what is no domain', { domain: 'not a domain' }, 'domain'],
   ['a field that there is not', { status: 'sent' }, 'status'],
 ] as const

@@ -1,0 +1,142 @@
+/** Which messages of a broadcast are left out, and that leaving one out undoes no other change. */
+import t, { type Test } from 'tap'
+import { isLeftOut, type LeaveOutDeps, leaveOut } from '../../../src/delivery/attempt/leave-out.js'
+import { parseAddress } from '../../../src/mail/address.js'
+import { deferEntry, entryById, leaseEntry, type QueueEntry, removeEntry } from '../../../src/messages/queue/queue.js'
+import type { Database } from '../../../src/storage/database.js'
+import type { Write } from '../../../src/storage/writer/write.js'
+import { createSuppressionCache } from '../../../src/suppressions/suppression-cache.js'
+import { suppress } from '../../../src/suppressions/suppressions.js'
+import { sentBroadcast } from '../../helpers/database/broadcast.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { rowOf } from '../../helpers/database/rows.js'
+
+interface Fixture {
+  readonly database: Database
+  readonly deps: LeaveOutDeps
+  readonly ids: { broadcast: string; audience: string; contact: string; email: string }
+  /** That of the first contact. */
+  readonly entry: QueueEntry
+  readonly other: QueueEntry
+}
+
+async function openFixture(t: Test): Promise<Fixture> {
+  const { database } = await temporaryDatabase(t)
+  const { isSuppressed, watch } = createSuppressionCache(database)
+  const deps = { read: database.read, commit: watch(database.commit), isSuppressed }
+  const sent = sentBroadcast(database.read, { workspaceId: 'ws_1', to: ['Bob@b.test', 'ann@b.test'], at: 1_000 })
+  await database.commit([
+    ...sent.writes,
+    rowOf(database.read)('audiences', { id: 'another', workspace_id: 'ws_1', name: 'another', created_at: 1_000 }),
+  ])
+  const [bob, ann] = sent.messages
+  if (bob === undefined || ann === undefined) throw new Error('a message is missing')
+  return {
+    ...{ database, deps, entry: entryOf(database, bob.recipientId), other: entryOf(database, ann.recipientId) },
+    ids: { broadcast: sent.id, audience: sent.audienceId, contact: bob.contactId, email: bob.emailId },
+  }
+}
+
+function entryOf({ read }: Database, id: string): QueueEntry {
+  const [entry] = entryById(read, { id })
+  if (entry === undefined) throw new Error(`no entry ${id}`)
+  return entry
+}
+
+const change = (sql: string, ...parameters: readonly unknown[]): Write => ({ sql, parameters, rows: 1 })
+
+type Changes = (ids: Fixture['ids']) => readonly Write[]
+
+const leaving: readonly (readonly [what: string, changes: Changes])[] = [
+  ['unsubscribed', ({ contact }) => [change('update contacts set subscribed = 0 where id = ?', contact)]],
+  ['deleted', ({ contact }) => [change('delete from contacts where id = ?', contact)]],
+  ['moved', ({ contact }) => [change(`update contacts set audience_id = 'another' where id = ?`, contact)]],
+  ['in no audience', ({ contact }) => [change('update contacts set audience_id = null where id = ?', contact)]],
+  ['in a deleted audience', ({ audience }) => [change('delete from audiences where id = ?', audience)]],
+  [
+    'of another workspace',
+    ({ contact }) => [change(`update contacts set workspace_id = 'ws_2' where id = ?`, contact)],
+  ],
+]
+
+for (const [what, changes] of leaving) {
+  t.test(`a contact that is ${what} is left out`, async (t) => {
+    const { database, deps, ids, entry } = await openFixture(t)
+    t.equal(isLeftOut(deps, entry), false)
+    await database.commit(changes(ids))
+    t.equal(isLeftOut(deps, entry), true)
+  })
+}
+
+t.test('a contact stays if another one leaves, or if the broadcast or its message is unknown', async (t) => {
+  const { database, deps, ids, entry, other } = await openFixture(t)
+  await database.commit([change('delete from contacts where id = ?', ids.contact)])
+  t.equal(isLeftOut(deps, other), false)
+  t.equal(isLeftOut(deps, { ...entry, email_id: 'bc-unknown' }), false)
+  await database.commit([change('delete from broadcasts where id = ?', ids.broadcast)])
+  t.equal(isLeftOut(deps, entry), false)
+})
+
+t.test('a suppressed address is left out, also of a broadcast that was deleted', async (t) => {
+  const { database, deps, ids, entry, other } = await openFixture(t)
+  const added = {
+    email: parseAddress('bob@B.test'),
+    reason: 'manual',
+    sourceEmailId: null,
+    metadata: {},
+    at: 1,
+  } as const
+  await suppress(deps, { ...added, workspaceId: 'ws_2' })
+  t.equal(isLeftOut(deps, entry), false)
+  await suppress(deps, { ...added, workspaceId: 'ws_1' })
+  t.same([isLeftOut(deps, entry), isLeftOut(deps, other)], [true, false])
+  await database.commit([change('delete from broadcasts where id = ?', ids.broadcast)])
+  t.equal(isLeftOut(deps, entry), true)
+})
+
+const statusesOf = ({ read }: Database, { id, email_id }: QueueEntry): unknown => [
+  ...read('select status, settled_at from recipients where id = ?', [id]),
+  ...read('select status from emails where id = ?', [email_id]),
+]
+const queued = [{ status: 'queued', settled_at: null }, { status: 'queued' }]
+
+t.test('what is left out is cancelled, counted, and no event', async (t) => {
+  const { database, deps, entry, other } = await openFixture(t)
+  await leaveOut(deps, entry, 5_000)
+  t.same(entryById(database.read, { id: entry.id }), [])
+  t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
+  t.match(database.read('select * from broadcast_counts', []), [{ recipients: 2, queued: 1, cancelled: 1, failed: 0 }])
+  t.same(database.read(`select 1 from events where type <> 'email.queued'`, []), [])
+  t.same([statusesOf(database, other), entryById(database.read, { id: other.id })], [queued, [other]])
+  await leaveOut(deps, entry, 6_000)
+  t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
+})
+
+const concurrent: readonly (readonly [what: string, changes: (entry: QueueEntry) => readonly Write[]])[] = [
+  ['held by the operator', ({ id }) => [change('update queue set held = 1 where id = ?', id)]],
+  ['held by a pause', ({ id }) => [change('update queue set held = 2 where id = ?', id)]],
+  ['deferred', ({ id }) => [deferEntry({ id, at: 9_000, noticed: 0, lastResponse: '451 later' })]],
+  ['leased', ({ id, attempts, next_attempt_at: dueAt }) => [leaseEntry({ id, attempts, dueAt, until: 9_000 })]],
+  ['removed', ({ id }) => [removeEntry({ id })]],
+]
+
+for (const [what, changes] of concurrent) {
+  t.test(`an entry that was ${what} meanwhile is not cancelled`, async (t) => {
+    const { database, deps, entry } = await openFixture(t)
+    await database.commit(changes(entry))
+    const before = entryById(database.read, { id: entry.id })
+    await leaveOut(deps, entry, 5_000)
+    t.same(entryById(database.read, { id: entry.id }), before)
+    t.same(statusesOf(database, entry), queued)
+  })
+}
+
+t.test('an outcome that is known already stays', async (t) => {
+  const { database, deps, entry } = await openFixture(t)
+  await database.commit([
+    change(`update recipients set status = 'bounced', settled_at = 2000 where id = ?`, entry.id),
+    change(`update emails set status = 'bounced' where id = ?`, entry.email_id),
+  ])
+  await leaveOut(deps, entry, 5_000)
+  t.same(statusesOf(database, entry), [{ status: 'bounced', settled_at: 2_000 }, { status: 'bounced' }])
+})

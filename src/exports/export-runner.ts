@@ -189,6 +189,7 @@ class Runner implements ExportRunner {
     const { rows, bytes } = outcome
     const isKept = await tryCommit(this.deps.commit([completeExport({ ...ref, rows, bytes, at: this.deps.clock() })]))
     if (!isKept) await this.dropGone(ref)
+    else this.deps.log.info({ export: ref.id, workspace: ref.workspaceId, rows, bytes }, 'an export is completed')
   }
 
   private async fail(ref: ExportRef, error: ExportFault): Promise<void> {

@@ -103,3 +103,25 @@ function isPercentDecodable(login: string): boolean {
     return false
   }
 }
+
+/** A short message service centre (SMPP 3.4). */
+export interface SmppServer {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte. */
+  readonly secure: boolean
+}
+
+const SMPP_PORTS = { 'smpp:': 2775, 'smpps:': 3550 } as const
+
+export function parseSmppUrl(text: string): SmppServer | undefined {
+  const match = /^(smpps?:)\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?\/?$/i.exec(text)
+  if (match === null) return undefined
+  const scheme = match[1]?.toLowerCase() === 'smpps:' ? 'smpps:' : 'smpp:'
+  const written = match[2] ?? ''
+  const host = written.startsWith('[')
+    ? parseAddress(written.slice(1, -1))
+    : (parseAddress(written) ?? parseHostName(written))
+  const port = match[3] === undefined ? SMPP_PORTS[scheme] : Number(match[3])
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port, secure: scheme === 'smpps:' }
+}

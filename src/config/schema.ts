@@ -116,6 +116,34 @@ const webhooks = section({
   allowed_private_networks: value.list(value.network, 'networks').prefault([]),
 })
 
+const sms = section({
+  provider: value.oneOf('', 'smpp', 'http', 'log').prefault(''),
+  sender: value.smsSender.prefault('Posthorn'),
+  allowed_countries: value.list(value.phoneCountry, 'countries').prefault([]),
+  limits: section({
+    per_phone_per_hour: value.count(1, 1000).prefault(5),
+    per_phone_per_day: value.count(1, 1000).prefault(10),
+    per_range_per_hour: value.count(1, 10_000).prefault(50),
+    per_workspace_per_minute: value.count(1, 100_000).prefault(30),
+    per_workspace_per_hour: value.count(1, 1_000_000).prefault(1000),
+    per_workspace_per_day: value.count(1, 1_000_000).prefault(5000),
+    min_verified_percent: value.count(0, 100).prefault(10),
+  }).prefault({}),
+  http: section({
+    style: value.oneOf('twilio', 'template').prefault('twilio'),
+    url: value.httpUrlOrNone.prefault(''),
+    username: value.secret.prefault(''),
+    password: value.secret.prefault(''),
+    body_template: value.secret.prefault('{"to":"{to}","text":"{text}"}'),
+  }).prefault({}),
+  smpp: section({
+    url: value.smppUrlOrNone.prefault(''),
+    system_id: value.secret.prefault(''),
+    password: value.secret.prefault(''),
+    ca_file: value.pathOrNone.prefault(''),
+  }).prefault({}),
+})
+
 const retention = section({
   messages: value.duration().prefault('30d'),
   events: value.duration().prefault('90d'),
@@ -160,6 +188,7 @@ export const settings = section({
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),
   webhooks: webhooks.prefault({}),
+  sms: sms.prefault({}),
   retention: retention.prefault({}),
   limits: limits.prefault({}),
   log: log.prefault({}),

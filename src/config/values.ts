@@ -9,7 +9,8 @@ import { type Address, type DomainName, tryParseAddress } from '../mail/address.
 import { parseRoute, type Route } from '../mail/route.js'
 import { type DnsServer, parseDnsServer } from '../platform/dns/transport.js'
 import { type Network, parseNetwork } from '../platform/ip-address.js'
-import type { ApiListenAddress, ListenAddress } from './network-values.js'
+import { isPhoneCountry } from '../platform/phone-number.js'
+import type { ApiListenAddress, ListenAddress, SmppServer } from './network-values.js'
 import * as parsers from './network-values.js'
 
 /** A setting written as a string. `secret`: it may hold a password, so no message repeats it. */
@@ -163,5 +164,28 @@ export const routeTarget: z.ZodType<Route, string> = textValue(
 export const httpUrlOrNone: z.ZodType<URL | null, string> = textValue(
   'an "http://" or "https://" URL with a host, without "?" and "#", or "" for none',
   (written) => (written === '' ? null : parsers.parseHttpUrl(written)),
+  true,
+)
+
+/** A country whose numbers may be sent codes, as ISO 3166-1 alpha-2 in upper case. */
+export const phoneCountry: z.ZodType<string, string> = textValue(
+  'the two letters of a country (ISO 3166-1) such as "DE", "GB"',
+  (written) => (isPhoneCountry(written.toUpperCase()) ? written.toUpperCase() : undefined),
+)
+export const smsSender: z.ZodType<string, string> = textValue(
+  'up to 11 letters, digits and spaces, a number of 3 to 15 digits, or the "MG..." of a messaging service',
+  (written) =>
+    /^(?:(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11}|\+?\d{3,15}|MG[0-9a-f]{32})$/.test(written) ? written : undefined,
+)
+/** A user name, a password, or a text that may hold one: no message repeats it. */
+export const secret: z.ZodType<string, string> = textValue(
+  'a text of up to 2,000 characters without control characters',
+  (written) => (/^[^\p{Cc}]{0,2000}$/u.test(written) ? written : undefined),
+  true,
+)
+/** null: none. */
+export const smppUrlOrNone: z.ZodType<SmppServer | null, string> = textValue(
+  '"smpp://host:port" or "smpps://host:port", or "" for none',
+  (written) => (written === '' ? null : parsers.parseSmppUrl(written)),
   true,
 )

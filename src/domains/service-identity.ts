@@ -1,6 +1,6 @@
 /**
- * The identity of this installation, created once and stored in the database: the secrets that sign return
- * paths and links, and the DKIM key of the service's own mail.
+ * The identity of this installation, created once and stored in the database: the secrets of return
+ * paths, links and SMS codes, and the DKIM key of the service's own mail.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { type Address, domainOf } from '../mail/address.js'
@@ -13,10 +13,13 @@ import { createServiceKey } from './new-domain.js'
 
 const RETURN_PATH_SECRET = 'return_path_secret'
 const LINK_SECRET = 'link_secret'
+const SMS_SECRET = 'sms_secret'
 
 export interface ServiceIdentity {
   readonly returnPathSecret: KeyObject
   readonly linkSecret: KeyObject
+  /** Of the hashes of codes sent by SMS, and of the URLs of their receipts. */
+  readonly smsSecret: KeyObject
 }
 
 export async function ensureServiceIdentity(
@@ -31,6 +34,7 @@ export async function ensureServiceIdentity(
   return {
     returnPathSecret: await ensureSecret(database, RETURN_PATH_SECRET),
     linkSecret: await ensureSecret(database, LINK_SECRET),
+    smsSecret: await ensureSecret(database, SMS_SECRET),
   }
 }
 

@@ -7,6 +7,7 @@
 import type { Reason } from '../mail/reasons.js'
 import type { JsonObject } from '../storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
+import type { SmsEncoding, SmsFault } from '../storage/tables/sms-tables.js'
 
 /** What every event about a recipient of an email contains. A type, not an interface: it is a JSON object. */
 export type EmailData = {
@@ -100,6 +101,19 @@ export type DomainData = {
   readonly records: readonly RecordFinding[]
 }
 
+/** What every event about a verification code contains. The code and the text of the message are in none. */
+type SmsData = {
+  readonly sms_id: string
+  /** E.164. */
+  readonly phone: string
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string
+  readonly encoding: SmsEncoding
+  readonly segments: number
+  /** As given with the request; `{}`: none was. */
+  readonly metadata: JsonObject
+}
+
 /** Payloads of the events that a workspace can read and subscribe to. */
 export interface EventPayloads {
   readonly 'email.queued': EmailData
@@ -115,6 +129,10 @@ export interface EventPayloads {
   readonly 'email.received': ReceivedData
   readonly 'domain.verified': DomainData & { readonly verified_at: string }
   readonly 'domain.failed': DomainData & { readonly failed_at: string }
+  readonly 'sms.sent': SmsData & { readonly sent_at: string; readonly expires_at: string }
+  readonly 'sms.delivered': SmsData & { readonly delivered_at: string }
+  readonly 'sms.failed': SmsData & { readonly reason: SmsFault; readonly failed_at: string }
+  readonly 'sms.verified': SmsData & { readonly verified_at: string }
 }
 
 /** Payloads of all types, with those that only our own rooms read. */
@@ -134,6 +152,10 @@ const meanings: Readonly<Record<EventType, string>> = {
   'email.received': 'An inbound email arrived.',
   'domain.verified': 'A domain was verified: mail can be sent from it.',
   'domain.failed': 'A domain is no longer verified: no mail from it is accepted.',
+  'sms.sent': 'The provider took over the message with a verification code.',
+  'sms.delivered': 'The message with a verification code reached the phone.',
+  'sms.failed': 'The message with a verification code was not sent, or did not reach the phone.',
+  'sms.verified': 'A verification code was checked and is correct.',
 }
 
 /** The types that a workspace can read and subscribe to, in the order of the documents. */

@@ -24,6 +24,7 @@ import * as events from './migrations/0022-events.js'
 import * as broadcasts from './migrations/0023-broadcasts.js'
 import * as metrics from './migrations/0024-metrics.js'
 import * as exports from './migrations/0025-exports.js'
+import * as sms from './migrations/0026-sms.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -50,4 +51,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0023-broadcasts': broadcasts,
   '0024-metrics': metrics,
   '0025-exports': exports,
+  '0026-sms': sms,
 }

@@ -22,6 +22,15 @@ const reason = z
   .nullable()
 const response = z.string().meta({ description: 'What the server answered, or what went wrong.' })
 
+const smsFields = {
+  sms_id: z.string().meta({ example: 'sms_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
+  phone: z.string().meta({ description: 'E.164.', example: '+4915123456789' }),
+  country: z.string().meta({ description: 'ISO 3166-1 alpha-2.', example: 'DE' }),
+  encoding: z.enum(['gsm', 'ucs2']),
+  segments: z.int().meta({ description: 'What the text counts for.', example: 1 }),
+  metadata: z.record(z.string(), z.unknown()).meta({ description: 'As given with the request.', example: {} }),
+}
+
 /** A request for the pixel or for a link. */
 const requestFields = {
   email_id: emailId,
@@ -123,6 +132,19 @@ export const payloadSchemas = {
   'domain.failed': z
     .object({ ...domainFields, status: domainStatus.meta({ example: 'failed' }), failed_at: timestamp })
     .meta({ id: 'DomainFailedData' }),
+  'sms.sent': z.object({ ...smsFields, sent_at: timestamp, expires_at: timestamp }).meta({ id: 'SmsSentData' }),
+  'sms.delivered': z.object({ ...smsFields, delivered_at: timestamp }).meta({ id: 'SmsDeliveredData' }),
+  'sms.failed': z
+    .object({
+      ...smsFields,
+      reason: z.enum(['refused', 'silent', 'undelivered', 'interrupted']).meta({
+        description:
+          '`refused`: by the provider; `silent`: no answer in time; `undelivered`: by a receipt; `interrupted`: the service stopped.',
+      }),
+      failed_at: timestamp,
+    })
+    .meta({ id: 'SmsFailedData' }),
+  'sms.verified': z.object({ ...smsFields, verified_at: timestamp }).meta({ id: 'SmsVerifiedData' }),
 } as const satisfies { readonly [Type in keyof EventPayloads]: z.ZodType<EventPayloads[Type]> }
 
 /** `EmailSent` of `email.sent`. */

@@ -67,6 +67,9 @@ const erasePlans = {
   // After the emails: their removal counts in it.
   email_metrics: { key: ['domain', 'tag', 'bucket'], by: 'index' },
   link_metrics: { key: ['domain', 'day', 'url'], by: 'index' },
+  sms_codes: { key: 'id', by: 'index' },
+  sms_parts: { key: ['sms_id', 'part'], by: 'slices' },
+  sms_holds: { key: ['prefix', 'held_at'], by: 'index' },
   usage: { key: 'kind', by: 'index' },
   events: { key: 'seq', by: 'index' },
   audit_log: { key: 'seq', by: 'index' },

@@ -175,13 +175,22 @@ export type EventType =
   | 'email.received'
   | 'domain.verified'
   | 'domain.failed'
+  | 'sms.sent'
+  | 'sms.delivered'
+  | 'sms.failed'
+  | 'sms.verified'
 
 /**
  * Read by our own rooms only, never shown to a subscriber. `domain.broken`: DNS no longer has the
  * expected records; a warning while mail still goes out. `webhook.test` is delivered to the webhook that it tests;
- * `webhook.disabled`: the service switched a webhook off.
+ * `webhook.disabled`: the service switched a webhook off. `sms.held`: no codes are sent to numbers with a prefix.
  */
-export type InternalEventType = 'invitation.created' | 'domain.broken' | 'webhook.test' | 'webhook.disabled'
+export type InternalEventType =
+  | 'invitation.created'
+  | 'domain.broken'
+  | 'webhook.test'
+  | 'webhook.disabled'
+  | 'sms.held'
 
 export interface EventsTable {
   seq: Generated<number>

@@ -60,6 +60,7 @@ import type {
   InboundTotalsTable,
 } from './inbound-tables.js'
 import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
+import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type {
   WebhookDeliveriesTable,
@@ -135,4 +136,7 @@ export interface Tables {
   email_metrics: EmailMetricsTable
   link_metrics: LinkMetricsTable
   exports: ExportsTable
+  sms_codes: SmsCodesTable
+  sms_parts: SmsPartsTable
+  sms_holds: SmsHoldsTable
 }

@@ -174,9 +174,8 @@ t.test('a spreadsheet program reads every export', { skip: skipWithout('ssconver
   }
 })
 
-/** A cell of the file as a spreadsheet takes it: numbers and times as such, and the apostrophe as the sign of a text. */
+/** A cell of the file as a spreadsheet takes it: numbers as such, and the apostrophe as the sign of a text. */
 function spreadsheetValue(cell: string): string {
-  if (/^\d{4}-\d\d-\d\dT.*Z$/.test(cell)) return (Date.parse(cell) / DAY + SPREADSHEET_EPOCH).toFixed(6)
   return cell
     .replace(/^(?:true|false)$/, (word) => word.toUpperCase())
     .replace(/^0+(?=\d+$)/, '')
@@ -197,5 +196,10 @@ function spreadsheetCells(t: Test, text: string): readonly (readonly string[])[]
   })
   if (status !== 0) throw new Error(stderr)
   const rows = parse(readFileSync(to)) as string[][]
-  return rows.map((row) => row.map((cell) => (/^\d{5}\.\d+$/.test(cell) ? Number(cell).toFixed(6) : cell)))
+  return rows.map((row) => row.map((cell) => (/^\d{5}\.\d+$/.test(cell) ? timeOfCell(Number(cell)) : cell)))
+}
+
+/** The time of a cell that counts days, to the millisecond. */
+function timeOfCell(days: number): string {
+  return new Date(Math.round((days - SPREADSHEET_EPOCH) * DAY)).toISOString()
 }

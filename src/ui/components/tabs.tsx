@@ -1,0 +1,62 @@
+/** Parts of a page of which one is shown; the address has its id, so that it can be linked. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useId, useRef } from 'preact/hooks'
+import { useSearchParams } from 'wouter-preact'
+
+export interface Tab {
+  readonly id: string
+  readonly title: string
+  readonly show: () => ComponentChildren
+}
+
+interface TabsProps {
+  /** What the tabs are parts of. */
+  readonly label: string
+  readonly tabs: readonly Tab[]
+  /** The parameter of the address. */
+  readonly parameter?: string
+}
+
+export function Tabs({ label, tabs, parameter = 'tab' }: TabsProps): VNode {
+  const [search, setSearch] = useSearchParams()
+  const list = useRef<HTMLDivElement>(null)
+  const id = useId()
+  const current = tabs.find((tab) => tab.id === search.get(parameter)) ?? tabs[0]
+  const choose = (tab: Tab): void => {
+    const next = new URLSearchParams(search)
+    next.set(parameter, tab.id)
+    setSearch(next, { replace: true })
+  }
+  const move = (event: KeyboardEvent): void => {
+    const at = current === undefined ? 0 : tabs.indexOf(current)
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key]
+    const target = to === undefined ? undefined : tabs.at(to % tabs.length)
+    if (target === undefined) return
+    event.preventDefault()
+    choose(target)
+    list.current?.querySelectorAll('button')[tabs.indexOf(target)]?.focus()
+  }
+  return (
+    <>
+      <div ref={list} class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+        {tabs.map((tab) => (
+          <button
+            key={tab.id}
+            id={`${id}-${tab.id}`}
+            type="button"
+            role="tab"
+            aria-selected={tab === current}
+            aria-controls={`${id}-panel`}
+            tabIndex={tab === current ? 0 : -1}
+            onClick={() => choose(tab)}
+          >
+            {tab.title}
+          </button>
+        ))}
+      </div>
+      <div id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${current?.id}`}>
+        {current?.show()}
+      </div>
+    </>
+  )
+}

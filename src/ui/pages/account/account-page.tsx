@@ -1,0 +1,53 @@
+/** The user's own account: password, second factor, sessions. */
+import type { VNode } from 'preact'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readExactText } from '../../components/form-values.ts'
+import { Page, Section } from '../../components/page.tsx'
+import { Facts } from '../../components/values.tsx'
+import { NewPasswordFields, readNewPassword } from '../../session/new-password.tsx'
+import { sessionInfo } from '../../session/session-state.ts'
+import { notify } from '../../shell/notices.tsx'
+import { SecondFactorSection } from './second-factor.tsx'
+import { SessionsSection } from './sessions.tsx'
+
+export function AccountPage(): VNode {
+  const { user, workspaces = [] } = sessionInfo.value ?? {}
+  return (
+    <Page title="Account">
+      <Facts
+        facts={[
+          { name: 'E-mail address', value: user?.email },
+          { name: 'Name', value: user?.full_name ?? '–' },
+          { name: 'Workspaces', value: workspaces.map(({ name, role }) => `${name} (${role})`).join(', ') || 'None' },
+        ]}
+      />
+      <PasswordSection />
+      <SecondFactorSection enabled={user?.totp_enabled ?? false} />
+      <SessionsSection />
+    </Page>
+  )
+}
+
+function PasswordSection(): VNode {
+  const change = async (values: FormData): Promise<void> => {
+    const body = {
+      current_password: readExactText(values, 'current_password'),
+      new_password: readNewPassword(values, 'new_password'),
+    }
+    await unwrap(sessionApi.POST('/password', { body }))
+    notify('The password is changed. All other sessions have ended.')
+  }
+  return (
+    <Section title="Password" intro="A change ends all other sessions.">
+      <Form onSubmit={change}>
+        <TextField name="current_password" label="Current password" type="password" autoComplete="current-password" />
+        <NewPasswordFields name="new_password" />
+        <FormActions>
+          <SubmitButton>Change the password</SubmitButton>
+        </FormActions>
+      </Form>
+    </Section>
+  )
+}

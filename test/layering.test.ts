@@ -103,6 +103,9 @@ t.test('each offence is found', async (t) => {
   }
 })
 
+/** Generated from the OpenAPI documents, for src/ui/. */
+const GENERATED = /schema\.d\.ts$/
+
 const sources = readSources('src')
 const MAX_CASTS = 50
 
@@ -186,9 +189,6 @@ function failEach(t: Test, found: readonly string[]): void {
 function testPath(name: string): string {
   return `test/${name}.test.ts`
 }
-
-/** Generated from the OpenAPI documents, for src/ui/. */
-const GENERATED = /schema\.d\.ts$/
 
 /** Files whose names match. */
 function readSources(folder: string, pattern = /\.tsx?$/): readonly Source[] {

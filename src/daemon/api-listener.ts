@@ -30,6 +30,7 @@ import type { TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { buildApiRoutes, type RouteDeps } from './api-routes.js'
+import { wireBrowserApi } from './browser-api.js'
 import type { MessageMemory } from './message-memory.js'
 import { readinessProbe } from './storage-watch.js'
 import type { Limits } from './workspace-limits.js'
@@ -86,7 +87,8 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     serve: (routeDeps) => {
       const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: routeDeps.acceptDeps, document }))
+      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, document })
+      app.serve(routes, JSON.stringify(document), pages, wireBrowserApi(routeDeps))
       return routes
     },
   }

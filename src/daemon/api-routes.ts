@@ -1,6 +1,8 @@
 /** Builds all routes of the REST interface, in the order of its document. */
 import { createBatchQuotaCheck } from '../accounts/limits/quota.js'
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
+import type { CheckSession } from '../accounts/sessions/session-check.js'
+import type { PasswordDeps } from '../api/account/password.js'
 import { audienceFileRoutes } from '../api/audiences/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/audiences/audiences.js'
 import { bulkRoute } from '../api/audiences/bulk-contacts.js'
@@ -113,6 +115,8 @@ export interface RouteDeps {
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
   readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
+  readonly accountDeps: PasswordDeps
+  readonly checkSession: CheckSession
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
   readonly onWorkspaceClosed: (workspaceId: string) => void

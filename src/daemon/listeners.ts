@@ -197,13 +197,18 @@ function changeCallbacks(services: Services, submission: SubmissionListener, log
   }
 }
 
-type PeopleCallbacks = Pick<RouteDeps, 'acceptDeps' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'>
+type PeopleCallbacks = Pick<
+  RouteDeps,
+  'acceptDeps' | 'accountDeps' | 'checkSession' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'
+>
 
 /** These changes are rare, so they drop all keys from the cache. */
 function peopleCallbacks(services: Services, submission: SubmissionListener, log: Log): PeopleCallbacks {
   const { apiKeyCache, people } = services
   return {
     acceptDeps: people.acceptDeps,
+    accountDeps: people.accountDeps,
+    checkSession: people.checkSession,
     onInvited: () => people.notices.wake(),
     onMemberChanged: ({ workspaceId, userId, removed }) => {
       apiKeyCache.drop()

@@ -25,6 +25,7 @@ import * as broadcasts from './migrations/0023-broadcasts.js'
 import * as metrics from './migrations/0024-metrics.js'
 import * as exports from './migrations/0025-exports.js'
 import * as sms from './migrations/0026-sms.js'
+import * as sessions from './migrations/0027-sessions.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -52,4 +53,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0024-metrics': metrics,
   '0025-exports': exports,
   '0026-sms': sms,
+  '0027-sessions': sessions,
 }

@@ -36,7 +36,12 @@ export interface Call<Query = unknown, Body = unknown> {
 }
 
 export type Answer =
-  | { readonly kind: 'json'; readonly status: number; readonly body: unknown }
+  | {
+      readonly kind: 'json'
+      readonly status: number
+      readonly body: unknown
+      readonly headers?: Readonly<Record<string, string>>
+    }
   /** JSON that is already serialized. */
   | { readonly kind: 'text'; readonly status: number; readonly json: string }
   | {
@@ -55,7 +60,7 @@ export type Answer =
       readonly html: string
       readonly headers: Readonly<Record<string, string>>
     }
-  | { readonly kind: 'nothing' }
+  | { readonly kind: 'nothing'; readonly headers?: Readonly<Record<string, string>> }
 
 /** Bytes of any length, in pieces that are produced as the client reads them. */
 export interface StreamAnswer {
@@ -93,7 +98,7 @@ export interface DocumentedAnswer {
   readonly headers?: readonly HeaderName[]
 }
 
-interface Common {
+export interface Common {
   /** The path below the version: `/emails/:id`. */
   readonly path: string
   /** The resource's name in the OpenAPI document. */
@@ -259,8 +264,8 @@ export interface PageRoute extends Common {
 export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute
 
 /** Whether the route needs no key. */
-export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
-  return area === 'link' || area === 'public' || area === 'tracking' || area === 'page'
+export function isKeyless({ area }: { readonly area: string }): boolean {
+  return area === 'sign-in' || area === 'link' || area === 'public' || area === 'tracking' || area === 'page'
 }
 
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {

@@ -18,7 +18,7 @@ import { HTML_TYPE, send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
 import { methodNotAllowed } from './dispatch.js'
 import { checkRate } from './request-identity.js'
-import { findClientScheme, isForeignOrigin, type Peer, type Scheme } from './request-source.js'
+import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
 
 interface PageRequest {
   /** `/ui/docs`. */
@@ -121,17 +121,6 @@ async function readForm({ req, res, state }: ApiContext, deps: PageRouterDeps): 
   } finally {
     release()
   }
-}
-
-function schemeOf({ headers }: IncomingMessage, peer: Peer): Scheme | null {
-  const forwarded = headers['x-forwarded-proto']
-  return findClientScheme(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
-}
-
-/** Refuses plain HTTP between a client and its proxy: forms have passwords. */
-function requireHttps(request: IncomingMessage, peer: Peer): void {
-  if (!peer.trusted || schemeOf(request, peer) !== 'http') return
-  throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
 }
 
 function requireOwnPage(request: IncomingMessage, peer: Peer): void {

@@ -55,7 +55,7 @@ export interface RunRouteDeps {
 }
 
 const emptyQuery = z.strictObject({})
-const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
+export const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
 
 type Handler = (ctx: ApiContext) => Promise<void>
 
@@ -186,17 +186,17 @@ function authorizeRoute({ area, own }: KeyRoute, principal: Principal): string |
   return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
 }
 
-function paramsOf(ctx: ApiContext): Call['params'] {
+export function paramsOf(ctx: ApiContext): Call['params'] {
   return ctx['params']
 }
 
 /** Throws a Refusal for parameters that the route does not have. */
-function parseRouteQuery(query: z.ZodType | null, raw: Readonly<Record<string, unknown>> | null): unknown {
+export function parseRouteQuery(query: z.ZodType | null, raw: Readonly<Record<string, unknown>> | null): unknown {
   return raw === null && query === null ? undefined : parseInput(query ?? emptyQuery, raw ?? {})
 }
 
 /** The parameters as text; null: there is no query. Throws a Refusal for a parameter that is repeated. */
-function parseQueryString(url: string): Readonly<Record<string, unknown>> | null {
+export function parseQueryString(url: string): Readonly<Record<string, unknown>> | null {
   const start = url.indexOf('?')
   if (start === -1) return null
   const query = parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 })
@@ -213,7 +213,11 @@ function headerOf({ req }: ApiContext, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: RunRouteDeps): Promise<void> {
+export async function sendAnswer(
+  ctx: ApiContext,
+  answer: Answer,
+  { answers, streamLimits }: RunRouteDeps,
+): Promise<void> {
   if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
   if (answer.kind === 'file') return sendFile(ctx, answer, streamLimits)
   if (answer.kind === 'json' && hasLargeText(answer.body)) {
@@ -226,7 +230,10 @@ async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimi
 function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Reply {
   switch (answer.kind) {
     case 'json':
-      return { status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) }
+      return {
+        ...{ status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) },
+        headers: answer.headers ?? {},
+      }
     case 'text':
       return { status: answer.status, type: JSON_TYPE, payload: answer.json }
     case 'bytes':
@@ -239,6 +246,6 @@ function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Reply {
     case 'page':
       return { status: answer.status, type: HTML_TYPE, payload: answer.html, headers: answer.headers }
     case 'nothing':
-      return { status: 204, type: null, payload: '' }
+      return { status: 204, type: null, payload: '', headers: answer.headers ?? {} }
   }
 }

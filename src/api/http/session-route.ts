@@ -1,0 +1,70 @@
+/**
+ * Routes for people in a browser, as data: they are served under `/ui/api` only and know sessions, no keys.
+ *
+ * `session` needs a session, and `operator` that of an owner or admin of the operator's workspace
+ * (`sessionRoute`). `sign-in` needs none, and its `run` is given the session if there is one (`signInRoute`).
+ */
+import type { z } from 'zod'
+import type { OpenSession } from '../../accounts/sessions/session-check.js'
+import type { Answer, Common } from './route.js'
+
+interface BrowserCall<Query, Body> {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly body: Body
+  readonly remoteAddress: string
+  readonly userAgent: string
+  readonly now: number
+}
+
+export interface SessionCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
+  readonly session: OpenSession
+}
+
+export interface SignInCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
+  readonly session: OpenSession | null
+}
+
+interface BrowserCommon extends Common {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Bytes of the body; default 16 KB. */
+  readonly maxBody?: number
+}
+
+export interface SessionRoute extends BrowserCommon {
+  readonly area: 'session' | 'operator'
+  readonly query: z.ZodType | null
+  readonly body: z.ZodType | null
+  readonly run: (call: SessionCall) => Promise<Answer> | Answer
+}
+
+export interface SignInRoute extends BrowserCommon {
+  readonly area: 'sign-in'
+  readonly query: z.ZodType | null
+  readonly body: z.ZodType | null
+  readonly run: (call: SignInCall) => Promise<Answer> | Answer
+}
+
+export type BrowserRoute = SessionRoute | SignInRoute
+
+interface SessionSpec<Query, Body> extends BrowserCommon {
+  readonly area: 'session' | 'operator'
+  readonly query?: z.ZodType<Query>
+  readonly body?: z.ZodType<Body>
+  readonly run: (call: SessionCall<Query, Body>) => Promise<Answer> | Answer
+}
+
+interface SignInSpec<Body> extends BrowserCommon {
+  readonly body?: z.ZodType<Body>
+  readonly run: (call: SignInCall<undefined, Body>) => Promise<Answer> | Answer
+}
+
+export function sessionRoute<Query = undefined, Body = undefined>(spec: SessionSpec<Query, Body>): SessionRoute {
+  const { query = null, body = null, run, ...common } = spec
+  return { ...common, query, body, run: (call) => run(call as SessionCall<Query, Body>) }
+}
+
+export function signInRoute<Body = undefined>(spec: SignInSpec<Body>): SignInRoute {
+  const { body = null, run, ...common } = spec
+  return { ...common, area: 'sign-in', query: null, body, run: (call) => run(call as SignInCall<undefined, Body>) }
+}

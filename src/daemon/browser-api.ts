@@ -1,0 +1,36 @@
+/** Wires the interface of pages in a browser: sessions, and the routes of people, in the order of their document. */
+import { createRateLimit } from '../accounts/limits/rate-limit.js'
+import { findSessionPrincipal, requireOperator } from '../accounts/sessions/session-principal.js'
+import { passwordRoutes } from '../api/account/password.js'
+import { secondFactorRoutes } from '../api/account/second-factor.js'
+import { sessionRoutes } from '../api/account/session.js'
+import type { BrowserApi } from '../api/http/pipeline/browser-api.js'
+import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
+import type { BrowserRoute } from '../api/http/session-route.js'
+import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import type { PlanLimits } from '../config/plans.js'
+import { version } from '../platform/version.js'
+import type { RouteDeps } from './api-routes.js'
+
+/** Requests of one user: enough for pages that refresh themselves in several tabs. */
+const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
+
+function buildBrowserRoutes({ accountDeps }: Pick<RouteDeps, 'accountDeps'>): readonly BrowserRoute[] {
+  return [...sessionRoutes(accountDeps), ...passwordRoutes(accountDeps), ...secondFactorRoutes(accountDeps)]
+}
+
+export function wireBrowserApi(deps: RouteDeps): BrowserApi {
+  const { config, clock, database, limits, checkSession } = deps
+  const { read } = database
+  const routes = buildBrowserRoutes(deps)
+  return {
+    routes,
+    document: JSON.stringify(buildBrowserDocument(routes, { version, server: config.service.public_url })),
+    sessions: createSessionResolver({
+      ...{ checkSession, clock, clients: limits.clients },
+      findPrincipal: (userId, workspaceId) => findSessionPrincipal(read, userId, workspaceId),
+      users: createRateLimit({ limitsOf: () => USER_LIMITS }),
+    }),
+    requireOperator: (userId) => requireOperator(read, userId),
+  }
+}

@@ -5,12 +5,16 @@
 import { buildOpenApiDocument } from '../../dist/src/api/openapi/openapi.js'
 import { parseConfig } from '../../dist/src/config/load.js'
 import { buildApiRoutes } from '../../dist/src/daemon/api-routes.js'
-import { sessionDocument } from './session-document.mjs'
+import { wireBrowserApi } from '../../dist/src/daemon/browser-api.js'
 
 const info = { version: '0', server: '/' }
 
 export async function buildDocuments() {
-  return { api: buildOpenApiDocument(buildApiRoutes(createInertDeps()), info), session: sessionDocument }
+  const deps = createInertDeps()
+  return {
+    api: buildOpenApiDocument(buildApiRoutes(deps), info),
+    session: JSON.parse(wireBrowserApi(deps).document),
+  }
 }
 
 function createInertDeps() {

@@ -13,10 +13,10 @@ import type { paths as sessionPaths } from './session-schema.d.ts'
 const BASE_URL = '/ui/api'
 
 /** The header that names the workspace of a request. */
-export const WORKSPACE_HEADER = 'X-Workspace-Id'
+const WORKSPACE_HEADER = 'X-Workspace-Id'
 
 export const api = createClient<paths>({ baseUrl: BASE_URL })
-export const sessionApi = createClient<sessionPaths>({ baseUrl: BASE_URL })
+export const sessionApi = createClient<sessionPaths>()
 
 const nameWorkspace: Middleware = {
   onRequest: ({ request }) => {
@@ -26,35 +26,28 @@ const nameWorkspace: Middleware = {
   },
 }
 
-/** An answer 401 to a request of the interface ends the session; that of a session route is about a password. */
-const noticeEnd: Middleware = {
-  onResponse: ({ response }) => {
-    if (response.status === 401) endSession()
-    return undefined
-  },
-}
+api.use(nameWorkspace)
 
-api.use(nameWorkspace, noticeEnd)
-
-export function endSession(): void {
-  if (session.value.kind === 'present') session.value = { kind: 'none', ended: true }
-}
-
-interface FetchedAnswer<Data> {
-  readonly data?: Data
-  readonly error?: unknown
-  readonly response: Response
-}
+type FetchedAnswer<Data> =
+  | { readonly data: Data; readonly error?: never; readonly response: Response }
+  | { readonly data?: never; readonly error: object; readonly response: Response }
 
 /** The body of a success; undefined for 204. */
-export async function unwrap<Answer extends FetchedAnswer<unknown>>(
-  request: Promise<Answer>,
-): Promise<Exclude<Answer['data'], undefined>> {
-  const { data, error, response } = await request.catch(() => {
+export async function unwrap<Data>(request: Promise<FetchedAnswer<Data>>): Promise<Data> {
+  const answer = await request.catch(() => {
     throw toNetworkError()
   })
-  if (error !== undefined || !response.ok) throw toApiError(response.status, error)
-  return data as Exclude<Answer['data'], undefined>
+  if ('error' in answer) {
+    const error = toApiError(answer.response.status, answer.error)
+    if (error.code === 'authentication_required' && error.details['second_factor'] !== true) endSession()
+    throw error
+  }
+  return answer.data
+}
+
+/** The sign-in page appears in place of the present one. */
+export function endSession(): void {
+  if (session.value.kind === 'present') session.value = { kind: 'none', ended: true }
 }
 
 /** The address of a download in the chosen workspace, for a link. */

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { formatDateTime, formatNumber } from './format.ts'
 import { Table } from './table.tsx'
 
-export interface Series {
+interface Series {
   readonly name: string
   readonly values: readonly number[]
 }

@@ -1,6 +1,6 @@
 /** Fields of forms: each has a label, may have a hint, and shows the error that the server named for it. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { useFieldError } from './form-context.ts'
 
 interface FieldProps {
@@ -67,6 +67,8 @@ interface TextFieldProps extends FieldProps {
   readonly autoComplete?: string
   readonly inputMode?: 'text' | 'numeric' | 'email' | 'url'
   readonly maxLength?: number
+  /** Takes the focus when it appears: only for the one field of a step. */
+  readonly takesFocus?: boolean
   readonly onInput?: (value: string) => void
 }
 
@@ -82,9 +84,14 @@ export function TextField({
 }: TextFieldProps): VNode {
   const id = useId()
   const error = useFieldError(name)
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (rest.takesFocus === true) input.current?.focus()
+  }, [])
   return (
     <FieldFrame {...{ id, name, label, hint, error }} optional={optional ?? false}>
       <input
+        ref={input}
         id={id}
         name={name}
         type={type}
@@ -134,7 +141,7 @@ export function TextArea(props: TextAreaProps): VNode {
   )
 }
 
-export interface Option {
+interface Option {
   readonly value: string
   readonly label: string
   readonly hint?: string

@@ -8,7 +8,7 @@ import { Button } from './button.tsx'
 import { Form, SubmitButton } from './form.tsx'
 import { readText } from './form-values.ts'
 
-export interface FilterValues {
+interface FilterValues {
   /** Empty: not filtered by it. */
   readonly get: (name: string) => string
   readonly set: (values: Readonly<Record<string, string>>) => void

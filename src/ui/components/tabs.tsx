@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
 
-export interface Tab {
+interface Tab {
   readonly id: string
   readonly title: string
   readonly show: () => ComponentChildren
@@ -22,15 +22,13 @@ export function Tabs({ label, tabs, parameter = 'tab' }: TabsProps): VNode {
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
   const current = tabs.find((tab) => tab.id === search.get(parameter)) ?? tabs[0]
-  const choose = (tab: Tab): void => {
-    const next = new URLSearchParams(search)
-    next.set(parameter, tab.id)
-    setSearch(next, { replace: true })
-  }
+  const choose = ({ id: chosen }: Tab): void =>
+    setSearch((before) => new URLSearchParams({ ...Object.fromEntries(before), [parameter]: chosen }), {
+      replace: true,
+    })
   const move = (event: KeyboardEvent): void => {
     const at = current === undefined ? 0 : tabs.indexOf(current)
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key]
-    const target = to === undefined ? undefined : tabs.at(to % tabs.length)
+    const target = findTarget(event.key, at, tabs)
     if (target === undefined) return
     event.preventDefault()
     choose(target)
@@ -59,4 +57,10 @@ export function Tabs({ label, tabs, parameter = 'tab' }: TabsProps): VNode {
       </div>
     </>
   )
+}
+
+/** The tab to which a key moves, as the pattern of tabs has it. */
+function findTarget(key: string, at: number, tabs: readonly Tab[]): Tab | undefined {
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[key]
+  return to === undefined ? undefined : tabs.at(to % tabs.length)
 }

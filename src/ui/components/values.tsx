@@ -22,7 +22,7 @@ export function Time({ at, kind = 'moment', otherwise = '–' }: TimeProps): VNo
   )
 }
 
-export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'neutral'
+type Tone = 'good' | 'warn' | 'bad' | 'info' | 'neutral'
 
 const GOOD =
   'verified delivered sent active subscribed completed enabled succeeded accepted ham pass published owner ok'
@@ -89,7 +89,7 @@ export function CopyButton({ text, label }: CopyProps): VNode {
   )
 }
 
-export interface Fact {
+interface Fact {
   readonly name: string
   readonly value: ComponentChildren
 }

@@ -22,7 +22,7 @@ export function ForgottenPasswordPage(): VNode {
     )
   }
   const send = async (values: FormData): Promise<void> => {
-    await unwrap(sessionApi.POST('/password-links', { body: { email: readText(values, 'email') } }))
+    await unwrap(sessionApi.POST('/ui/api/password-links', { body: { email: readText(values, 'email') } }))
     setSent(true)
   }
   return (

@@ -2,8 +2,8 @@
 import { computed, signal } from '@preact/signals'
 import type { paths } from '../api/session-schema.d.ts'
 
-export type SessionInfo = paths['/session']['get']['responses'][200]['content']['application/json']
-export type Membership = SessionInfo['workspaces'][number]
+export type SessionInfo = paths['/ui/api/session']['get']['responses'][200]['content']['application/json']
+type Membership = SessionInfo['workspaces'][number]
 
 type SessionState =
   | { readonly kind: 'loading' }

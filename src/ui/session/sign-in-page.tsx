@@ -2,28 +2,32 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { ApiError } from '../api/api-error.ts'
 import { sessionApi, unwrap } from '../api/client.ts'
 import { TextField } from '../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../components/form.tsx'
 import { readExactText, readText } from '../components/form-values.ts'
 import { Note } from '../components/values.tsx'
 import { FrontPage } from './front-page.tsx'
+import { needsSecondFactor, SecondFactorForm } from './second-factor-form.tsx'
 import { beginSession } from './sign-in.ts'
 
 interface Credentials {
   readonly email: string
   readonly password: string
+  readonly code?: string
 }
 
 export function SignInPage({ ended }: { readonly ended: boolean }): VNode {
   /** Accepted, but a code is missing. */
   const [accepted, setAccepted] = useState<Credentials | null>(null)
-  if (accepted !== null) return <SecondFactor credentials={accepted} onBack={() => setAccepted(null)} />
+  if (accepted !== null) {
+    const signInByCode = (code: string): Promise<void> => beginSessionBy({ ...accepted, code })
+    return <SecondFactorForm onCode={signInByCode} onBack={() => setAccepted(null)} />
+  }
   const signIn = async (values: FormData): Promise<void> => {
     const credentials = { email: readText(values, 'email'), password: readExactText(values, 'password') }
     try {
-      beginSession(await unwrap(sessionApi.POST('/session', { body: credentials })))
+      await beginSessionBy(credentials)
     } catch (error) {
       if (!needsSecondFactor(error)) throw error
       setAccepted(credentials)
@@ -44,36 +48,6 @@ export function SignInPage({ ended }: { readonly ended: boolean }): VNode {
   )
 }
 
-interface SecondFactorProps {
-  readonly credentials: Credentials
-  readonly onBack: () => void
-}
-
-function SecondFactor({ credentials, onBack }: SecondFactorProps): VNode {
-  const signIn = async (values: FormData): Promise<void> => {
-    const body = { ...credentials, code: readText(values, 'code') }
-    beginSession(await unwrap(sessionApi.POST('/session', { body })))
-  }
-  return (
-    <FrontPage title="Second factor">
-      <Form onSubmit={signIn}>
-        <TextField
-          name="code"
-          label="Code"
-          autoComplete="one-time-code"
-          hint="Six digits from your authenticator app, or one of your recovery codes."
-        />
-        <FormActions>
-          <SubmitButton>Sign in</SubmitButton>
-          <button type="button" class="button button-quiet" onClick={onBack}>
-            Back
-          </button>
-        </FormActions>
-      </Form>
-    </FrontPage>
-  )
-}
-
-function needsSecondFactor(error: unknown): boolean {
-  return error instanceof ApiError && error.details['second_factor'] === true
+async function beginSessionBy(body: Credentials): Promise<void> {
+  beginSession(await unwrap(sessionApi.POST('/ui/api/session', { body })))
 }

@@ -6,7 +6,7 @@ import { type SessionInfo, session } from './session-state.ts'
 /** Reads the session that the cookie names, when the page is loaded and after changes of the user's account. */
 export async function readSession(): Promise<void> {
   try {
-    session.value = { kind: 'present', info: await unwrap(sessionApi.GET('/session')) }
+    session.value = { kind: 'present', info: await unwrap(sessionApi.GET('/ui/api/session')) }
   } catch (thrown) {
     const { status, message } = asApiError(thrown)
     session.value = status === 401 ? { kind: 'none', ended: false } : { kind: 'failed', message }
@@ -18,6 +18,6 @@ export function beginSession(info: SessionInfo): void {
 }
 
 export async function signOut(): Promise<void> {
-  await unwrap(sessionApi.DELETE('/session'))
+  await unwrap(sessionApi.DELETE('/ui/api/session'))
   session.value = { kind: 'none', ended: false }
 }

@@ -50,7 +50,7 @@ function UserMenu(): VNode {
   return (
     <div class="user-menu">
       <p class="user-name" title={user?.email}>
-        {user?.full_name ?? user?.email}
+        {user?.full_name || user?.email}
       </p>
       <div class="user-actions">
         <ButtonLink small href="/account">

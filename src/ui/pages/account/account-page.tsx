@@ -19,7 +19,7 @@ export function AccountPage(): VNode {
       <Facts
         facts={[
           { name: 'E-mail address', value: user?.email },
-          { name: 'Name', value: user?.full_name ?? '–' },
+          { name: 'Name', value: user?.full_name || '–' },
           { name: 'Workspaces', value: workspaces.map(({ name, role }) => `${name} (${role})`).join(', ') || 'None' },
         ]}
       />
@@ -36,7 +36,7 @@ function PasswordSection(): VNode {
       current_password: readExactText(values, 'current_password'),
       new_password: readNewPassword(values, 'new_password'),
     }
-    await unwrap(sessionApi.POST('/password', { body }))
+    await unwrap(sessionApi.POST('/ui/api/password', { body }))
     notify('The password is changed. All other sessions have ended.')
   }
   return (

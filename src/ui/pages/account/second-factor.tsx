@@ -37,11 +37,11 @@ function EnableDialog({ onClose }: { readonly onClose: () => void }): VNode {
   const [step, setStep] = useState<Step>({ kind: 'password' })
   const begin = async (values: FormData): Promise<void> => {
     const body = { password: readExactText(values, 'password') }
-    setStep({ kind: 'code', ...(await unwrap(sessionApi.POST('/totp', { body }))) })
+    setStep({ kind: 'code', ...(await unwrap(sessionApi.POST('/ui/api/totp', { body }))) })
   }
   const confirm = async (values: FormData): Promise<void> => {
     const body = { code: readText(values, 'code') }
-    const { recovery_codes: codes } = await unwrap(sessionApi.POST('/totp/confirm', { body }))
+    const { recovery_codes: codes } = await unwrap(sessionApi.POST('/ui/api/totp/confirm', { body }))
     setStep({ kind: 'recovery', codes })
   }
   const finish = async (): Promise<void> => {
@@ -113,7 +113,7 @@ function RecoveryCodes({ codes, onClose }: RecoveryCodesProps): VNode {
 function DisableDialog({ onClose }: { readonly onClose: () => void }): VNode {
   const disable = async (values: FormData): Promise<void> => {
     const body = { password: readExactText(values, 'password'), code: readText(values, 'code') }
-    await unwrap(sessionApi.DELETE('/totp', { body }))
+    await unwrap(sessionApi.DELETE('/ui/api/totp', { body }))
     notify('The second factor is off. All other sessions have ended.')
     onClose()
     await readSession()

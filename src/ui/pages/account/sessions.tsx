@@ -11,22 +11,22 @@ import { StatusBadge, Time } from '../../components/values.tsx'
 import { notify } from '../../shell/notices.tsx'
 import { describeBrowser } from './browser-name.ts'
 
-type Session = paths['/sessions']['get']['responses'][200]['content']['application/json']['data'][number]
+type Session = paths['/ui/api/sessions']['get']['responses'][200]['content']['application/json']['data'][number]
 
 export function SessionsSection(): VNode {
-  const sessions = useLoad(() => unwrap(sessionApi.GET('/sessions')))
+  const sessions = useLoad(() => unwrap(sessionApi.GET('/ui/api/sessions')))
   const end = async ({ id }: Session): Promise<void> => {
-    await unwrap(sessionApi.DELETE('/sessions/{id}', { params: { path: { id } } }))
+    await unwrap(sessionApi.DELETE('/ui/api/sessions/{id}', { params: { path: { id } } }))
     notify('The session has ended.')
     sessions.reload()
   }
   const endOthers = async (): Promise<void> => {
-    await unwrap(sessionApi.DELETE('/sessions'))
+    await unwrap(sessionApi.DELETE('/ui/api/sessions'))
     notify('All other sessions have ended.')
     sessions.reload()
   }
   const endAll = async (): Promise<void> => {
-    await unwrap(sessionApi.DELETE('/sessions', { params: { query: { all: true } } }))
+    await unwrap(sessionApi.DELETE('/ui/api/sessions', { params: { query: { all: 'true' } } }))
     endSession()
   }
   const actions = (

@@ -4,7 +4,6 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { asApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
-import type { components } from '../../api/schema.d.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -14,12 +13,11 @@ import { Facts, Note, StatusBadge, Time } from '../../components/values.tsx'
 import { mayAdminister } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
 import type { PageProps } from '../../shell/page-route.ts'
+import type { Domain } from './domain.ts'
 import { DomainRecords } from './domain-records.tsx'
 import { DomainSettings } from './domain-settings.tsx'
 import { type FoundRecord, readFoundRecords } from './found-records.ts'
 import { KeyRotation } from './key-rotation.tsx'
-
-export type Domain = components['schemas']['Domain']
 
 export function DomainPage({ params: { id = '' } }: PageProps): VNode {
   const domain = useLoad(() => unwrap(api.GET('/v1/domains/{id}', { params: { path: { id } } })), [id])

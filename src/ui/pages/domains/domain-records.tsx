@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { Section } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Copy, Note, StatusBadge } from '../../components/values.tsx'
-import type { Domain } from './domain-page.tsx'
+import type { Domain } from './domain.ts'
 import type { FoundRecord } from './found-records.ts'
 
 interface RecordRow {

@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { Section } from '../../components/page.tsx'
 import { Note, Time } from '../../components/values.tsx'
 import { notify } from '../../shell/notices.tsx'
-import type { DomainPartProps } from './domain-settings.tsx'
+import type { DomainPartProps } from './domain.ts'
 
 export function KeyRotation({ domain, onChanged }: DomainPartProps): VNode {
   const { id, rotation } = domain

@@ -20,12 +20,6 @@ const PAGE_SIZE = 50
 export function KeyListPage(): VNode {
   const pages = usePages(loadKeys)
   const [revoking, setRevoking] = useState<Key | null>(null)
-  const revoke = async (): Promise<void> => {
-    if (revoking === null) return
-    await unwrap(api.DELETE('/v1/api-keys/{id}', { params: { path: { id: revoking.id } } }))
-    notify(`The key “${revoking.name}” is revoked.`)
-    pages.reload()
-  }
   const create = (
     <ButtonLink href="/api-keys/new" tone="primary">
       Create a key
@@ -49,17 +43,34 @@ export function KeyListPage(): VNode {
         }
       />
       {revoking === null ? null : (
-        <ConfirmDialog
-          title={`Revoke the key “${revoking.name}”?`}
-          name={revoking.name}
-          action="Revoke the key"
-          onConfirm={revoke}
-          onClose={() => setRevoking(null)}
-        >
-          <p>Requests and SMTP sessions with this key end at once. A revoked key cannot be restored.</p>
-        </ConfirmDialog>
+        <RevokeDialog apiKey={revoking} onRevoked={pages.reload} onClose={() => setRevoking(null)} />
       )}
     </Page>
+  )
+}
+
+interface RevokeDialogProps {
+  readonly apiKey: Key
+  readonly onRevoked: () => void
+  readonly onClose: () => void
+}
+
+function RevokeDialog({ apiKey: { id, name }, onRevoked, onClose }: RevokeDialogProps): VNode {
+  const revoke = async (): Promise<void> => {
+    await unwrap(api.DELETE('/v1/api-keys/{id}', { params: { path: { id } } }))
+    notify(`The key “${name}” is revoked.`)
+    onRevoked()
+  }
+  return (
+    <ConfirmDialog
+      title={`Revoke the key “${name}”?`}
+      name={name}
+      action="Revoke the key"
+      onConfirm={revoke}
+      onClose={onClose}
+    >
+      <p>Requests and SMTP sessions with this key end at once. A revoked key cannot be restored.</p>
+    </ConfirmDialog>
   )
 }
 

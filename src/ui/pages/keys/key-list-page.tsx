@@ -21,7 +21,7 @@ export function KeyListPage(): VNode {
   const pages = usePages(loadKeys)
   const [revoking, setRevoking] = useState<Key | null>(null)
   const create = (
-    <ButtonLink href="/api-keys/new" tone="primary">
+    <ButtonLink href="/keys/new" tone="primary">
       Create a key
     </ButtonLink>
   )

@@ -24,7 +24,7 @@ export function NewKeyPage(): VNode {
   const create = async (values: FormData): Promise<void> => setCreated(await createKey(values))
   if (created !== null) return <CreatedKeyPage created={created} />
   return (
-    <Page title="Create an API key" up={{ href: '/api-keys', label: 'API keys' }}>
+    <Page title="Create an API key" up={{ href: '/keys', label: 'API keys' }}>
       <Form onSubmit={create}>
         <TextField name="name" label="Name" hint="The program that uses the key." maxLength={100} />
         <ChoicesField name="scopes" label="Scopes" options={scopes} chosen={['send']} />
@@ -51,7 +51,7 @@ export function NewKeyPage(): VNode {
         />
         <FormActions>
           <SubmitButton>Create the key</SubmitButton>
-          <ButtonLink href="/api-keys" tone="quiet">
+          <ButtonLink href="/keys" tone="quiet">
             Cancel
           </ButtonLink>
         </FormActions>
@@ -74,7 +74,7 @@ async function createKey(values: FormData): Promise<CreatedKey> {
 
 function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedKey }): VNode {
   return (
-    <Page title="The key is created" up={{ href: '/api-keys', label: 'API keys' }}>
+    <Page title="The key is created" up={{ href: '/keys', label: 'API keys' }}>
       <Note tone="warn" title="Copy the key now">
         <p>It is shown only once. Posthorn keeps a hash of it, from which it cannot be restored.</p>
       </Note>
@@ -84,7 +84,7 @@ function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedK
       <p>
         Programs send it as <code>Authorization: Bearer</code>, or as the password of SMTP with any user name.
       </p>
-      <ButtonLink href="/api-keys">To the list of keys</ButtonLink>
+      <ButtonLink href="/keys">To the list of keys</ButtonLink>
     </Page>
   )
 }

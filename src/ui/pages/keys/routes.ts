@@ -3,13 +3,13 @@ import type { PageRoute } from '../../shell/page-route.ts'
 
 export const keyRoutes: readonly PageRoute[] = [
   {
-    path: '/api-keys',
+    path: '/keys',
     area: 'workspace',
     navigation: { group: 'Settings', label: 'API keys', order: 20 },
     load: () => import('./key-list-page.tsx').then(({ KeyListPage }) => KeyListPage),
   },
   {
-    path: '/api-keys/new',
+    path: '/keys/new',
     area: 'workspace',
     load: () => import('./new-key-page.tsx').then(({ NewKeyPage }) => NewKeyPage),
   },

@@ -19,6 +19,7 @@ import { Connections } from '../api/http/server/connections.js'
 import { type ApiListener, startApiListener } from '../api/http/server/listener.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { Config } from '../config/complete.js'
+import { appFolder, loadAppFiles } from '../pages/app-files.js'
 import { createUiPages } from '../pages/ui-pages.js'
 import type { Clock } from '../platform/clock.js'
 import { ClientLog } from '../platform/connections/client-log.js'
@@ -58,6 +59,8 @@ interface ApiDeps {
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
+  /** The files of the dashboard; undefined: where the build puts them. */
+  readonly uiFolder: string | undefined
 }
 
 interface Api {
@@ -80,6 +83,7 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
+  const files = await loadAppFiles(deps.uiFolder ?? appFolder)
   const app = buildApp(deps, { connections, isProxy, lines, spool })
   const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
@@ -87,7 +91,7 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     serve: (routeDeps) => {
       const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, document })
+      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, document, files })
       app.serve(routes, JSON.stringify(document), pages, wireBrowserApi(routeDeps))
       return routes
     },

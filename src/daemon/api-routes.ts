@@ -42,6 +42,7 @@ import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
 import { invitationRoutes } from '../api/workspaces/invitations.js'
 import { type MemberDeps, memberRoutes } from '../api/workspaces/members.js'
+import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import type { Config } from '../config/complete.js'
@@ -233,6 +234,7 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
   const { read, commit } = database
   return [
     ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, onWorkspaceClosed }),
+    transferRoute({ ...deps.accountDeps, onMemberChanged }),
     ...memberRoutes({
       read,
       commit,

@@ -14,6 +14,8 @@ export interface DaemonOptions {
   /** For tests. */
   readonly edges?: Partial<Edges>
   readonly stopTimeouts?: typeof defaultStopTimeouts
+  /** The files of the dashboard. Default: where the build puts them. */
+  readonly uiFolder?: string | undefined
 }
 
 /** How to stop what was started, in the order of the starts. */

@@ -40,7 +40,7 @@ export interface Listeners {
 }
 
 export async function openListeners(
-  { config, clock, log, stopTimeouts = defaultStopTimeouts }: DaemonOptions,
+  { config, clock, log, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -52,7 +52,7 @@ export async function openListeners(
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
-  const api = await openApiListener({ ...common, database, limits })
+  const api = await openApiListener({ ...common, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)

@@ -24,6 +24,7 @@ import { refuseBusyPorts } from './free-ports.js'
 import { type SandboxPaths, sandboxPaths } from './paths.js'
 import { submitByRest } from './rest-sample.js'
 import { submitBySmtp, waitUntilSettled } from './sample.js'
+import { prepareSignIn, type SandboxSignIn } from './sign-in.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
 
@@ -68,6 +69,7 @@ interface RunningSandbox {
   readonly configured: SandboxConfig
   readonly tls: TlsFiles
   readonly key: string
+  readonly signIn: SandboxSignIn
   readonly read: Read
 }
 
@@ -81,7 +83,8 @@ async function startSandbox(
   const database = await openDatabase({ file: databaseFile(config.service.data_dir) })
   stopSteps.push(database.close)
   const { read } = database
-  const { key } = await ensureAccount(database, paths.key, clock())
+  const { key, workspaceId } = await ensureAccount(database, paths.key, clock())
+  const signIn = await prepareSignIn(database, workspaceId, config.service.public_url, clock())
   // Self-signed and stored: the daemon finds the same pair.
   const pair = await loadTlsFiles(null, { folder: paths.tls, hostname: config.service.hostname, now: clock() })
   const keys = publishedKeyFinder(read)
@@ -96,11 +99,11 @@ async function startSandbox(
   stopSteps.push(sink.stop)
   const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock) })
   stopSteps.push(daemon.stop)
-  return { paths, configured, tls: daemon.tls, key, read }
+  return { paths, configured, tls: daemon.tls, key, signIn, read }
 }
 
 async function runDemo(options: QuickstartOptions, started: RunningSandbox): Promise<void> {
-  const { configured, tls, key, paths } = started
+  const { configured, tls, key, signIn, paths } = started
   const client = { ca: tls.cert, key }
   await sendSample(options, started, 'SMTP (STARTTLS, AUTH)', () =>
     submitBySmtp({ ...client, listen: configured.startTls }),
@@ -111,7 +114,8 @@ async function runDemo(options: QuickstartOptions, started: RunningSandbox): Pro
   )
   if (options.signal.aborted) return
   const program = fileURLToPath(new URL('../main.js', import.meta.url))
-  for (const line of guideLines({ paths, configured, key, caFile: tls.caFile, program, emailId })) options.print(line)
+  for (const line of guideLines({ paths, configured, key, signIn, caFile: tls.caFile, program, emailId }))
+    options.print(line)
 }
 
 /** Sends a sample, prints its history, and returns its id. */

@@ -19,7 +19,7 @@ const MAX_SESSIONS = 50
 /** Characters of a browser's name that are stored. */
 const MAX_USER_AGENT = 200
 
-export type SessionRow = Tables['sessions']
+type SessionRow = Tables['sessions']
 
 export interface NewSession {
   /** For the cookie: stored nowhere. */

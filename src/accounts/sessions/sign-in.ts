@@ -23,7 +23,7 @@ export interface SignInDeps extends Store {
   readonly attempts: SignInLimits
 }
 
-export interface SignInLimits {
+interface SignInLimits {
   /** By client address, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
   /** By mail address in lower case, whether or not it has an account. */

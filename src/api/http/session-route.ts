@@ -17,11 +17,11 @@ interface BrowserCall<Query, Body> {
   readonly now: number
 }
 
-export interface SessionCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
+interface SessionCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
   readonly session: OpenSession
 }
 
-export interface SignInCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
+interface SignInCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
   readonly session: OpenSession | null
 }
 
@@ -31,14 +31,14 @@ interface BrowserCommon extends Common {
   readonly maxBody?: number
 }
 
-export interface SessionRoute extends BrowserCommon {
+interface SessionRoute extends BrowserCommon {
   readonly area: 'session' | 'operator'
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
   readonly run: (call: SessionCall) => Promise<Answer> | Answer
 }
 
-export interface SignInRoute extends BrowserCommon {
+interface SignInRoute extends BrowserCommon {
   readonly area: 'sign-in'
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null

@@ -151,7 +151,7 @@ function patchRoute(deps: MemberDeps): Route {
     summary: 'Change the role of a member',
     description:
       'For owner and admins; only an unrestricted key may make a member an admin. The role of the owner cannot be ' +
-      'changed: a workspace is transferred on the command line. Pending invitations by an admin who becomes a ' +
+      'changed: its owner transfers a workspace in the dashboard. Pending invitations by an admin who becomes a ' +
       'member are cancelled.',
     body: memberChange,
     answers: { 200: { description: 'The member.', schema: withData(changedMember) } },

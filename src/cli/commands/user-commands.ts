@@ -3,6 +3,9 @@ import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { memberByEmail, transferOwnership } from '../../accounts/people/members.js'
 import { createPasswordHasher } from '../../accounts/people/passwords.js'
 import { allUsers, setPassword, userByEmail } from '../../accounts/people/users.js'
+import { recordForUser } from '../../accounts/sessions/own-account.js'
+import { endPasswordLinks } from '../../accounts/sessions/password-links.js'
+import { endAllSessions } from '../../accounts/sessions/session-records.js'
 import { ownerOf, workspacesOfUser } from '../../accounts/workspaces.js'
 import { parseAddress, toLowerCaseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -22,7 +25,7 @@ export const userCommands: readonly Command[] = [
   {
     name: 'user set-password',
     usage: 'EMAIL',
-    summary: 'set the password of a user; it is read from standard input',
+    summary: 'set the password of a user, read from standard input; ends their sessions',
     options: {},
     run: changePassword,
   },
@@ -70,11 +73,14 @@ async function changePassword({ words, database, clock, readSecret }: Call): Pro
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
   const hash = await createPasswordHasher().hash(await readSecret(`password of ${email}: `))
   const at = clock()
-  const acts = workspacesOfUser(read, { userId: user.id, limit: MAX_WORKSPACES, offset: 0 }).map(
-    ({ id: workspaceId }) =>
-      recordAuditEntry({ workspaceId, actor: operatorActor, action: 'user.password_set', target: user.id, at }),
-  )
-  if (!(await tryCommit(commit([setPassword({ id: user.id, hash }), ...acts])))) {
+  const userId = user.id
+  const writes = [
+    setPassword({ id: userId, hash }),
+    endPasswordLinks({ userId, now: at }),
+    endAllSessions(userId),
+    ...recordForUser(read, { userId, actor: operatorActor, action: 'user.password_set', at }),
+  ]
+  if (!(await tryCommit(commit(writes)))) {
     throw new CommandFailed(`no such user any more: ${email}`)
   }
   return { json: { user_id: user.id, email }, lines: [`${email} has a new password`] }

@@ -49,6 +49,8 @@ export interface TestDaemonOptions {
   readonly folder?: string
   /** What is logged beside errors, into `lines`; default: nothing. */
   readonly level?: 'debug' | 'info'
+  /** The files of the dashboard. Default: where the build puts them. */
+  readonly uiFolder?: string
   /** Milliseconds that the clock is ahead from the start. */
   readonly ahead?: number
 }
@@ -136,6 +138,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
       authorities: options.authorities,
     },
     stopTimeouts: options.stopTimeouts ?? { listeners: 100, delivery: 100 },
+    uiFolder: options.uiFolder,
   })
   t.teardown(() => daemon.stop())
   const { read } = daemon.database

@@ -23,7 +23,7 @@ import { logFailedLogin, logOnClose } from './access-log.js'
 import type { ApiContext, ApiState } from './api-context.js'
 import { type BrowserApi, createBrowserDispatch, findBrowserPath } from './browser-api.js'
 import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from './dispatch.js'
-import { createPageRouter, isPageRequest, type Pages } from './page-router.js'
+import { createPageRouter, isAssetRequest, isPageRequest, type Pages } from './page-router.js'
 import type { CheckReadiness } from './readiness.js'
 import { checkRate, type IdentityResolver, type RequestIdentity } from './request-identity.js'
 import type { Peer } from './request-source.js'
@@ -75,7 +75,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
   app.use(async (ctx: ApiContext) => {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
-    const isTracking = phase.kind === 'serving' && phase.isTracking(path)
+    const isTracking = phase.kind === 'serving' && (phase.isTracking(path) || isAssetRequest(ctx.req))
     ctx.state.identity =
       isHealth || isTracking || phase.kind !== 'serving'
         ? identityResolver.identifyAnonymous(ctx.req, peerOf(ctx.req))
@@ -89,10 +89,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
       answerError(ctx, error, deps)
     }
   })
-  app.on('error', (err: unknown, ctx: ApiContext) => {
-    if (ctx.req.socket.destroyed) deps.log.debug({ err }, 'a connection broke')
-    else deps.log.error({ err }, 'an answer could not be sent')
-  })
+  app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, deps))
   return {
     listener: app.callback(),
     serve: (routes, document, pages, browserApi) => {
@@ -108,6 +105,11 @@ export function createApiApp(deps: AppDeps): ApiApp {
     formatPreRequestAnswer: (answer, address) =>
       formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
   }
+}
+
+function logSendFault(err: unknown, { req }: ApiContext, { log }: AppDeps): void {
+  if (req.socket.destroyed) log.debug({ err }, 'a connection broke')
+  else log.error({ err }, 'an answer could not be sent')
 }
 
 function serveBrowser(routes: readonly Route[], api: BrowserApi, deps: AppDeps): ServedBrowser {

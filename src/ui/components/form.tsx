@@ -33,7 +33,8 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
       .finally(() => setBusy(false))
   }
   useEffect(() => {
-    const target = error === null ? null : form.current?.querySelector('[aria-invalid="true"], .form-error')
+    const find = (selector: string): Element | null | undefined => form.current?.querySelector(selector)
+    const target = error === null ? null : (find('[aria-invalid="true"]') ?? find('.form-error'))
     if (target instanceof HTMLElement) target.focus()
   }, [error])
   const register = (name: string): void => void names.current.add(name)

@@ -17,6 +17,7 @@ import type { Route } from '../api/http/route.js'
 import { listenerTimeouts } from '../api/http/server/api-server.js'
 import { Connections } from '../api/http/server/connections.js'
 import { type ApiListener, startApiListener } from '../api/http/server/listener.js'
+import type { BrowserRoute } from '../api/http/session-route.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { Config } from '../config/complete.js'
 import { appFolder, loadAppFiles } from '../pages/app-files.js'
@@ -66,7 +67,13 @@ interface ApiDeps {
 interface Api {
   readonly listener: ApiListener
   /** Begins to answer requests; returns the routes. */
-  readonly serve: (deps: RouteDeps) => readonly Route[]
+  readonly serve: (deps: RouteDeps) => ServedRoutes
+}
+
+export interface ServedRoutes {
+  readonly routes: readonly Route[]
+  /** Those of people in a browser. */
+  readonly browserRoutes: readonly BrowserRoute[]
 }
 
 export async function openApiListener(deps: ApiDeps): Promise<Api> {
@@ -92,8 +99,9 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
       const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
       const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, document, files })
-      app.serve(routes, JSON.stringify(document), pages, wireBrowserApi(routeDeps))
-      return routes
+      const browser = wireBrowserApi(routeDeps)
+      app.serve(routes, JSON.stringify(document), pages, browser)
+      return { routes, browserRoutes: browser.routes }
     },
   }
 }

@@ -7,16 +7,23 @@ import { sessionRoutes } from '../api/account/session.js'
 import type { BrowserApi } from '../api/http/pipeline/browser-api.js'
 import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
+import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
+import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { RouteDeps } from './api-routes.js'
 
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-function buildBrowserRoutes({ accountDeps }: Pick<RouteDeps, 'accountDeps'>): readonly BrowserRoute[] {
-  return [...sessionRoutes(accountDeps), ...passwordRoutes(accountDeps), ...secondFactorRoutes(accountDeps)]
+function buildBrowserRoutes({ accountDeps, database: { read }, mime }: RouteDeps): readonly BrowserRoute[] {
+  return [
+    ...sessionRoutes(accountDeps),
+    ...passwordRoutes(accountDeps),
+    ...secondFactorRoutes(accountDeps),
+    ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+  ]
 }
 
 export function wireBrowserApi(deps: RouteDeps): BrowserApi {

@@ -3,7 +3,6 @@
  *
  * They are closed together, before anything else, so that nothing new is acknowledged.
  */
-import type { Route } from '../api/http/route.js'
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
 import type { Log } from '../platform/log.js'
@@ -17,7 +16,7 @@ import type { SubmissionListener } from '../smtp/submission/submission-listener.
 import type { Database } from '../storage/database.js'
 import { type BeginTracking, createEmailTracker } from '../tracking/track-email.js'
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
-import { openApiListener } from './api-listener.js'
+import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
@@ -27,12 +26,11 @@ import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener } from './zone-listener.js'
 
-export interface Listeners {
+export interface Listeners extends ServedRoutes {
   readonly submission: SubmissionListener
   readonly mx: MxListener
   readonly zone: ZoneListener
   readonly api: ApiListener
-  readonly routes: readonly Route[]
   /** To be called after a foreign commit. */
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
@@ -77,7 +75,7 @@ export async function openListeners(
   })
   const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
+  return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
 }
 
 async function startDiskWatch(

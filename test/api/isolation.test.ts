@@ -160,6 +160,12 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /workspaces/:id': { who: readsSettings, of: 'workspaces' },
   'PATCH /workspaces/:id': { who: writes, of: 'workspaces', body: () => ({ icon_url: null }) },
   'DELETE /workspaces/:id': { who: writes, of: 'workspaces' },
+  'POST /workspaces/:id/transfer': {
+    who: writes,
+    of: 'workspaces',
+    body: () => ({ member_id: 'x', password: 'correct horse battery' }),
+    refused: 'insufficient_permissions',
+  },
   'GET /members': { who: readsSettings, lists: 'members', named: 'query' },
   'POST /members': { who: writes },
   'PATCH /members/:id': { who: writes, of: 'members', body: () => ({ role: 'member' }), named: 'body' },

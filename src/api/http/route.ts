@@ -1,12 +1,10 @@
 /**
  * A route as data: method, path, permission, schemas, answers, and the function `run`.
  *
- * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI
- * document, so that they cannot disagree. There are six kinds, by who may call them: with a key
- * (`route`), with a key and a file (`uploadRoute`), with a link that we signed (`signedLinkRoute`),
- * without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers of our mail
- * (`pageRoute`). `run` calls the rooms below and builds the answer; a client's fault is thrown as a
- * Refusal.
+ * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI document. Six
+ * kinds, by who may call them: with a key (`route`), with a key and a file (`uploadRoute`), with a link that we
+ * signed (`signedLinkRoute`), without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers
+ * of it (`pageRoute`). `run` builds the answer; a client's fault is thrown as a Refusal.
  */
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
@@ -268,14 +266,19 @@ export function isKeyless({ area }: { readonly area: string }): boolean {
   return area === 'sign-in' || area === 'link' || area === 'public' || area === 'tracking' || area === 'page'
 }
 
+/** `run` without the types of its input: the pipeline parses the input with the schemas of the route first. */
+export function withoutTypes<Typed, Result>(run: (call: Typed) => Result): (call: unknown) => Result {
+  return (call) => run(call as Typed)
+}
+
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
   const { run, ...common } = spec
-  return { ...common, query: null, run: (call) => run(call as PublicCall<Body>) }
+  return { ...common, query: null, run: withoutTypes(run) }
 }
 
 export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {
   const { run, ...common } = spec
-  return { ...common, body: null, run: (call) => run(call as SignedLinkCall<Query>) }
+  return { ...common, body: null, run: withoutTypes(run) }
 }
 
 export function pageRoute(spec: Omit<PageRoute, 'area' | 'query' | 'body'>): PageRoute {
@@ -288,10 +291,10 @@ export function trackingRoute(spec: Omit<TrackingRoute, 'method' | 'area' | 'bod
 
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {
   const { query = null, body = null, run, ...common } = spec
-  return { ...common, query, body, run: (call) => run(call as Call<Query, Body>) }
+  return { ...common, query, body, run: withoutTypes(run) }
 }
 
 export function uploadRoute<Query = undefined>(spec: UploadSpec<Query>): UploadRoute {
   const { query = null, run, ...common } = spec
-  return { ...common, query, body: null, run: (call) => run(call as UploadCall<Query>) }
+  return { ...common, query, body: null, run: withoutTypes(run) }
 }

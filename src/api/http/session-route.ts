@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod'
 import type { OpenSession } from '../../accounts/sessions/session-check.js'
-import type { Answer, Common } from './route.js'
+import { type Answer, type Common, withoutTypes } from './route.js'
 
 interface BrowserCall<Query, Body> {
   readonly params: Readonly<Record<string, string>>
@@ -61,10 +61,10 @@ interface SignInSpec<Body> extends BrowserCommon {
 
 export function sessionRoute<Query = undefined, Body = undefined>(spec: SessionSpec<Query, Body>): SessionRoute {
   const { query = null, body = null, run, ...common } = spec
-  return { ...common, query, body, run: (call) => run(call as SessionCall<Query, Body>) }
+  return { ...common, query, body, run: withoutTypes(run) }
 }
 
 export function signInRoute<Body = undefined>(spec: SignInSpec<Body>): SignInRoute {
   const { body = null, run, ...common } = spec
-  return { ...common, area: 'sign-in', query: null, body, run: (call) => run(call as SignInCall<undefined, Body>) }
+  return { ...common, area: 'sign-in', query: null, body, run: withoutTypes(run) }
 }

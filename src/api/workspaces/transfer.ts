@@ -52,10 +52,10 @@ async function transfer(
   { principal, params: { id = '' }, body, now }: Call<undefined, z.output<typeof transferRequest>>,
 ): Promise<Answer> {
   const { read, commit, onMemberChanged } = deps
+  const { workspaceId, userId: ownerId } = authorizeInWorkspace(read, principal, id, 'owner')
   if (principal.keyId !== null) {
     throw new Refusal('forbidden', 'not permitted: a workspace is transferred in the dashboard, not with a key')
   }
-  const { workspaceId, userId: ownerId } = authorizeInWorkspace(read, principal, id, 'owner')
   const { user_id: newOwnerId } = requireOtherMember(deps, workspaceId, ownerId, body.member_id)
   const { password_hash: hash } = await checkOwnPassword(deps, ownerId, body.password, now)
   const writes = [

@@ -6,7 +6,7 @@ import { parseAddress } from '../../../src/mail/address.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import type { RestAnswer } from './rest-client.js'
 
-export const PASSWORD = 'correct horse battery'
+const PASSWORD = 'correct horse battery'
 
 interface BrowserRequest {
   readonly body?: unknown
@@ -14,7 +14,7 @@ interface BrowserRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Browser {
+interface Browser {
   /** The cookie field that it sends; empty: none. */
   cookie: string
   workspaceId: string

@@ -21,7 +21,7 @@ export interface Peer {
 export const LOOPBACK_ADDRESS = '127.0.0.1'
 
 export type IsProxy = (address: string) => boolean
-export type Scheme = 'http' | 'https'
+type Scheme = 'http' | 'https'
 
 export function createProxyCheck(networks: readonly Network[]): IsProxy {
   return (address) => isInSomeNetwork(networks, address)

@@ -14,7 +14,7 @@ import { checkRate, type RequestIdentity } from './request-identity.js'
 import { emptyBody, paramsOf, parseQueryString, parseRouteQuery, type RunRouteDeps, sendAnswer } from './run-route.js'
 import type { SessionResolver } from './session-identity.js'
 
-export interface RunSessionRouteDeps extends RunRouteDeps {
+interface RunSessionRouteDeps extends RunRouteDeps {
   readonly sessions: Pick<SessionResolver, 'findSession'>
   /** Throws a Refusal unless the user may act for the operator. */
   readonly requireOperator: (userId: string) => void

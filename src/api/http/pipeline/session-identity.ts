@@ -22,7 +22,7 @@ const COOKIE = '__Host-posthorn'
 const cookieForm = /^[\w-]{43}$/
 const MAX_WORKSPACE_ID = 100
 
-export interface SessionIdentityDeps {
+interface SessionIdentityDeps {
   readonly checkSession: CheckSession
   /** The principal of a user in a workspace. Throws a Refusal `forbidden`. */
   readonly findPrincipal: (userId: string, workspaceId: string) => Principal

@@ -1,6 +1,6 @@
 /** The dashboard: the pages of a session in their frame, or the pages that need none. */
 import type { VNode } from 'preact'
-import { Route, Router, Switch } from 'wouter-preact'
+import { Redirect, Route, Router, Switch } from 'wouter-preact'
 import { routes } from './routes.ts'
 import { ForgottenPasswordPage } from './session/forgotten-password-page.tsx'
 import { session, workspace } from './session/session-state.ts'
@@ -41,6 +41,9 @@ function SessionPages(): VNode | null {
             {(params) => <LazyPage key={JSON.stringify(params)} route={route} params={readParams(params)} />}
           </Route>
         ))}
+        <Route path="/">
+          <Redirect to="/domains" replace />
+        </Route>
         <Route component={NotFoundPage} />
       </Switch>
     </Shell>

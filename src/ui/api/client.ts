@@ -50,7 +50,20 @@ export function endSession(): void {
   if (session.value.kind === 'present') session.value = { kind: 'none', ended: true }
 }
 
-/** The address of a download in the chosen workspace, for a link. */
-export function downloadUrl(path: string): string {
-  return `${BASE_URL}${path}`
+/** Milliseconds: browsers read the file after the click. */
+const KEEPS_FILE = 10_000
+
+/** Fetches a file of the chosen workspace and saves it under `name`. Exports have links of their own for this. */
+export async function saveFile(path: `/v1/${string}`, name: string): Promise<void> {
+  const headers = { [WORKSPACE_HEADER]: workspace.value?.id ?? '' }
+  const response = await fetch(`${BASE_URL}${path}`, { headers }).catch(() => {
+    throw toNetworkError()
+  })
+  if (!response.ok) throw toApiError(response.status, await response.json().catch(() => null))
+  const url = URL.createObjectURL(await response.blob())
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), KEEPS_FILE)
 }

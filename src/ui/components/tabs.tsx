@@ -18,14 +18,9 @@ interface TabsProps {
 }
 
 export function Tabs({ label, tabs, parameter = 'tab' }: TabsProps): VNode {
-  const [search, setSearch] = useSearchParams()
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
-  const current = tabs.find((tab) => tab.id === search.get(parameter)) ?? tabs[0]
-  const choose = ({ id: chosen }: Tab): void =>
-    setSearch((before) => new URLSearchParams({ ...Object.fromEntries(before), [parameter]: chosen }), {
-      replace: true,
-    })
+  const [current, choose] = useCurrentTab(tabs, parameter)
   const move = (event: KeyboardEvent): void => {
     const at = current === undefined ? 0 : tabs.indexOf(current)
     const target = findTarget(event.key, at, tabs)
@@ -63,4 +58,11 @@ export function Tabs({ label, tabs, parameter = 'tab' }: TabsProps): VNode {
 function findTarget(key: string, at: number, tabs: readonly Tab[]): Tab | undefined {
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[key]
   return to === undefined ? undefined : tabs.at(to % tabs.length)
+}
+
+function useCurrentTab(tabs: readonly Tab[], parameter: string): [Tab | undefined, (tab: Tab) => void] {
+  const [search, setSearch] = useSearchParams()
+  const choose = ({ id }: Tab): void =>
+    setSearch((before) => new URLSearchParams({ ...Object.fromEntries(before), [parameter]: id }), { replace: true })
+  return [tabs.find(({ id }) => id === search.get(parameter)) ?? tabs[0], choose]
 }

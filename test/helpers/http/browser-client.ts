@@ -6,7 +6,7 @@ import { parseAddress } from '../../../src/mail/address.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import type { RestAnswer } from './rest-client.js'
 
-const PASSWORD = 'correct horse battery'
+export const PASSWORD = 'correct horse battery'
 
 interface BrowserRequest {
   readonly body?: unknown

@@ -55,7 +55,7 @@ export async function openDashboard(t: Test, app: TestDaemon): Promise<Dashboard
 /** Refused requests are part of the tests: the console names each with its status. */
 const REFUSED = /^Failed to load resource: the server responded with a status of 4\d\d/
 
-function watchFaults(page: Page): readonly string[] {
+export function watchFaults(page: Page): readonly string[] {
   const faults: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' && !REFUSED.test(message.text())) faults.push(message.text())

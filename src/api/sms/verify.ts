@@ -6,17 +6,15 @@
  */
 import { z } from 'zod'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { CheckCode } from '../../sms/check-code.js'
-import { MAX_TEMPLATE } from '../../sms/message-text.js'
-import type { SendCode } from '../../sms/send-code.js'
+import { type CodeChecker, MAX_CODE_LENGTH } from '../../sms/check-code.js'
+import { MAX_TEMPLATE_LENGTH } from '../../sms/message-text.js'
+import type { CodeSender } from '../../sms/send-code.js'
 import { metadataObject } from '../http/input/metadata.js'
 import { timestamp } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 
 /** Characters: judging the number allows fewer. */
 const MAX_PHONE = 40
-/** Characters of a code to check: more than any code has, so that a long one is a mistake of the app. */
-const MAX_CODE = 20
 const ID = 'sms_01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 const PHONE = '+4915123456789'
 
@@ -25,7 +23,8 @@ const phone = z
   .min(1, 'allowed: a phone number with a plus sign and its country calling code')
   .max(MAX_PHONE, `allowed: up to ${MAX_PHONE} characters`)
   .meta({
-    description: 'A plus sign, the country calling code and the number; spaces, dots, hyphens and parentheses may be in it.',
+    description:
+      'A plus sign, the country calling code and the number; spaces, dots, hyphens and parentheses may be in it.',
     example: PHONE,
   })
 
@@ -38,8 +37,8 @@ const sendRequest = z
   .strictObject({
     phone,
     template: z
-      .string(`allowed: a text of up to ${MAX_TEMPLATE} characters with {code}`)
-      .max(MAX_TEMPLATE, `allowed: up to ${MAX_TEMPLATE} characters`)
+      .string(`allowed: a text of up to ${MAX_TEMPLATE_LENGTH} characters with {code}`)
+      .max(MAX_TEMPLATE_LENGTH, `allowed: up to ${MAX_TEMPLATE_LENGTH} characters`)
       .optional()
       .meta({ description: 'The text. It has `{code}` in it, and may have `{minutes}`.' }),
     code_length: wholeNumber(4, 8).default(6).meta({ description: 'Digits of the code.' }),
@@ -64,9 +63,9 @@ const checkRequest = z
   .strictObject({
     phone,
     code: z
-      .string(`allowed: the code as text, up to ${MAX_CODE} characters`)
+      .string(`allowed: the code as text, up to ${MAX_CODE_LENGTH} characters`)
       .min(1, 'must not be empty')
-      .max(MAX_CODE, `allowed: up to ${MAX_CODE} characters`)
+      .max(MAX_CODE_LENGTH, `allowed: up to ${MAX_CODE_LENGTH} characters`)
       .meta({ description: 'As text: a code may begin with zeros.', example: '042137' }),
   })
   .meta({ id: 'SmsCheckRequest', example: { phone: PHONE, code: '042137' } })
@@ -80,8 +79,8 @@ const checkedCode = z
   .meta({ id: 'SmsChecked' })
 
 interface VerifyDeps {
-  readonly sendCode: SendCode
-  readonly checkCode: CheckCode
+  readonly sendCode: CodeSender
+  readonly checkCode: CodeChecker
 }
 
 export function verifyRoutes(deps: VerifyDeps): readonly Route[] {
@@ -101,7 +100,7 @@ function sendRoute({ sendCode }: VerifyDeps): Route {
     body: sendRequest,
     answers: { 200: { description: 'The provider took over the message.', schema: sentCode } },
     refusals: ['gateway_timeout'],
-    run: async ({ principal: { workspaceId }, body, now }) => {
+    run: async ({ principal: { workspaceId }, body }) => {
       const { id, phone, expiresAt } = await sendCode({
         workspaceId,
         phone: body.phone,
@@ -109,7 +108,6 @@ function sendRoute({ sendCode }: VerifyDeps): Route {
         codeLength: body.code_length,
         expiryMinutes: body.expiry_minutes,
         metadata: body.metadata ?? null,
-        now,
       })
       return json(200, { id, phone, status: 'sent', expires_at: formatTimestamp(expiresAt) })
     },
@@ -129,7 +127,7 @@ function checkRoute({ checkCode }: VerifyDeps): Route {
     body: checkRequest,
     answers: { 200: { description: 'Whether the code is right.', schema: checkedCode } },
     refusals: [],
-    run: async ({ principal: { workspaceId }, body: { phone, code }, now }) =>
-      json(200, await checkCode({ workspaceId, phone, code, now })),
+    run: async ({ principal: { workspaceId }, body: { phone, code } }) =>
+      json(200, await checkCode({ workspaceId, phone, code })),
   })
 }

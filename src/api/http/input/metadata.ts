@@ -1,9 +1,7 @@
 /** The schema of `metadata`: an object of the client's own, which is stored unchanged. */
 import { z } from 'zod'
-import { MAX_METADATA } from '../../../audiences/contacts.js'
+import { MAX_METADATA, type Metadata } from '../../../audiences/contacts.js'
 import { rejectProto } from './schema-bounds.js'
-
-export type Metadata = Readonly<Record<string, unknown>>
 
 /** `note`: one more sentence about it, for the OpenAPI document. */
 export function metadataObject(note: string): z.ZodType<Metadata> {

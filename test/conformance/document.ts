@@ -56,7 +56,7 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-const sectionsToCome = ['SMS verification']
+const sectionsToCome: readonly string[] = []
 
 /** Routes that answer 404 `not_found`. */
 export const toCome: readonly string[] = [...sectionsToCome.flatMap((section) => rows[section] ?? [])]

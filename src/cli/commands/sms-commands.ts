@@ -6,10 +6,10 @@
  */
 import { destination } from 'pino'
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
+import type { Sms } from '../../daemon/sms.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { createLog } from '../../platform/log.js'
 import { tryCommit } from '../../storage/writer/write.js'
-import type { Sms } from '../../daemon/sms.js'
 import {
   type Answer,
   type Call,

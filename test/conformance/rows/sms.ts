@@ -3,7 +3,17 @@
  * `{code_4915123456701}`, and the one before as `{old_code_4915123456701}`.
  */
 import { type Case, type Resource, sends } from '../support/row.js'
-import { anything, boolean, equals, filledText, hasFields, list, matches, record, timestamp } from '../support/shapes.js'
+import {
+  anything,
+  boolean,
+  equals,
+  filledText,
+  hasFields,
+  list,
+  matches,
+  record,
+  timestamp,
+} from '../support/shapes.js'
 
 const SEND = 'POST /v1/sms/verify/send'
 const CHECK = 'POST /v1/sms/verify/check'
@@ -126,7 +136,12 @@ export const sms: Resource = {
         refusedFields('metadata that is a list', { phone: validPhone, metadata: [1] }, 'metadata'),
         refusedFields('metadata too large', { phone: validPhone, metadata: { a: 'x'.repeat(16_384) } }, 'metadata'),
         refusedFields('a field that there is not', { phone: validPhone, sender: 'Me' }, 'sender'),
-        refusedFields('several faults', { phone: validPhone, code_length: 1, expiry_minutes: 'x' }, 'code_length', 'expiry_minutes'),
+        refusedFields(
+          'several faults',
+          { phone: validPhone, code_length: 1, expiry_minutes: 'x' },
+          'code_length',
+          'expiry_minutes',
+        ),
         {
           says: 'a provider that refuses, without its words',
           body: { phone: phoneOf(98) },

@@ -48,7 +48,11 @@ export async function openSmsGateway(
         return
       }
       if (to.endsWith('98')) {
-        sendJson(response, 400, { code: 21_614, message: `'To' number: ${to} is not a valid mobile number`, status: 400 })
+        sendJson(response, 400, {
+          code: 21_614,
+          message: `'To' number: ${to} is not a valid mobile number`,
+          status: 400,
+        })
         return
       }
       const sid = `SM${String(messages.length).padStart(32, '0')}`

@@ -22,6 +22,7 @@ import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
+import { removeOldHolds } from '../sms/holds.js'
 import type { Database } from '../storage/database.js'
 import { reclaimFreePages } from '../storage/maintenance/free-pages.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
@@ -84,6 +85,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
+      () => removeOldHolds(database, now),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     await reclaimFreePages(database, signal)

@@ -6,9 +6,12 @@
  */
 import { destination } from 'pino'
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import type { Sms } from '../../daemon/sms.js'
+import type { Sms, Sms } from '../../daemon/sms.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { createLog } from '../../platform/log.js'
+import { type Hold, listHolds, releaseHolds } from '../../sms/holds.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Write } from '../../storage/writer/write.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import {
   type Answer,
@@ -44,14 +47,14 @@ export const smsCommands: readonly Command[] = [
   {
     name: 'sms holds',
     usage: '[--workspace ID]',
-    summary: 'list the prefixes of phones to which no code is sent for a while, because too few were entered',
+    summary: 'list the prefixes of phones to which a workspace sends no code for a while, because too few were entered',
     options: { workspace: 'string' },
-    run: listHolds,
+    run: showHolds,
   },
   {
     name: 'sms release',
     usage: 'PREFIX [--workspace ID]',
-    summary: 'let codes be sent to such a prefix again; the count of entered codes begins anew',
+    summary: 'let codes be sent to such a prefix again, of one workspace or of all; entered codes are counted from now on',
     options: { workspace: 'string' },
     run: release,
   },
@@ -70,7 +73,7 @@ async function withSms<T>(call: Call, work: (sms: Sms, workspaceId: string) => P
   const { config, clock } = call
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
   const log = createLog(destination({ dest: 2, sync: true }), { level: 'info', format: 'pretty' }, false)
-  const sms = wireSms({ config, clock, log, database, identity, edges: systemEdges() })
+  const sms = await wireSms({ config, clock, log, database, identity, edges: systemEdges() })
   try {
     return await work(sms, workspaceId)
   } finally {
@@ -125,3 +128,53 @@ function check(call: Call): Promise<Answer> {
 
 /** As the API has it: `sms/check-code.ts`. */
 const MAX_CODE = 20
+
+/** Null: all workspaces. */
+function chooseOneOrAll(read: Read, options: Call['options']): string | null {
+  return textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
+}
+
+async function showHolds({ words, options, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const { read } = await database()
+  const only = chooseOneOrAll(read, options)
+  const holds = listHolds(read, clock()).filter(({ workspace_id }) => only === null || workspace_id === only)
+  return {
+    json: { data: holds.map(toResource) },
+    lines: [
+      ...formatTable(
+        ['WORKSPACE', 'PREFIX', 'SINCE', 'UNTIL', 'CODES SENT', 'ENTERED'],
+        holds.map((hold) => [
+          ...[hold.workspace_id, hold.prefix, formatTimestamp(hold.held_at), formatTimestamp(hold.until_at)],
+          ...[String(hold.sent), String(hold.verified)],
+        ]),
+      ),
+      `${holds.length} held`,
+    ],
+  }
+}
+
+function toResource({ workspace_id, prefix, held_at, until_at, sent, verified }: Hold): Readonly<Record<string, unknown>> {
+  const [since, until] = [formatTimestamp(held_at), formatTimestamp(until_at)]
+  return { workspace_id, prefix, held_at: since, until_at: until, sent, verified }
+}
+
+async function release({ words, options, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const word = requiredWord(words, 0, 'PREFIX')
+  const prefix = word.startsWith('+') ? word : `+${word}`
+  const store = await database()
+  const now = clock()
+  const released = await releaseHolds(store, { prefix, workspaceId: chooseOneOrAll(store.read, options), now })
+  if (released.length === 0) throw new CommandFailed(`${prefix} is not held: "posthorn sms holds" lists what is`)
+  await store.commit(released.map((hold) => recordRelease(hold, now)))
+  return {
+    json: { data: released.map(toResource) },
+    lines: released.map(({ workspace_id }) => `${workspace_id} may send codes to ${prefix} again`),
+  }
+}
+
+function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Hold, at: number): Write {
+  const details = { sent, verified }
+  return recordAuditEntry({ workspaceId, actor: operatorActor, action: 'sms.hold_released', target: prefix, at, details })
+}

@@ -13,7 +13,6 @@ import type { Read } from '../storage/prepared.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
 import { decideReceipt } from './decide-receipt.js'
 import type { Receipt } from './provider.js'
-import { WaitingReceipts } from './waiting-receipts.js'
 import {
   findPart,
   findReportedCode,
@@ -24,6 +23,7 @@ import {
   settleParts,
 } from './receipt-records.js'
 import { recordSmsDelivered, recordSmsFailed } from './sms-events.js'
+import { WaitingReceipts } from './waiting-receipts.js'
 
 interface ReceiptDeps extends Store {
   readonly clock: Clock
@@ -95,7 +95,8 @@ function planReceipt(read: Read, receipt: Receipt, at: number): Plan | Exclude<R
   if (settles === 'parts') writes.push(settleParts({ ...ref, state }))
   if (settles === 'part' && part !== undefined) writes.push(settlePart({ ...ref, part: part.part, state, delivered }))
   if (effect.delivery === 'delivered') writes.push(markDelivered({ ...ref, at }), recordSmsDelivered(code, at))
-  if (effect.delivery === 'failed') writes.push(markUndelivered({ ...ref, at }), recordSmsFailed(code, 'undelivered', at))
+  if (effect.delivery === 'failed')
+    writes.push(markUndelivered({ ...ref, at }), recordSmsFailed(code, 'undelivered', at))
   return { code, writes }
 }
 

@@ -49,7 +49,6 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Metrics: 'Numbers of emails, opens and clicks.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
-  'SMS verification': 'Codes that are sent to phones and checked.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }
 

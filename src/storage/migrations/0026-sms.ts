@@ -13,6 +13,8 @@ export const up = runStatements([
     created_at integer not null, expires_at integer not null, sent_at integer, verified_at integer,
     delivered_at integer, failed_at integer) strict, without rowid`,
   `create unique index sms_codes_pending on sms_codes (workspace_id, phone) where status = 'pending'`,
+  `create index sms_codes_to_check on sms_codes (workspace_id, phone, sent_at)
+    where status in ('pending', 'verified', 'expired', 'max_attempts')`,
   `create index sms_codes_sending on sms_codes (id) where status = 'sending'`,
   'create index sms_codes_of_phone on sms_codes (workspace_id, phone, created_at)',
   'create index sms_codes_of_prefix on sms_codes (workspace_id, prefix, created_at, status)',

@@ -30,6 +30,7 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import { linkMetricsRoute } from '../api/metrics/links.js'
 import { metricsRoute } from '../api/metrics/metrics.js'
+import { receiptRoutes } from '../api/sms/receipts.js'
 import { verifyRoutes } from '../api/sms/verify.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
@@ -157,6 +158,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...webhookEndpoints(deps),
     ...exportEndpoints(deps),
     ...verifyRoutes(deps.sms),
+    ...receiptRoutes({ secret: deps.identity.smsSecret, applyReceipt: deps.sms.applyReceipt }),
     ...linkRoutes(deps),
   ]
 }

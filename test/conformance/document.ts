@@ -75,4 +75,6 @@ export const beyond: readonly string[] = [
   'POST /v1/invitations/accept',
   'GET /v1/unsubscribe/:token',
   'POST /v1/unsubscribe/:token',
+  'GET /v1/sms/receipts/:id/:token',
+  'POST /v1/sms/receipts/:id/:token',
 ]

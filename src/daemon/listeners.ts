@@ -49,7 +49,7 @@ export async function openListeners(
   const open: Listener[] = []
   const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks } = services
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits })
@@ -69,10 +69,7 @@ export async function openListeners(
     ...changeCallbacks(services, submission, log),
     database,
     limits,
-    mime,
-    templates,
-    identity,
-    sms: services.sms,
+    ...{ mime, templates, identity, sms },
     recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })

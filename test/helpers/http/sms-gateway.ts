@@ -1,7 +1,7 @@
 /**
  * A gateway on loopback that speaks Twilio's Messages API: stores the messages that it takes over.
  *
- * Numbers that end in 98 are refused, and requests for those that end in 99 are never answered.
+ * Numbers that end in 98 are refused, and requests for those that end in 99 are never answered, unless a test decides.
  */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -20,6 +20,8 @@ export interface GatewayMessage {
   readonly authorization: string
 }
 
+type Treatment = 'accept' | 'refuse' | 'ignore'
+
 export interface SmsGateway {
   /** The endpoint: `sms.http.url`. */
   readonly url: string
@@ -29,6 +31,8 @@ export interface SmsGateway {
   readonly unanswered: readonly string[]
   /** The newest code that was sent to the number; undefined: none. */
   readonly codeFor: (phone: string) => string | undefined
+  /** How it treats all numbers from now on. */
+  readonly treat: (how: Treatment) => void
 }
 
 /** `onMessage`: called before the message is taken over. */
@@ -38,16 +42,18 @@ export async function openSmsGateway(
 ): Promise<SmsGateway> {
   const messages: GatewayMessage[] = []
   const unanswered: string[] = []
+  let treatment: Treatment | null = null
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const form = new URLSearchParams(body)
       const field = (name: string): string => form.get(name) ?? ''
       const to = field('To')
-      if (to.endsWith('99')) {
+      const how = treatment ?? treatmentOf(to)
+      if (how === 'ignore') {
         unanswered.push(to)
         return
       }
-      if (to.endsWith('98')) {
+      if (how === 'refuse') {
         sendJson(response, 400, {
           code: 21_614,
           message: `'To' number: ${to} is not a valid mobile number`,
@@ -75,8 +81,16 @@ export async function openSmsGateway(
     url: `http://127.0.0.1:${port}/2010-04-01/Accounts/AC1/Messages.json`,
     messages,
     unanswered,
+    treat: (how) => {
+      treatment = how
+    },
     codeFor: (phone) => codeIn(messages.findLast(({ to }) => to === phone)?.body),
   }
+}
+
+function treatmentOf(phone: string): Treatment {
+  if (phone.endsWith('98')) return 'refuse'
+  return phone.endsWith('99') ? 'ignore' : 'accept'
 }
 
 /** The code in a text that has no other number of four digits or more. */

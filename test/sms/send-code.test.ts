@@ -153,6 +153,19 @@ t.test('a provider that breaks its promises is silent', async (t) => {
   t.notMatch(JSON.stringify(codes.lines), code)
 })
 
+t.test('a provider that never answers is given up', async (t) => {
+  const codes = await testCodes(t, {
+    // The whole time has gone by before the provider is asked.
+    chargeSend: () => {
+      codes.clock.now += 12_000
+      return { writes: [], findRefusal: () => null }
+    },
+  })
+  codes.provider.answer = () => new Promise(() => undefined)
+  t.equal((await refusalOf(sendCode(codes))).kind, 'no-answer')
+  t.match(codesOf(codes.database), [{ status: 'void', reason: 'silent' }])
+})
+
 t.test('without a provider nothing is stored', async (t) => {
   const codes = await testCodes(t, { provider: null })
   t.equal((await refusalOf(sendCode(codes))).kind, 'unavailable')

@@ -1,10 +1,8 @@
 /**
  * Detects traffic that only costs money: codes that are requested for numbers with one prefix and never entered. Of at
- * least 20 codes that a workspace sent there in the last hour, too few verified: the prefix is held for an hour.
- *
- * A code is judged after five minutes, since its recipient may still enter it. Requests decide, each for its own prefix,
- * from the newest 500 codes of the hour, so the cost does not grow with the traffic. What a hold cannot stop are the
- * codes of the five minutes before it; those are bounded by the limits of the workspace and of ranges.
+ * least 20 codes that a workspace sent there in the last hour, too few were verified: the prefix is held for an hour.
+ * A code is judged after five minutes, since its recipient may still enter it: codes of the five minutes before a hold
+ * are bounded by the other limits alone. Each request decides for its own prefix, from the newest 500 codes.
  */
 import { sql } from 'kysely'
 import { recordEvent } from '../events/event-log.js'

@@ -1,12 +1,9 @@
 /**
  * Limits of codes that are requested: of a phone, of a range of numbers, of a workspace, and of a phone and a range in
  * all workspaces together, so that a second workspace gets around nothing. A code counts when it is admitted, also if
- * the provider refuses it later: it may have cost something.
- *
- * The commit that stores a code checks and counts, by statements that concurrent requests cannot pass together.
- * Windows slide in slices: a slice counts until its last moment has left the window. The counts are buckets of `usage`,
- * not rows of codes: among 1,000,000 codes of a day an admission takes 50 µs of the writer, where counting rows takes
- * 90 µs, 1,300 µs in a busy range, and 76,000 µs for the day of the workspace.
+ * the provider refuses it later: it may have cost something. The commit that stores a code checks and counts, by
+ * statements that concurrent requests cannot pass together. Windows slide in slices: a slice counts until its last
+ * moment has left the window.
  */
 import { DAY, oldestSliceStart, type WindowShape } from '../accounts/limits/rate-limit-window.js'
 import {
@@ -93,7 +90,11 @@ function limitsOf({ workspaceId, phone, range }: PlannedSend, limits: SendLimits
 
 const sender = ({ reason }: SendLimit): string => (reason === 'service_limit' ? 'the service' : 'a workspace')
 
-/** The writes of a charge come first in the commit of the code; all of them count, or one misses. */
+/**
+ * The writes of a charge come first in the commit of the code; all of them count, or one misses. The counts are buckets
+ * of `usage`, not rows of codes. Measured among 1,000,000 codes of a day: 60 µs of the writer for an admission, against
+ * 90 µs with counts of rows, 1,300 µs in a busy range, and 76,000 µs for the day of the workspace.
+ */
 export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => SendCharge {
   return (send) => {
     const { workspaceId, prefix, now } = send

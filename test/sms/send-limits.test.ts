@@ -1,12 +1,18 @@
 /** Limits of verification codes: each at its edge, sliding, under concurrency, across workspaces. */
+import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
+import { pino } from 'pino'
 import t from 'tap'
 import { createUsageCleanup } from '../../src/accounts/limits/old-usage.js'
+import { deriveCodeKey } from '../../src/sms/code-hash.js'
+import { createConversionWatch } from '../../src/sms/conversion-watch.js'
 import { insertHold, releaseHolds } from '../../src/sms/holds.js'
-import type { PlannedSend } from '../../src/sms/send-code.js'
+import { createCodeSender, type PlannedSend } from '../../src/sms/send-code.js'
 import { createSendCharger, type SendLimits } from '../../src/sms/send-limits.js'
+import { countSent, readSmsUsage } from '../../src/sms/sms-usage.js'
 import { tryCommit } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
+import { rowOf } from '../helpers/database/rows.js'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -229,6 +235,47 @@ t.test('any sequence agrees with a recount of what was admitted', async (t) => {
     { numRuns: 60 },
   )
   t.ok(admitted > 500 && refused > 500, `${admitted} admitted, ${refused} refused`)
+})
+
+t.test('the provider is asked no more often than the limits allow, whatever comes at once', async (t) => {
+  const deepest = { ...ample, per_phone_per_hour: 4, per_workspace_per_minute: 10 }
+  let asked = 0
+  const send = createCodeSender({
+    ...{ read, commit, clock: () => noon, log: pino({ level: 'silent' }) },
+    codeKey: deriveCodeKey(createSecretKey(Buffer.alloc(32))),
+    provider: {
+      name: 'log',
+      send: async () => {
+        asked += 1
+        return asked % 2 === 0 ? { kind: 'accepted', messageIds: [] } : { kind: 'refused', reason: 'test' }
+      },
+      stop: async () => undefined,
+    },
+    allowedCountries: ['AT'],
+    findHold: createConversionWatch({ read, commit, limits: deepest, log: { warn: () => undefined } }),
+    chargeSend: createSendCharger({ read, limits: deepest }),
+    countSent,
+    buildReceiptUrl: () => '',
+  })
+  await commit([rowOf(read)('workspaces', { id: 'ws_sender' })])
+  const request = { workspaceId: 'ws_sender', template: undefined, codeLength: 6, expiryMinutes: 10, metadata: null }
+  const outcomes = async (phones: readonly string[]): Promise<Readonly<Record<string, number>>> => {
+    const settled = await Promise.allSettled(phones.map((phone) => send({ ...request, phone })))
+    const names = settled.map((one) =>
+      one.status === 'fulfilled' ? 'sent' : String(one.reason.details['reason'] ?? one.reason.kind),
+    )
+    return Object.fromEntries([...new Set(names)].map((name) => [name, names.filter((one) => one === name).length]))
+  }
+  t.strictSame(await outcomes(Array.from({ length: 40 }, () => '+436601234567')), {
+    unavailable: 2,
+    sent: 2,
+    phone_limit: 36,
+  })
+  t.equal(asked, 4, 'refused messages count')
+  const others = Array.from({ length: 40 }, (_, place) => `+43660${7_654_300 + place}`)
+  t.match(await outcomes(others), { sent: 3, workspace_limit: 34 })
+  t.equal(asked, 10)
+  t.match(readSmsUsage(read, 'ws_sender', 10, noon), { sms_sent: 5 }, 'what the provider accepted')
 })
 
 t.test('buckets that no window reaches are removed, days of a month are kept', async (t) => {

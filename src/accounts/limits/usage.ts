@@ -11,15 +11,17 @@
  *   invitations-by:USER, invitations-to:PERSON, invitations
  *                    a moment     people invited, of the service      always
  *   workspaces       a moment     workspaces made by its keys         always
- *   sms-phone:PHONE  a moment     codes admitted for it, also of the service        always
- *   sms-range:RANGE  a minute     the same                                          always
- *   sms-minutely, sms-hourly, sms-daily
- *                    a second, a minute, ten minutes: codes admitted  always
- *   sms-sent, sms-segments
- *                    a day        codes that the provider accepted, and their segments  always
+ *   sms-phone:PHONE  a moment     codes requested, also of the service  always
+ *   sms-range:RANGE  a minute     the same                            always
+ *   sms-minutely     a second     codes requested                     always
+ *   sms-hourly       a minute     the same                            always
+ *   sms-daily        ten minutes  the same                            always
+ *   sms-sent         a day        codes that the provider accepted    always
+ *   sms-segments     a day        segments of their messages          always
  *
  * A window consists of the present bucket and those before it, so "a day" is 23 to 24 hours, and "a
- * month" 29 to 30 days. Counts that only a limit needs begin when the workspace gets that limit.
+ * month" 29 to 30 days. Counts that only a limit needs begin when the workspace gets that limit. Windows of codes are
+ * in `sms/send-limits.ts`.
  *
  * An email counts when it is accepted, also if it is cancelled or bounces later.
  */

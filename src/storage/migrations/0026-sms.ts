@@ -16,7 +16,6 @@ export const up = runStatements([
   `create index sms_codes_to_check on sms_codes (workspace_id, phone, sent_at)
     where status in ('pending', 'verified', 'expired', 'max_attempts')`,
   `create index sms_codes_sending on sms_codes (id) where status = 'sending'`,
-  'create index sms_codes_of_phone on sms_codes (workspace_id, phone, created_at)',
   'create index sms_codes_of_prefix on sms_codes (workspace_id, prefix, created_at, status)',
   'create index sms_codes_by_age on sms_codes (created_at)',
   `create table sms_parts (

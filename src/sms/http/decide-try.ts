@@ -49,6 +49,6 @@ export function decideNextStep(result: TryResult, state: TryState): NextStep {
 export function parseRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined || value.length > 40) return null
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000
-  const at = Date.parse(value)
+  const at = value.endsWith(' GMT') ? Date.parse(value) : Number.NaN
   return Number.isNaN(at) ? null : Math.max(0, at - now)
 }

@@ -72,6 +72,7 @@ export async function openListeners(
     mime,
     templates,
     identity,
+    sms: services.sms,
     recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })
@@ -101,7 +102,7 @@ function serve(
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts }: Services,
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
@@ -113,6 +114,7 @@ async function startServices(
   broadcasts.start(hasDiskSpace)
   await imports.start()
   await exports.start()
+  await sms.start()
 }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { CodeRef, CodeRow } from './sms-records.js'
 
-export interface PhoneRef {
+interface PhoneRef {
   readonly workspaceId: string
   readonly phone: string
 }

@@ -11,7 +11,7 @@ const KEY_BYTES = 32
 /** Sets this use of the secret apart from its others. */
 const KEY_CONTEXT = 'sms code'
 
-export interface CodeHash {
+interface CodeHash {
   readonly salt: Uint8Array
   readonly code_hash: Uint8Array
 }

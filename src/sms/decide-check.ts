@@ -3,7 +3,7 @@ import { assertNever } from '../mail/assert-never.js'
 import type { CodeRow } from './sms-records.js'
 
 /** Wrong codes that are counted; every later check is refused. */
-export const MAX_ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 
 /** The answer of the interface. */
 export interface CodeCheck {

@@ -16,7 +16,7 @@ export interface Destination {
 }
 
 /** Why no code is sent to a number. Part of the interface: `details.reason`. */
-export type NumberFault =
+type NumberFault =
   | 'not_possible'
   | 'country_not_allowed'
   | 'unallocated'

@@ -16,7 +16,10 @@ interface RecoveryDeps extends Store {
 const BATCH_SIZE = 100
 
 /** Of codes created before this moment. Resolves to how many it ended. */
-export async function recoverCodes(deps: RecoveryDeps, { before, now }: { before: number; now: number }) {
+export async function recoverCodes(
+  deps: RecoveryDeps,
+  { before, now }: { readonly before: number; readonly now: number },
+): Promise<number> {
   let ended = 0
   let after = ''
   for (;;) {

@@ -46,11 +46,11 @@ export const insertCode = prepareWrite<NewCode>(({ db, slot }) => {
       eb.val(slot('expires_at')).as('expires_at'),
     ])
     .where((eb) => eb.exists(living))
-  const given = ['salt', 'code_hash', 'attempts', 'metadata', 'encoding', 'segments', 'provider', 'delivery'] as const
+  const destination = ['phone', 'phone_range', 'prefix', 'country'] as const
+  const message = ['metadata', 'encoding', 'segments', 'provider', 'delivery', 'created_at', 'expires_at'] as const
   return db
     .insertInto('sms_codes')
-    .columns(['id', 'workspace_id', 'phone', 'phone_range', 'prefix', 'country', 'status', ...given])
-    .columns(['created_at', 'expires_at'])
+    .columns(['id', 'workspace_id', ...destination, 'status', 'salt', 'code_hash', 'attempts', ...message])
     .expression(row)
 }, 1)
 

@@ -55,6 +55,8 @@ type Phase =
       readonly showPage: ShowPage | null
       /** No rate limit counts requests for these paths. */
       readonly isTracking: (path: string) => boolean
+      /** Requests for these paths are counted by their route. */
+      readonly isCallback: (path: string) => boolean
     }
   | { readonly kind: 'draining' }
 
@@ -68,7 +70,8 @@ export function createApiApp(deps: AppDeps): ApiApp {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
     const isTracking = phase.kind === 'serving' && phase.isTracking(path)
-    const anonymous = isHealth || phase.kind !== 'serving' || isTracking
+    const isCallback = phase.kind === 'serving' && phase.isCallback(path)
+    const anonymous = isHealth || phase.kind !== 'serving' || isTracking || isCallback
     const identify = anonymous ? identityResolver.identifyAnonymous : identityResolver.identify
     ctx.state.identity = identify(ctx.req, peerOf(ctx.req))
     logOnClose(ctx, path, isHealth || isTracking, deps)
@@ -90,7 +93,8 @@ export function createApiApp(deps: AppDeps): ApiApp {
       const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
       const dispatch = createDispatch(endpointsOf(routes, document, deps))
-      phase = { kind: 'serving', dispatch, showPage, isTracking: createTrackingCheck(routes) }
+      const isTracking = createAreaCheck(routes, 'tracking')
+      phase = { kind: 'serving', dispatch, showPage, isTracking, isCallback: createAreaCheck(routes, 'callback') }
     },
     drain: () => {
       phase = { kind: 'draining' }
@@ -100,9 +104,9 @@ export function createApiApp(deps: AppDeps): ApiApp {
   }
 }
 
-function createTrackingCheck(routes: readonly Route[]): (path: string) => boolean {
-  const tracking = routes.filter(({ area }) => area === 'tracking')
-  const prefixes = tracking.map(({ path }) => path.slice(0, path.indexOf(':')))
+function createAreaCheck(routes: readonly Route[], area: Route['area']): (path: string) => boolean {
+  const found = routes.filter((route) => route.area === area)
+  const prefixes = found.map(({ path }) => path.slice(0, path.indexOf(':')))
   return (path) => prefixes.some((prefix) => path.startsWith(prefix))
 }
 

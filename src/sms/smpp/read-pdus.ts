@@ -1,20 +1,22 @@
 /**
  * Divides what a peer sends into protocol data units, however it arrives.
  *
- * Limits: a unit has at most 16 KB; at most that is kept beside the chunk at hand. After each 64 units the event loop
- * runs, so a peer that sends without pause does not block it. What follows the last complete unit is dropped.
+ * Limits: a unit has at most 16 KB; at most that is kept beside the chunk at hand. After each 24 KB, where
+ * a unit counts for at least 512 bytes, the event loop runs, so a peer that sends without pause does not block it. What follows the last complete unit is dropped.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { MAX_PDU_BYTES, PDU_HEADER_BYTES } from './pdu.js'
 
-const UNITS_PER_TURN = 64
+const MAX_TURN_BYTES = 24 * 1024
+/** What the answer to the smallest unit costs, compared to the bytes of a large one. */
+const UNIT_COST = 512
 
 /** Throws at a length that no unit can have: what follows cannot be divided. */
 export async function* readPdus(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let size = 0
   let needed = PDU_HEADER_BYTES
-  let unitCount = 0
+  let turn = 0
   for await (const chunk of chunks) {
     parts.push(chunk)
     size += chunk.length
@@ -26,8 +28,10 @@ export async function* readPdus(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
       if (bytes.length - start < needed) break
       yield bytes.subarray(start, start + needed)
       start += needed
-      unitCount += 1
-      if (unitCount % UNITS_PER_TURN === 0) await yieldToEventLoop()
+      turn += Math.max(needed, UNIT_COST)
+      if (turn < MAX_TURN_BYTES) continue
+      turn = 0
+      await yieldToEventLoop()
     }
     // A copy: a few bytes must not keep a large chunk in memory.
     const rest = Buffer.from(bytes.subarray(start))

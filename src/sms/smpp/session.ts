@@ -7,7 +7,7 @@
  *
  * Limits: 50 deliveries at work, then reading waits; 256 KB that the peer has not read.
  */
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { errorMessageOf } from '../../platform/errors.js'
 import { createSemaphore } from '../../platform/semaphore.js'
 import {
@@ -65,7 +65,7 @@ export class SmppSession {
   private resolveEnded: (reason: string) => void = () => undefined
 
   constructor(
-    private readonly socket: Socket,
+    private readonly socket: Duplex,
     private readonly deps: SessionDeps,
   ) {
     // Reading reports it too.

@@ -25,15 +25,18 @@ import { classifyReply } from '../../dist/src/messages/replies/classify-reply.js
 import { readCsvRows } from '../../dist/src/platform/csv/rows.js'
 import { readReply } from '../../dist/src/platform/dns/message.js'
 import { isQueryable, toCanonicalName } from '../../dist/src/platform/dns/name.js'
+import { parsePhoneNumber } from '../../dist/src/platform/phone-number.js'
 import { authenticate } from '../../dist/src/receiving/authentication/authenticate.js'
 import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
 import { findCopyFrame } from '../../dist/src/sending/token-places.js'
+import { buildMessageText, checkTemplate } from '../../dist/src/sms/message-text.js'
 import { decodePdu } from '../../dist/src/sms/smpp/pdu.js'
 import { readDelivery } from '../../dist/src/sms/smpp/read-delivery.js'
 import { readPdus } from '../../dist/src/sms/smpp/read-pdus.js'
+import { encodeText } from '../../dist/src/sms/text-encoding.js'
 import { parsePlainMail } from '../../dist/src/smtp/commands/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
 import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapter.js'
@@ -193,6 +196,11 @@ function trackHtml(html) {
   return tracked.html
 }
 
+const smsText = (text) => {
+  encodeText(buildMessageText(text, { code: '012345', minutes: 10 }))
+  checkTemplate(`{code}${text}`)
+}
+
 const publicUrl = 'https://a.test'
 const ids = { broadcastId: 'b', audienceId: 'c', hostname: 'mail.a.test', publicUrl, base: publicUrl }
 const frameOf = (content) =>
@@ -266,6 +274,8 @@ export const parsers = [
     }),
   },
   { name: 'imports of suppressions', inputs: texts, read: tolerant(suppressions) },
+  { name: 'phone numbers', inputs: texts, read: tolerant((text) => parsePhoneNumber(`+49${text}`)) },
+  { name: 'texts of SMS', inputs: texts, read: tolerant(smsText) },
   { name: 'submitted messages', inputs: messages, read: tolerant(submitted) },
   { name: 'fields that steer', inputs: messages, read: tolerant(serviceFields) },
   {

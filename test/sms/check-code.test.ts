@@ -94,6 +94,18 @@ t.test('a phone without a code, and one that is no number', async (t) => {
   t.match(refusal, { kind: 'invalid-parameter', details: { field: 'phone', reason: 'not_possible' } })
 })
 
+t.test('the code that was sent last decides, though the clock stands still or goes back', async (t) => {
+  const codes = await testCodes(t)
+  for (let round = 0; round < 5; round++) {
+    codes.clock.now -= round
+    const used = await sendCode(codes)
+    t.same(await checkCode(codes, used.code), verified)
+    const { code } = await sendCode(codes)
+    for (let guess = 0; guess < 4; guess++) await checkCode(codes, toWrongCode(code))
+    t.same(await checkCode(codes, code), usedUp)
+  }
+})
+
 t.test('checks at the same moment', async (t) => {
   const codes = await testCodes(t)
   for (let round = 0; round < 20; round++) {

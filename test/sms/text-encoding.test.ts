@@ -59,7 +59,7 @@ const segmentCounts: readonly (readonly [text: string, encoding: string, lengths
   ['😀'.repeat(36), 'ucs2', [66, 6]],
   [`${'я'.repeat(66)}😀${'я'.repeat(4)}`, 'ucs2', [66, 6]],
   [`${'я'.repeat(65)}😀${'я'.repeat(4)}`, 'ucs2', [67, 4]],
-  [`a`.repeat(70) + '’', 'ucs2', [67, 4]],
+  ['a'.repeat(70).concat('’'), 'ucs2', [67, 4]],
   ['ç', 'ucs2', [1]],
   ['Ç', 'gsm', [1]],
   ['`', 'ucs2', [1]],
@@ -82,20 +82,18 @@ t.test('segments are the text in pieces, each as full as can be', async (t) => {
   const any = fc.array(fc.oneof(fc.constantFrom('a', '€', 'я', '😀', '👨‍👩‍👧'), fc.string({ unit: 'binary' })), {
     maxLength: 300,
   })
-  fc.assert(
-    fc.property(fc.oneof(gsm, any), (characters) => {
-      const text = characters.join('')
-      const { encoding, segments } = encodeText(text)
-      const [single, joined] = encoding === 'gsm' ? [160, 153] : [70, 67]
-      if (segments.join('') !== text) return false
-      if (sizeOf(text, encoding) <= single) return segments.length === 1
-      return segments.every((segment, place) => {
-        const next = [...(segments[place + 1] ?? '')][0]
-        const size = sizeOf(segment, encoding)
-        const isWhole = !/[\ud800-\udbff]$/.test(segment) || !/^[\udc00-\udfff]/.test(segments[place + 1] ?? '')
-        return isWhole && size > 0 && size <= joined && (next === undefined || size + sizeOf(next, encoding) > joined)
-      })
-    }),
-    { numRuns: 2_000 },
-  )
+  const whole = fc.property(fc.oneof(gsm, any), (characters) => {
+    const text = characters.join('')
+    const { encoding, segments } = encodeText(text)
+    const [single, joined] = encoding === 'gsm' ? [160, 153] : [70, 67]
+    if (segments.join('') !== text) return false
+    if (sizeOf(text, encoding) <= single) return segments.length === 1
+    return segments.every((segment, place) => {
+      const next = [...(segments[place + 1] ?? '')][0]
+      const size = sizeOf(segment, encoding)
+      const isWhole = !/[\ud800-\udbff]$/.test(segment) || !/^[\udc00-\udfff]/.test(segments[place + 1] ?? '')
+      return isWhole && size > 0 && size <= joined && (next === undefined || size + sizeOf(next, encoding) > joined)
+    })
+  })
+  t.doesNotThrow(() => fc.assert(whole, { numRuns: 2_000 }))
 })

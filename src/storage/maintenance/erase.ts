@@ -24,7 +24,7 @@ type WorkspaceTable = {
 }[keyof Tables]
 
 interface ErasePlan {
-  /** Columns of the primary key, without the workspace. */
+  /** Columns of the primary key, without the workspace; for slices the first one, with fewer rows of a value than a slice has. */
   readonly key: string | readonly string[]
   readonly by: 'index' | 'slices'
   /** Rows of one commit, for tables whose rows may have tens of megabytes. */
@@ -68,7 +68,7 @@ const erasePlans = {
   email_metrics: { key: ['domain', 'tag', 'bucket'], by: 'index' },
   link_metrics: { key: ['domain', 'day', 'url'], by: 'index' },
   sms_codes: { key: 'id', by: 'index' },
-  sms_parts: { key: ['sms_id', 'part'], by: 'slices' },
+  sms_parts: { key: 'sms_id', by: 'slices' },
   sms_holds: { key: ['prefix', 'held_at'], by: 'index' },
   usage: { key: 'kind', by: 'index' },
   events: { key: 'seq', by: 'index' },

@@ -14,10 +14,10 @@ export function toLogReason(reason: string, message: SmsMessage, credentials: re
   const { text } = message.text
   const secrets = [text, message.receiptUrl, lastSegmentOf(message.receiptUrl), ...credentials]
   const digits = text.match(digitRuns) ?? []
-  const longestFirst = [...secrets, ...digits]
+  const sorted = [...secrets, ...digits]
     .filter((secret) => secret !== '')
     .sort((left, right) => right.length - left.length)
-  const hidden = longestFirst.reduce((words, secret) => words.replaceAll(secret, '[hidden]'), reason)
+  const hidden = sorted.reduce((words, secret) => words.replaceAll(secret, '[hidden]'), reason)
   return hidden.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').slice(0, MAX_REASON)
 }
 

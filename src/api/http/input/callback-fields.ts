@@ -43,17 +43,18 @@ function parseForm(text: string): ReadonlyMap<string, string> {
   return collectFields([...new URLSearchParams(text)])
 }
 
-/** An object without entries, for what is not JSON, nests too deep or is no object. */
-function parseObject(raw: Buffer): object {
+/** Empty for what is not JSON, nests too deep or is no object. */
+function parseObject(raw: Buffer): Readonly<Record<string, unknown>> {
   try {
-    return Object(parseJson(raw)) as object
+    const value = parseJson(raw)
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }
 }
 
 /** Texts, numbers and flags. Of an object, what it is named: `{"status": {"name": "delivered"}}`. */
-function fieldsOf(object: object): ReadonlyMap<string, string> {
+function fieldsOf(object: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   return collectFields(
     Object.entries(object).flatMap(([name, value]) => {
       const plain: unknown = isObject(value) ? value['name'] : value

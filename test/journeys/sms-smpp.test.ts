@@ -2,10 +2,15 @@
  * Verification codes through an SMSC of other authors (Debian's Net::SMPP) that is killed with SIGKILL and comes back
  * while codes are sent: each answer of the API is true, and no message is submitted twice.
  */
-import t from 'tap'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createSelfSigned } from '../helpers/certificates.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
 import { freePort } from '../helpers/free-port.js'
 import { netSmppServer, skipWithoutNetSmpp } from '../helpers/programs/net-smpp.js'
+import { openSmsc } from '../helpers/sms/smsc.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 interface Submitted {
@@ -25,8 +30,8 @@ const limits = {
 /** The simulated phones end in 1; other ends have other meanings to the SMSC. */
 const phoneOf = (place: number): string => `+49151234${String(place).padStart(4, '0')}1`
 
-async function openApp(t: Parameters<typeof testDaemon>[0], port: number): Promise<TestDaemon> {
-  const smpp = { url: `smpp://127.0.0.1:${port}`, system_id: 'posthorn', password: 'secret08' }
+async function openApp(t: Test, port: number, more: object = {}): Promise<TestDaemon> {
+  const smpp = { url: `smpp://127.0.0.1:${port}`, system_id: 'posthorn', password: 'secret08', ...more }
   const sms = { provider: 'smpp', sender: 'Posthorn', allowed_countries: ['DE'], limits, smpp }
   return testDaemon(t, { level: 'debug', settings: { sms } })
 }
@@ -124,4 +129,18 @@ t.test('long texts, other letters, refusals and receipts', { skip: skipWithoutNe
     types.map(({ type }) => type),
     ['sms.delivered', 'sms.failed', 'sms.failed', 'sms.sent', 'sms.sent', 'sms.verified'],
   )
+})
+
+t.test('TLS with the authority of ca_file, and without it', async (t) => {
+  const tls = await createSelfSigned(['127.0.0.1'])
+  const smsc = await openSmsc(t, { tls })
+  const caFile = join(temporaryFolder(t), 'ca.pem')
+  writeFileSync(caFile, tls.cert)
+  const url = `smpps://127.0.0.1:${smsc.port}`
+  const phone = phoneOf(1)
+  t.equal(await send(await openApp(t, smsc.port, { url, ca_file: caFile }), phone), 200)
+  const distrustful = await openApp(t, smsc.port, { url })
+  t.equal(await send(distrustful, phone), 503)
+  t.equal(smsc.listReceived('bind_transceiver').length, 1, 'the password was sent to the trusted SMSC alone')
+  t.ok(distrustful.lines.some((line) => line.includes('self-signed certificate')))
 })

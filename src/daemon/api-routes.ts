@@ -216,11 +216,12 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   ]
 }
 
-function numberRoutes({ database: { read }, limits }: RouteDeps): readonly Route[] {
+function numberRoutes({ config, database: { read }, limits }: RouteDeps): readonly Route[] {
+  const smsPerDay = config.sms.limits.per_workspace_per_day
   return [
     metricsRoute({ read }),
     linkMetricsRoute({ read }),
-    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
+    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes, smsPerDay }),
   ]
 }
 

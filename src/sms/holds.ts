@@ -3,12 +3,13 @@
  * operator can end one early. Holds of one prefix and workspace never overlap.
  */
 import { type Selectable, sql } from 'kysely'
+import { operatorActor, recordAuditEntry } from '../accounts/audit-log.js'
 import { addIf } from '../accounts/limits/usage.js'
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { SmsHoldsTable } from '../storage/tables/sms-tables.js'
 import type { Tables } from '../storage/tables/tables.js'
-import { tryCommit } from '../storage/writer/write.js'
+import { tryCommit, type Write } from '../storage/writer/write.js'
 
 export type Hold = Selectable<SmsHoldsTable>
 type HoldKey = Pick<Hold, 'workspace_id' | 'prefix' | 'held_at'>
@@ -122,14 +123,27 @@ interface Release {
   readonly now: number
 }
 
-/** Ends holds of a prefix. Resolves to those that it ended; codes are counted from now on. */
+function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Hold, at: number): Write {
+  const details = { sent, verified }
+  return recordAuditEntry({
+    workspaceId,
+    actor: operatorActor,
+    action: 'sms.hold_released',
+    target: prefix,
+    at,
+    details,
+  })
+}
+
+/** Ends holds of a prefix, on the operator's order. Resolves to those that it ended; codes are counted from now on. */
 export async function releaseHolds({ read, commit }: Store, release: Release): Promise<readonly Hold[]> {
   const { prefix, workspaceId, now } = release
   const released: Hold[] = []
   for (const hold of listHolds(read, now)) {
     if (hold.prefix !== prefix || (workspaceId !== null && hold.workspace_id !== workspaceId)) continue
     const { workspace_id, held_at } = hold
-    if (await tryCommit(commit([markReleased({ workspace_id, prefix, held_at, now })]))) released.push(hold)
+    const writes = [markReleased({ workspace_id, prefix, held_at, now }), recordRelease(hold, now)]
+    if (await tryCommit(commit(writes))) released.push(hold)
   }
   return released
 }

@@ -46,11 +46,11 @@ export const insertCode = prepareWrite<NewCode>(({ db, slot }) => {
       eb.val(slot('expires_at')).as('expires_at'),
     ])
     .where((eb) => eb.exists(living))
-  const given = ['salt', 'code_hash', 'attempts', 'metadata', 'encoding', 'segments', 'provider', 'delivery'] as const
+  const destination = ['phone', 'phone_range', 'prefix', 'country'] as const
+  const message = ['metadata', 'encoding', 'segments', 'provider', 'delivery', 'created_at', 'expires_at'] as const
   return db
     .insertInto('sms_codes')
-    .columns(['id', 'workspace_id', 'phone', 'phone_range', 'prefix', 'country', 'status', ...given])
-    .columns(['created_at', 'expires_at'])
+    .columns(['id', 'workspace_id', ...destination, 'status', 'salt', 'code_hash', 'attempts', ...message])
     .expression(row)
 }, 1)
 
@@ -64,12 +64,21 @@ export const replacePendingCode = prepareWrite<{ workspaceId: string; phone: str
     .where('status', '=', sql.lit('pending' as const)),
 )
 
-/** The code is valid from now on. Misses when it is no longer `sending`. */
+/**
+ * The code is valid from now on. Misses when it is no longer `sending`. Its `sent_at` is later than that of each other
+ * code of the phone, whatever the clock says: the latest decides a check.
+ */
 export const markCodeSent = prepareWrite<CodeRef & { at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('sms_codes')
-      .set({ status: 'pending', delivery: 'sent', sent_at: slot('at') })
+      .set({
+        status: 'pending',
+        delivery: 'sent',
+        sent_at: sql<number>`max(${slot('at')}, 1 + coalesce((select max(other.sent_at) from sms_codes as other
+          where other.workspace_id = sms_codes.workspace_id and other.phone = sms_codes.phone
+            and other.status in ('pending', 'verified', 'expired', 'max_attempts')), 0))`,
+      })
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspaceId'))
       .where('status', '=', 'sending'),

@@ -33,6 +33,9 @@ import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
 import { findCopyFrame } from '../../dist/src/sending/token-places.js'
 import { buildMessageText, checkTemplate } from '../../dist/src/sms/message-text.js'
+import { decodePdu } from '../../dist/src/sms/smpp/pdu.js'
+import { readDelivery } from '../../dist/src/sms/smpp/read-delivery.js'
+import { readPdus } from '../../dist/src/sms/smpp/read-pdus.js'
 import { encodeText } from '../../dist/src/sms/text-encoding.js'
 import { parsePlainMail } from '../../dist/src/smtp/commands/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
@@ -65,6 +68,34 @@ const tolerant = (read) => async (input) => {
     if (!['Refusal', 'CsvFault', 'ProtocolFault', 'TypeError'].includes(error?.name) && error?.code === undefined)
       throw error
   }
+}
+
+/** As bodies of deliver_sm, the largest that are read, and as texts of receipts; the stream comes in small pieces. */
+async function smppUnits(octets) {
+  const units = []
+  for (let start = 0; start < octets.length; start += 16_000) {
+    const body = octets.subarray(start, start + 16_000)
+    const receipt = Buffer.from([0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x04, 0x24])
+    units.push(smppUnit(body), smppUnit(Buffer.concat([receipt, lengthOf(body), body])))
+  }
+  for await (const unit of readPdus(inPieces(Buffer.concat(units), 50))) readDelivery(decodePdu(unit))
+}
+
+function smppUnit(body) {
+  const header = Buffer.alloc(16)
+  header.writeUInt32BE(16 + body.length, 0)
+  header.writeUInt32BE(5, 4)
+  return Buffer.concat([header, body])
+}
+
+function lengthOf(body) {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(body.length)
+  return length
+}
+
+async function* inPieces(octets, size) {
+  for (let start = 0; start < octets.length; start += size) yield octets.subarray(start, start + size)
 }
 
 /** Looked for in all encodings that a body may have. */
@@ -269,6 +300,7 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
+  { name: 'units of SMPP', inputs: lines, read: tolerant(smppUnits) },
   { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
   { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },
   { name: 'encodings of answers', inputs: texts, read: tolerant(acceptsGzip) },

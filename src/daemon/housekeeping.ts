@@ -22,6 +22,7 @@ import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
+import { removeOldHolds } from '../sms/holds.js'
 import { recoverCodes } from '../sms/recover-codes.js'
 import { removeOldCodes } from '../sms/remove-old-codes.js'
 import type { Database } from '../storage/database.js'
@@ -88,6 +89,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
+      () => removeOldHolds(database, now),
       () => removeOldCodes(database, limits.messagesBefore),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)

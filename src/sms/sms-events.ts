@@ -13,6 +13,11 @@ export function recordSmsSent(code: CodeOfEvent & Pick<NewCode, 'expires_at'>, a
   return recordEvent({ ...frameOf(code, at), type: 'sms.sent', data: { ...toSmsData(code), ...times } })
 }
 
+export function recordSmsDelivered(code: CodeOfEvent, at: number): Write {
+  const data = { ...toSmsData(code), delivered_at: formatTimestamp(at) }
+  return recordEvent({ ...frameOf(code, at), type: 'sms.delivered', data })
+}
+
 export function recordSmsFailed(code: CodeOfEvent, reason: SmsFault, at: number): Write {
   const data = { ...toSmsData(code), reason, failed_at: formatTimestamp(at) }
   return recordEvent({ ...frameOf(code, at), type: 'sms.failed', data })

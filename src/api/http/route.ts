@@ -1,21 +1,20 @@
 /**
  * A route as data: method, path, permission, schemas, answers, and the function `run`.
  *
- * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI
- * document, so that they cannot disagree. There are six kinds, by who may call them: with a key
- * (`route`), with a key and a file (`uploadRoute`), with a link that we signed (`signedLinkRoute`),
- * without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers of our mail
- * (`pageRoute`). `run` calls the rooms below and builds the answer; a client's fault is thrown as a
- * Refusal.
+ * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI document, so that
+ * they cannot disagree. There are seven kinds, by who may call them: with a key (`route`), with a key and a file
+ * (`uploadRoute`), with a link that we signed (`signedLinkRoute`), without a key (`publicRoute`), programs that show our
+ * mail (`trackingRoute`), readers of our mail (`pageRoute`), services that report to us (`callbackRoute`). `run` calls
+ * the rooms below and builds the answer; a client's fault is thrown as a Refusal.
  */
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { ReadableFile } from '../../platform/readable-file.js'
+import type { DocumentedAnswer } from './documented-answer.js'
 import type { LinkQuery } from './input/link-signature.js'
 import type { FileLimit, UploadedFile } from './input/upload.js'
 import type { ErrorCode } from './output/error-answer.js'
-import type { HeaderName } from './output/header-fields.js'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -79,19 +78,6 @@ export interface FileAnswer {
 export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
 /** 204 without a body. */
 export const noContent: Answer = { kind: 'nothing' }
-
-/** An answer as the OpenAPI document describes it. */
-export interface DocumentedAnswer {
-  readonly description: string
-  /** The schema of a JSON body. */
-  readonly schema?: z.ZodType
-  /** The media type of a body that is not JSON. */
-  readonly type?: string
-  /** An example of the body; without it, that of JSON comes from its schema. */
-  readonly example?: unknown
-  /** Header fields beyond those of every answer. */
-  readonly headers?: readonly HeaderName[]
-}
 
 interface Common {
   /** The path below the version: `/emails/:id`. */
@@ -256,11 +242,29 @@ export interface PageRoute extends Common {
   readonly run: (call: PageCall) => Promise<Answer> | Answer
 }
 
-export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute
+/** A report of a service that we use, at a URL that we gave it. */
+interface CallbackCall {
+  readonly params: Readonly<Record<string, string>>
+  /** As `readCallbackFields` reads them. */
+  readonly fields: ReadonlyMap<string, string>
+}
+
+export interface CallbackRoute extends Common {
+  readonly method: 'GET' | 'POST'
+  /** No key is needed. A busy service sends thousands of requests, so rate limits count only unauthorized ones. */
+  readonly area: 'callback'
+  readonly query: null
+  readonly body: null
+  /** Whether the token in the path is right. If not, the answer is 404, and no body is read. */
+  readonly isAuthorized: (params: CallbackCall['params']) => boolean
+  readonly run: (call: CallbackCall) => Promise<Answer> | Answer
+}
+
+export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute | CallbackRoute
 
 /** Whether the route needs no key. */
 export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
-  return area === 'link' || area === 'public' || area === 'tracking' || area === 'page'
+  return ['link', 'public', 'tracking', 'page', 'callback'].includes(area)
 }
 
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
@@ -275,6 +279,10 @@ export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkR
 
 export function pageRoute(spec: Omit<PageRoute, 'area' | 'query' | 'body'>): PageRoute {
   return { ...spec, area: 'page', query: null, body: null }
+}
+
+export function callbackRoute(spec: Omit<CallbackRoute, 'area' | 'query' | 'body'>): CallbackRoute {
+  return { ...spec, area: 'callback', query: null, body: null }
 }
 
 export function trackingRoute(spec: Omit<TrackingRoute, 'method' | 'area' | 'body'>): TrackingRoute {

@@ -37,7 +37,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Templates: 'Subjects and bodies with variables.',
   Files: 'Files that are stored once and sent many times.',
   Domains: 'Domains that send and receive mail, with their DNS records.',
-  Events: 'What happened to emails and domains: a log, and what webhooks send.',
+  Events: 'What happened to emails, domains and verification codes: a log, and what webhooks send.',
   Suppressions: 'Addresses that no mail is sent to.',
   Imports: 'Imports of long CSV files.',
   Tracking: 'What the pixel and the links of a tracked email lead to.',
@@ -49,6 +49,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Metrics: 'Numbers of emails, opens and clicks.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
+  'SMS verification': 'Codes that are sent to a phone, and checked.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }
 

@@ -53,10 +53,12 @@ type Phase =
       readonly kind: 'serving'
       readonly dispatch: Dispatch
       readonly showPage: ShowPage | null
-      /** No rate limit counts requests for these paths. */
-      readonly isTracking: (path: string) => boolean
+      readonly findUncountedArea: FindUncountedArea
     }
   | { readonly kind: 'draining' }
+
+/** The area of a path for which no rate limit counts requests before its route is reached; null: they are counted. */
+type FindUncountedArea = (path: string) => 'tracking' | 'callback' | null
 
 type ShowPage = (ctx: ApiContext) => Promise<void>
 
@@ -67,11 +69,11 @@ export function createApiApp(deps: AppDeps): ApiApp {
   app.use(async (ctx: ApiContext) => {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
-    const isTracking = phase.kind === 'serving' && phase.isTracking(path)
-    const anonymous = isHealth || phase.kind !== 'serving' || isTracking
+    const uncounted = phase.kind === 'serving' ? phase.findUncountedArea(path) : null
+    const anonymous = isHealth || phase.kind !== 'serving' || uncounted !== null
     const identify = anonymous ? identityResolver.identifyAnonymous : identityResolver.identify
     ctx.state.identity = identify(ctx.req, peerOf(ctx.req))
-    logOnClose(ctx, path, isHealth || isTracking, deps)
+    logOnClose(ctx, path, isHealth || uncounted === 'tracking', deps)
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
       if (isHealth) await answerHealth(ctx, phase, deps)
@@ -90,7 +92,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
       const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
       const dispatch = createDispatch(endpointsOf(routes, document, deps))
-      phase = { kind: 'serving', dispatch, showPage, isTracking: createTrackingCheck(routes) }
+      phase = { kind: 'serving', dispatch, showPage, findUncountedArea: createAreaFinder(routes) }
     },
     drain: () => {
       phase = { kind: 'draining' }
@@ -100,10 +102,11 @@ export function createApiApp(deps: AppDeps): ApiApp {
   }
 }
 
-function createTrackingCheck(routes: readonly Route[]): (path: string) => boolean {
-  const tracking = routes.filter(({ area }) => area === 'tracking')
-  const prefixes = tracking.map(({ path }) => path.slice(0, path.indexOf(':')))
-  return (path) => prefixes.some((prefix) => path.startsWith(prefix))
+function createAreaFinder(routes: readonly Route[]): FindUncountedArea {
+  const prefixes = routes.flatMap(({ area, path }) =>
+    area === 'tracking' || area === 'callback' ? [{ area, prefix: path.slice(0, path.indexOf(':')) }] : [],
+  )
+  return (path) => prefixes.find(({ prefix }) => path.startsWith(prefix))?.area ?? null
 }
 
 function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps): readonly Endpoint[] {

@@ -7,6 +7,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { acceptsGzip } from '../../dist/src/api/http/input/accept-encoding.js'
 import { findRequestedPart } from '../../dist/src/api/http/input/byte-range.js'
+import { parseCallbackBody } from '../../dist/src/api/http/input/callback-fields.js'
+import { readReport as readSmsReport } from '../../dist/src/api/sms/receipts.js'
 import { composeFrame } from '../../dist/src/broadcasts/compose-frame.js'
 import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.js'
 import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
@@ -32,6 +34,9 @@ import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
 import { findCopyFrame } from '../../dist/src/sending/token-places.js'
+import { createTemplateStyle } from '../../dist/src/sms/http/body-template.js'
+import { toLogReason } from '../../dist/src/sms/http/log-reason.js'
+import { createTwilioStyle } from '../../dist/src/sms/http/twilio.js'
 import { buildMessageText, checkTemplate } from '../../dist/src/sms/message-text.js'
 import { decodePdu } from '../../dist/src/sms/smpp/pdu.js'
 import { readDelivery } from '../../dist/src/sms/smpp/read-delivery.js'
@@ -79,6 +84,22 @@ async function smppUnits(octets) {
     units.push(smppUnit(body), smppUnit(Buffer.concat([receipt, lengthOf(body), body])))
   }
   for await (const unit of readPdus(inPieces(Buffer.concat(units), 50))) readDelivery(decodePdu(unit))
+}
+
+const gatewayLogin = { username: 'account', password: 'secret', sender: 'Posthorn', body_template: '{}' }
+const gatewayStyles = [createTwilioStyle(gatewayLogin), createTemplateStyle(gatewayLogin)]
+const sentMessage = { text: { text: 'Your code is 048213' }, receiptUrl: 'https://a.test/v1/sms/receipts/sms_1/token' }
+
+/** As the answer of a gateway, plain and in JSON, and as what it reports. */
+function gatewayTexts(text) {
+  for (const body of [text, JSON.stringify({ message: text, status: text, id: text })]) {
+    for (const style of gatewayStyles) {
+      const outcome = style.readAnswer({ status: 400, text: body, isComplete: true })
+      toLogReason(outcome.reason, sentMessage, ['account', 'secret'])
+      style.readAnswer({ status: 201, text: body, isComplete: true })
+    }
+    readSmsReport(parseCallbackBody(Buffer.from(body)))
+  }
 }
 
 function smppUnit(body) {
@@ -263,6 +284,7 @@ export const parsers = [
     inputs: texts,
     read: tolerant((text) => insertUnsubscribeUrl(text, 'https://a.test/v1/unsubscribe/x', 'html', () => undefined)),
   },
+  { name: 'answers and reports of SMS gateways', inputs: texts, read: tolerant(gatewayTexts) },
   { name: 'content of broadcasts', inputs: texts, read: tolerant((html) => frameOf({ html })) },
   { name: 'values of contacts', inputs: texts, read: tolerant(fillGreeting) },
   { name: 'places of tokens', inputs: messages, read: tolerant(findTokens) },

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
-export interface GatewayMessage {
+interface GatewayMessage {
   /** The id that the gateway gave it. */
   readonly sid: string
   readonly to: string

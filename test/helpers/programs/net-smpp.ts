@@ -9,6 +9,7 @@ export function skipWithoutNetSmpp(): false | string {
   return skipWithoutModule([PERL, '-MNet::SMPP', '-e', '1'], 'libnet-smpp-perl')
 }
 
-export function netSmppServer(t: Test, port: number): Promise<ChildServer> {
-  return childServer(t, [PERL, 'test/fixtures/net-smpp-smsc.pl', String(port)], 'listening')
+/** `before`: its first message gets the next id; hexadecimal. */
+export function netSmppServer(t: Test, port: number, before = 'abc0'): Promise<ChildServer> {
+  return childServer(t, [PERL, 'test/fixtures/net-smpp-smsc.pl', String(port), before], 'listening')
 }

@@ -110,7 +110,7 @@ async function openProvider(
     const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
     return createSmppProvider({
       ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password, sender },
-      dialer: smpp.ca_file === '' ? edges.dialer : createDialer(await readFile(smpp.ca_file, 'utf8')),
+      dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readFile(smpp.ca_file, 'utf8')),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
       ...{ clock, random, log, onReceipt },
     })

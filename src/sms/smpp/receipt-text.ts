@@ -4,7 +4,7 @@
  * SMSCs differ in the case, the order and the choice of fields. Limits: the first 500 characters are read, and an id
  * has at most 65. What follows `text:` is the message and is not read.
  */
-export interface ReceiptText {
+interface ReceiptText {
   /** Null: not there. */
   readonly id: string | null
   /** In capitals. */

@@ -14,6 +14,7 @@ import addressparser from 'nodemailer/lib/addressparser'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { detectMimeType, encodeWord, hasLongerLines, quoteString } from 'nodemailer/lib/mime-funcs'
 import { encode, wrap } from 'nodemailer/lib/qp'
+import smpp from 'smpp'
 import t from 'tap'
 
 /** The members of `value`, inherited ones too, that are not of the type they should have. */
@@ -88,4 +89,11 @@ t.test('mailparser makes each part in createNode, and decodes words by its libmi
   const words = { decodeWords: 'function', decodeHeader: 'function', parseHeaderValue: 'function' }
   t.same(missingMembers(parser.libmime, words), [])
   parser.destroy()
+})
+
+t.test("smpp's codec reads units from bytes, and encodes the GSM alphabet", async (t) => {
+  const bytes = new smpp.PDU('enquire_link', { sequence_number: 3 }).toBuffer()
+  t.match(new smpp.PDU(bytes), { command: 'enquire_link', command_status: 0, sequence_number: 3 })
+  t.same(missingMembers(smpp.encodings.ASCII, { encode: 'function' }), [])
+  t.equal(smpp.errors['ESME_RTHROTTLED'], 0x58)
 })

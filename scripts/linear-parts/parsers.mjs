@@ -7,6 +7,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { acceptsGzip } from '../../dist/src/api/http/input/accept-encoding.js'
 import { findRequestedPart } from '../../dist/src/api/http/input/byte-range.js'
+import { parseCallbackBody } from '../../dist/src/api/http/input/callback-fields.js'
+import { readReport as readSmsReport } from '../../dist/src/api/sms/receipts.js'
 import { composeFrame } from '../../dist/src/broadcasts/compose-frame.js'
 import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.js'
 import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
@@ -25,12 +27,21 @@ import { classifyReply } from '../../dist/src/messages/replies/classify-reply.js
 import { readCsvRows } from '../../dist/src/platform/csv/rows.js'
 import { readReply } from '../../dist/src/platform/dns/message.js'
 import { isQueryable, toCanonicalName } from '../../dist/src/platform/dns/name.js'
+import { parsePhoneNumber } from '../../dist/src/platform/phone-number.js'
 import { authenticate } from '../../dist/src/receiving/authentication/authenticate.js'
 import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
 import { findCopyFrame } from '../../dist/src/sending/token-places.js'
+import { createTemplateStyle } from '../../dist/src/sms/http/body-template.js'
+import { toLogReason } from '../../dist/src/sms/http/log-reason.js'
+import { createTwilioStyle } from '../../dist/src/sms/http/twilio.js'
+import { buildMessageText, checkTemplate } from '../../dist/src/sms/message-text.js'
+import { decodePdu } from '../../dist/src/sms/smpp/pdu.js'
+import { readDelivery } from '../../dist/src/sms/smpp/read-delivery.js'
+import { readPdus } from '../../dist/src/sms/smpp/read-pdus.js'
+import { encodeText } from '../../dist/src/sms/text-encoding.js'
 import { parsePlainMail } from '../../dist/src/smtp/commands/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
 import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapter.js'
@@ -62,6 +73,50 @@ const tolerant = (read) => async (input) => {
     if (!['Refusal', 'CsvFault', 'ProtocolFault', 'TypeError'].includes(error?.name) && error?.code === undefined)
       throw error
   }
+}
+
+/** As bodies of deliver_sm, the largest that are read, and as texts of receipts; the stream comes in small pieces. */
+async function smppUnits(octets) {
+  const units = []
+  for (let start = 0; start < octets.length; start += 16_000) {
+    const body = octets.subarray(start, start + 16_000)
+    const receipt = Buffer.from([0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x04, 0x24])
+    units.push(smppUnit(body), smppUnit(Buffer.concat([receipt, lengthOf(body), body])))
+  }
+  for await (const unit of readPdus(inPieces(Buffer.concat(units), 50))) readDelivery(decodePdu(unit))
+}
+
+const gatewayLogin = { username: 'account', password: 'secret', sender: 'Posthorn', body_template: '{}' }
+const gatewayStyles = [createTwilioStyle(gatewayLogin), createTemplateStyle(gatewayLogin)]
+const sentMessage = { text: { text: 'Your code is 048213' }, receiptUrl: 'https://a.test/v1/sms/receipts/sms_1/token' }
+
+/** As the answer of a gateway, plain and in JSON, and as what it reports. */
+function gatewayTexts(text) {
+  for (const body of [text, JSON.stringify({ message: text, status: text, id: text })]) {
+    for (const style of gatewayStyles) {
+      const outcome = style.readAnswer({ status: 400, text: body, isComplete: true })
+      toLogReason(outcome.reason, sentMessage, ['account', 'secret'])
+      style.readAnswer({ status: 201, text: body, isComplete: true })
+    }
+    readSmsReport(parseCallbackBody(Buffer.from(body)))
+  }
+}
+
+function smppUnit(body) {
+  const header = Buffer.alloc(16)
+  header.writeUInt32BE(16 + body.length, 0)
+  header.writeUInt32BE(5, 4)
+  return Buffer.concat([header, body])
+}
+
+function lengthOf(body) {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(body.length)
+  return length
+}
+
+async function* inPieces(octets, size) {
+  for (let start = 0; start < octets.length; start += size) yield octets.subarray(start, start + size)
 }
 
 /** Looked for in all encodings that a body may have. */
@@ -162,6 +217,11 @@ function trackHtml(html) {
   return tracked.html
 }
 
+const smsText = (text) => {
+  encodeText(buildMessageText(text, { code: '012345', minutes: 10 }))
+  checkTemplate(`{code}${text}`)
+}
+
 const publicUrl = 'https://a.test'
 const ids = { broadcastId: 'b', audienceId: 'c', hostname: 'mail.a.test', publicUrl, base: publicUrl }
 const frameOf = (content) =>
@@ -224,6 +284,7 @@ export const parsers = [
     inputs: texts,
     read: tolerant((text) => insertUnsubscribeUrl(text, 'https://a.test/v1/unsubscribe/x', 'html', () => undefined)),
   },
+  { name: 'answers and reports of SMS gateways', inputs: texts, read: tolerant(gatewayTexts) },
   { name: 'content of broadcasts', inputs: texts, read: tolerant((html) => frameOf({ html })) },
   { name: 'values of contacts', inputs: texts, read: tolerant(fillGreeting) },
   { name: 'places of tokens', inputs: messages, read: tolerant(findTokens) },
@@ -235,6 +296,8 @@ export const parsers = [
     }),
   },
   { name: 'imports of suppressions', inputs: texts, read: tolerant(suppressions) },
+  { name: 'phone numbers', inputs: texts, read: tolerant((text) => parsePhoneNumber(`+49${text}`)) },
+  { name: 'texts of SMS', inputs: texts, read: tolerant(smsText) },
   { name: 'submitted messages', inputs: messages, read: tolerant(submitted) },
   { name: 'fields that steer', inputs: messages, read: tolerant(serviceFields) },
   {
@@ -259,6 +322,7 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
+  { name: 'units of SMPP', inputs: lines, read: tolerant(smppUnits) },
   { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
   { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },
   { name: 'encodings of answers', inputs: texts, read: tolerant(acceptsGzip) },

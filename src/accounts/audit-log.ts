@@ -55,6 +55,7 @@ export type AuditAction =
   | 'queue.released'
   | 'queue.retried'
   | 'queue.deleted'
+  | 'sms.hold_released'
 
 /** The user or program that acts. */
 export interface Actor {

@@ -9,7 +9,7 @@ import type { Role, Scope } from '../storage/tables/account-tables.js'
 import type { Principal } from './principal.js'
 
 /**
- *   send        emails, batch, replies, files: create; cancel and reschedule
+ *   send        emails, batch, replies, files: create; cancel and reschedule; codes by SMS: send and check
  *   read        emails, events, metrics, suppressions, contacts, audiences, templates, broadcasts: read
  *   write       suppressions, contacts, audiences, templates, broadcasts, exports: write
  *   admin       domains, keys, webhooks, members, the workspace: write

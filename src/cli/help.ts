@@ -29,8 +29,10 @@ const commonOptions: Readonly<Record<string, string>> = {
 /** By the name of the option, with the command or its first word before it if commands differ. */
 const options: Readonly<Record<string, string>> = {
   as: 'spam or ham: what the messages are',
+  'code-length': 'digits of the code, 4 to 8; else 6',
   domain: 'only entries whose recipient is in this domain',
   email: 'the address of the owner',
+  'expiry-minutes': 'how long the code is valid, 1 to 60; else 10',
   'expires-at': 'when the key ends, as 2030-01-31T09:00:00Z',
   force: 'without asking DNS',
   from: 'the sender, in a verified domain',
@@ -42,8 +44,11 @@ const options: Readonly<Record<string, string>> = {
   selector: 'the DKIM selector under which the public key is published',
   'setup workspace': 'the name of the workspace',
   'queue workspace': 'only entries of this workspace, by its id',
+  'sms holds workspace': 'only those of this workspace, by its id',
+  'sms release workspace': 'only in this workspace, by its id; else in all',
   status: 'only entries in this state',
   subject: 'the subject of the message; else "Posthorn test message"',
+  template: 'the text of the message, with {code} and perhaps {minutes}; else a text of our own',
   to: 'the recipient',
   transcript: 'with each command and reply of the SMTP sessions',
   workspace: 'the id of the workspace; needed where there are several',

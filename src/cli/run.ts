@@ -29,6 +29,7 @@ import { domainDnsCommands } from './commands/domain-dns-commands.js'
 import { emailCommands } from './commands/email-commands.js'
 import { keyCommands } from './commands/key-commands.js'
 import { queueCommands } from './commands/queue-commands.js'
+import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
 import { suppressionCommands } from './commands/suppression-commands.js'
@@ -62,6 +63,7 @@ export const databaseCommands: readonly Command[] = [
   ...emailCommands,
   ...spamCommands,
   ...suppressionCommands,
+  ...smsCommands,
   ...zoneCommands,
   ...storageCommands,
 ]

@@ -51,15 +51,23 @@ export interface LimitsConfig {
   readonly plans: Plans
 }
 
-export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limits'>> {
+type SmsSettings = Frozen<Settings['sms']>
+
+interface SmsConfig extends Omit<SmsSettings, 'smpp'> {
+  /** `ca_file` null: the authorities of the system. */
+  readonly smpp: Omit<SmsSettings['smpp'], 'ca_file'> & { readonly ca_file: string | null }
+}
+
+export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limits' | 'sms'>> {
   readonly service: ServiceConfig
   readonly tls: TlsConfig
   readonly limits: LimitsConfig
+  readonly sms: SmsConfig
 }
 
 /** `folder`: of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
-  const { service, tls, api, limits } = settings
+  const { service, tls, api, limits, sms } = settings
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
   const zone = service.zone ?? hostname
   return deepFreeze({
@@ -78,6 +86,10 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       key_file: tls.key_file === '' ? null : resolve(folder, tls.key_file),
     },
     limits: { ...limits, plans: { ...builtInPlans, ...limits.plans } },
+    sms: {
+      ...sms,
+      smpp: { ...sms.smpp, ca_file: sms.smpp.ca_file === '' ? null : resolve(folder, sms.smpp.ca_file) },
+    },
     api: {
       ...api,
       listen: api.listen.map((address) =>

@@ -9,6 +9,7 @@ import type { ApiListenAddress, ListenAddress } from './network-values.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
+import { findSmsContradictions } from './sms-contradictions.js'
 
 /** The content of the file, after validation. */
 export interface FileSettings {
@@ -31,6 +32,7 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findRepeatedLists(settings.inbound.dnsbl),
     ...findReversedScores(settings.spam, written.spam ?? {}),
     ...findWideTrust(settings.submission.trusted),
+    ...findSmsContradictions(settings.sms),
     ...findUnknownPlan(settings.limits),
     ...findInvalidPlans(settings.limits.plans),
   ]

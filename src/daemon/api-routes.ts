@@ -32,6 +32,8 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import { linkMetricsRoute } from '../api/metrics/links.js'
 import { metricsRoute } from '../api/metrics/metrics.js'
+import { receiptRoutes } from '../api/sms/receipts.js'
+import { verifyRoutes } from '../api/sms/verify.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
 import { trackingRoutes } from '../api/tracking/tracking.js'
@@ -71,6 +73,7 @@ import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
+import type { Sms } from './sms.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
@@ -105,6 +108,7 @@ export interface RouteDeps {
   readonly onDueChanged: (workspaceId: string, at: number) => void
   /** Records an open or a click, later. */
   readonly recordHit: (hit: Hit) => void
+  readonly sms: Pick<Sms, 'sendCode' | 'checkCode' | 'applyReceipt'>
   /** The callbacks drop what is cached of the changed thing, and nothing else. */
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
@@ -158,6 +162,8 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...auditLogRoutes({ read }),
     ...webhookEndpoints(deps),
     ...exportEndpoints(deps),
+    ...verifyRoutes(deps.sms),
+    ...receiptRoutes({ secret: deps.identity.smsSecret, applyReceipt: deps.sms.applyReceipt }),
     ...linkRoutes(deps),
   ]
 }
@@ -221,11 +227,12 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   ]
 }
 
-function numberRoutes({ database: { read }, limits }: RouteDeps): readonly Route[] {
+function numberRoutes({ config, database: { read }, limits }: RouteDeps): readonly Route[] {
+  const smsPerDay = config.sms.limits.per_workspace_per_day
   return [
     metricsRoute({ read }),
     linkMetricsRoute({ read }),
-    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
+    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes, smsPerDay }),
   ]
 }
 

@@ -24,6 +24,9 @@ import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
+import { removeOldHolds } from '../sms/holds.js'
+import { recoverCodes } from '../sms/recover-codes.js'
+import { removeOldCodes } from '../sms/remove-old-codes.js'
 import type { Database } from '../storage/database.js'
 import { reclaimFreePages } from '../storage/maintenance/free-pages.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
@@ -34,6 +37,8 @@ const LAST_RUN = 'housekeeping_last_run'
 const HOUR = 3_600_000
 /** Milliseconds. */
 const STEP_PAUSE = 50
+/** Milliseconds after which the sending of a code has surely ended. */
+const SENDING_TIME = 60_000
 
 interface Deps {
   readonly config: Config
@@ -88,8 +93,11 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
+      () => removeOldHolds(database, now),
+      () => removeOldCodes(database, limits.messagesBefore),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
+    if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })
     await reclaimFreePages(database, signal)
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])
   } catch (error) {

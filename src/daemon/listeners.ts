@@ -47,7 +47,7 @@ export async function openListeners(
   const open: Listener[] = []
   const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks } = services
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, database, limits, uiFolder })
@@ -67,9 +67,7 @@ export async function openListeners(
     ...changeCallbacks(services, submission, log),
     database,
     limits,
-    mime,
-    templates,
-    identity,
+    ...{ mime, templates, identity, sms },
     recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })
@@ -99,7 +97,7 @@ function serve(
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts }: Services,
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
@@ -111,6 +109,7 @@ async function startServices(
   broadcasts.start(hasDiskSpace)
   await imports.start()
   await exports.start()
+  await sms.start()
 }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>

@@ -30,6 +30,7 @@ import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
+import { type Sms, wireSms } from './sms.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
 
@@ -60,6 +61,7 @@ export interface Services {
   readonly exports: ExportRunner
   /** Records opens and clicks. */
   readonly hits: HitRecorder
+  readonly sms: Sms
 }
 
 export async function openServices(
@@ -90,8 +92,9 @@ export async function openServices(
   const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
   const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
   const broadcasts = registerStop(stopSteps, wireBroadcasts({ ...common, ...caches, delivery, limits, suppressions }))
+  const sms = registerStop(stopSteps, await wireSms(common))
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 

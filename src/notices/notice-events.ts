@@ -3,6 +3,7 @@
  * database, so a restart repeats none.
  */
 import { sql } from 'kysely'
+import type { SmsHeldData } from '../sms/conversion-watch.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
 import type { Json, Timestamp } from '../storage/tables/columns.js'
@@ -13,13 +14,20 @@ import type { InvitationEventData } from './invitation-notice.js'
 
 const CURSOR = 'notices_cursor'
 
-const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed', 'webhook.disabled'] as const
+const noticeEventTypes = [
+  'invitation.created',
+  'domain.broken',
+  'domain.failed',
+  'webhook.disabled',
+  'sms.held',
+] as const
 
 /** A row of the log; its type says what its data is. */
 export type NoticeEvent = { readonly seq: number; readonly workspace_id: string; readonly created_at: Timestamp } & (
   | { readonly type: 'invitation.created'; readonly data: Json<InvitationEventData> }
   | { readonly type: 'domain.broken' | 'domain.failed'; readonly data: Json<DomainEventData> }
   | { readonly type: 'webhook.disabled'; readonly data: Json<WebhookDisabledData> }
+  | { readonly type: 'sms.held'; readonly data: Json<SmsHeldData> }
 )
 
 /** Literals, as in the partial index `events_of_notices`, so that SQLite uses it: there are millions of other events. */

@@ -16,6 +16,7 @@ import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
 import { composeNotice, type NoticeMail } from './notice-mail.js'
+import { buildSmsNotices } from './sms-notice.js'
 import { buildWebhookNotices } from './webhook-notice.js'
 
 const POLL_INTERVAL = 1_000
@@ -129,6 +130,8 @@ export class NoticeWriter {
         return buildInvitationNotices(this.deps, parseJson(event.data), now)
       case 'webhook.disabled':
         return buildWebhookNotices({ read, publicUrl }, event, parseJson(event.data))
+      case 'sms.held':
+        return buildSmsNotices(read, event, parseJson(event.data))
       default:
         return buildDomainNotices(read, workspaceId, event.type, parseJson(event.data))
     }

@@ -48,6 +48,10 @@ const words = [
   'full',
   'send',
   'member',
+  '+49 151 23456789',
+  '+12125550123',
+  'Code {code} for {minutes}',
+  '0421',
   '__proto__',
   '',
 ]
@@ -159,7 +163,9 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
 }
 
 t.test('no request makes the API answer a 5xx, hang, or reveal or change anything of another workspace', async (t) => {
-  const app = await testDaemon(t, { settings: { outbound: { max_connections: 1 } } })
+  const app = await testDaemon(t, {
+    settings: { outbound: { max_connections: 1 }, sms: { provider: 'log', allowed_countries: ['DE', 'US'] } },
+  })
   const own = await populate(app, app.key, 'a.test')
   const theirs = await populate(app, app.otherKey, 'other.test')
   const before = everythingOf(app, app.otherWorkspaceId)

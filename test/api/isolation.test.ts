@@ -9,14 +9,9 @@ import t, { type Test } from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
+import type { TrackingRoute } from '../../src/api/http/open-route.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
-import {
-  isKeyless,
-  type PublicRoute,
-  type Route,
-  type SignedLinkRoute,
-  type TrackingRoute,
-} from '../../src/api/http/route.js'
+import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '../../src/api/http/route.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
@@ -116,6 +111,8 @@ const table: Readonly<Record<string, Expected>> = {
   'DELETE /templates/:id': { who: writes, of: 'templates' },
   'POST /templates/:id/render': { who: reads, of: 'templates', body: () => ({}) },
   'POST /files': { who: sends },
+  'POST /sms/verify/send': { who: sends },
+  'POST /sms/verify/check': { who: sends },
   'POST /contacts': { who: writes },
   'GET /contacts': { who: reads, lists: 'contacts' },
   'GET /contacts/:id': { who: reads, of: 'contacts' },
@@ -216,6 +213,9 @@ const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
 const open: readonly string[] = ['POST /invitations/accept']
 /** Needs no key, since mail clients request it; what it answers is in the message: test/journeys/opens-and-clicks. */
 const tracking: readonly string[] = ['GET /track/open/:emailId', 'GET /track/click/:trackingId']
+
+/** Codes are sent. */
+const sms = { provider: 'log', allowed_countries: ['DE'] }
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
 type ClosedRoute = Exclude<Route, SignedLinkRoute | PublicRoute | TrackingRoute>
@@ -360,6 +360,7 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'imports',
     'import_chunks',
     'exports',
+    'sms_codes',
     'webhooks',
     'webhook_deliveries',
     'webhook_replays',
@@ -391,7 +392,7 @@ const malformed = (id: string): readonly string[] => [
 ]
 
 t.test('an id of another workspace does not exist at any route, and its rows stay as they are', async (t) => {
-  const app = await testDaemon(t)
+  const app = await testDaemon(t, { settings: { sms } })
   await things(app, app.key, 'a.test')
   const theirs = await things(app, app.otherKey, 'other.test')
   const before = everythingOf(app, app.otherWorkspaceId)
@@ -431,7 +432,7 @@ t.test('an id of another workspace does not exist at any route, and its rows sta
 })
 
 t.test('a list holds the rows of the workspace and no others', async (t) => {
-  const app = await testDaemon(t)
+  const app = await testDaemon(t, { settings: { sms } })
   const own = await things(app, app.key, 'a.test')
   const theirs = await things(app, app.otherKey, 'other.test')
   for (const route of keyRoutes(app)) {
@@ -486,7 +487,7 @@ async function memberWith(app: TestDaemon, role: Role): Promise<string> {
 const unknownId = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
 
 t.test('every role and scope is allowed at every route what the interface says, and no more', async (t) => {
-  const app = await testDaemon(t)
+  const app = await testDaemon(t, { settings: { sms } })
   const keys = await keysOfAll(app)
   const before = everythingOf(app, app.workspaceId)
   for (const route of keyRoutes(app)) await walkRoles(t, app, route, keys)
@@ -517,7 +518,7 @@ async function walkRoles(
 }
 
 t.test('a link with a wrong signature is refused, with any key', async (t) => {
-  const app = await testDaemon(t)
+  const app = await testDaemon(t, { settings: { sms } })
   const { inbound } = await things(app, app.key, 'a.test')
   const routes = app.daemon.routes.filter(({ area }) => area === 'link')
   t.same(routes.map(lineOf), links, 'every route without a key is known to this file')

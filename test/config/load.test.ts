@@ -348,6 +348,18 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[spam]\nsuspicious_score = 7\nspam_score = 6', 'spam.suspicious_score'],
   ['[[inbound.dnsbl]]\nzone = "bl.test"\n[[inbound.dnsbl]]\nzone = "BL.test"', 'inbound.dnsbl[1].zone'],
   ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
+  ['[sms]\nprovider = "http"', 'sms.http.url'],
+  ['[sms]\nprovider = "smpp"\n[sms.smpp]\nurl = "smpp://127.0.0.1"', 'sms.smpp.system_id'],
+  ['[sms]\nprovider = "smpp"\n[sms.smpp]\nsystem_id = "posthorn"', 'sms.smpp.url'],
+  [`[sms]\nprovider = "log"\nsender = "MG${'0a'.repeat(16)}"`, 'sms.sender'],
+  [
+    `[sms]\nprovider = "http"\nsender = "MG${'0a'.repeat(16)}"\n[sms.http]\nurl = "https://sms.test/"\nstyle = "template"`,
+    'sms.sender',
+  ],
+  ['[sms.http]\nstyle = "template"\nbody_template = \'{"to":"{to}"}\'', 'sms.http.body_template'],
+  ['[sms.http]\nstyle = "template"\nbody_template = "text={text}"', 'sms.http.body_template'],
+  ['[sms.http]\nstyle = "template"\nbody_template = \'{"to":{to},"text":"{text}"}\'', 'sms.http.body_template'],
+  ['[sms.http]\nstyle = "template"\nbody_template = \'["{to}","{text}"\'', 'sms.http.body_template'],
   ['[limits]\ndefault_plan = "gold"', 'limits.default_plan'],
   ['[limits]\ndefault_plan = "toString"', 'limits.default_plan'],
   ['[limits.plans.unlimited]', 'limits.plans.unlimited'],
@@ -372,12 +384,63 @@ t.test('contradicting settings are refused', async (t) => {
   )
 })
 
+t.test('a provider of SMS with all that it needs is accepted', async (t) => {
+  const http = '[sms]\nprovider = "http"\n[sms.http]\nurl = "https://sms.test/"'
+  const sid = `MG${'0a'.repeat(16)}`
+  const templates = [
+    'to={to}&text={text}',
+    '<sms><to>{to}</to><text>{text}</text></sms>',
+    ' [{"a":"{to} {id}","b":"{text}"}]',
+  ]
+  for (const toml of [
+    http,
+    http.replace('"http"', `"http"\nsender = "${sid}"`),
+    `[sms]\nsender = "${sid}"`,
+    '[sms]\nprovider = "smpp"\n[sms.smpp]\nurl = "smpps://[::1]:3550"\nsystem_id = "posthorn"',
+    '[sms]\nprovider = "log"\nallowed_countries = ["de", "GB"]',
+    ...templates.map((template) => `${http}\nstyle = "template"\nbody_template = '${template}'`),
+  ]) {
+    t.same(keys(toml), [], toml)
+  }
+})
+
+t.test('settings of SMS that are not valid are refused', async (t) => {
+  const refused: readonly (readonly [toml: string, key: string])[] = [
+    ['[sms]\nprovider = "twilio"', 'sms.provider'],
+    ['[sms]\nsender = "A name that is too long"', 'sms.sender'],
+    ['[sms]\nsender = "12"', 'sms.sender'],
+    ['[sms]\nallowed_countries = ["XX"]', 'sms.allowed_countries[0]'],
+    ['[sms]\nallowed_countries = ["DE", "Germany"]', 'sms.allowed_countries[1]'],
+    ['[sms.limits]\nmin_verified_percent = 101', 'sms.limits.min_verified_percent'],
+    ['[sms.limits]\nper_phone_per_hour = 0', 'sms.limits.per_phone_per_hour'],
+    ['[sms.http]\nstyle = "soap"', 'sms.http.style'],
+    ['[sms.http]\nurl = "ftp://sms.test/"', 'sms.http.url'],
+    ['[sms.smpp]\nurl = "smpp://sms.test:0"', 'sms.smpp.url'],
+    ['[sms.smpp]\nurl = "smpp://sms.test:65536"', 'sms.smpp.url'],
+    ['[sms.smpp]\nurl = "http://sms.test:2775"', 'sms.smpp.url'],
+    ['[sms.smpp]\nsystem_id = "a\\u0000b"', 'sms.smpp.system_id'],
+  ]
+  for (const [toml, key] of refused) t.same(keys(toml), [key], toml)
+})
+
+t.test('a URL of a message centre has a host, a port and TLS or not', async (t) => {
+  const urlOf = (url: string) => config(parseConfig(`[sms.smpp]\nurl = "${url}"`, null, laptop)).sms.smpp.url
+  t.same(urlOf('smpp://sms.test'), { host: 'sms.test', port: 2775, secure: false })
+  t.same(urlOf('SMPPS://Sms.Test/'), { host: 'sms.test', port: 3550, secure: true })
+  t.same(urlOf('smpp://[::1]:65535'), { host: '::1', port: 65_535, secure: false })
+  t.same(urlOf('smpp://127.0.0.1:1'), { host: '127.0.0.1', port: 1, secure: false })
+  t.equal(urlOf(''), null)
+})
+
 t.test('a password in a route or a URL appears in no message', async (t) => {
   const texts = [
     '[outbound]\nroutes = { "*" = "smtps://user:hunter2@@mx.test:465" }',
     '[spam]\nrspamd_url = "http://user:hunter2@rspamd.test/?a"',
     '[outbound]\nroute = { "*" = "smtps://user:hunter2@mx.test:465" }',
     '[outbound]\nroutes = { "*" = "smtps://user:hunter2@mx.test:465" ',
+    '[sms.http]\npassword = "hunter2\\n"',
+    '[sms.smpp]\nurl = "smpp://user:hunter2@sms.test"',
+    `[sms.http]\nstyle = "template"\nbody_template = '{"key":"hunter2","to":"{to}","text":"{text}"'`,
   ]
   for (const text of texts) {
     const found = problems(text)

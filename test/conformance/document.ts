@@ -56,7 +56,7 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-const sectionsToCome = ['SMS verification']
+const sectionsToCome: readonly string[] = []
 
 /** Routes that answer 404 `not_found`. */
 export const toCome: readonly string[] = [...sectionsToCome.flatMap((section) => rows[section] ?? [])]
@@ -75,4 +75,6 @@ export const beyond: readonly string[] = [
   'POST /v1/invitations/accept',
   'GET /v1/unsubscribe/:token',
   'POST /v1/unsubscribe/:token',
+  'GET /v1/sms/receipts/:id/:token',
+  'POST /v1/sms/receipts/:id/:token',
 ]

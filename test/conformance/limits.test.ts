@@ -1,6 +1,8 @@
-/** Limits and quotas of plans, as the document names them, reached over HTTPS. */
+/** Limits and quotas of plans and of verification codes, as the document names them, reached over HTTPS. */
 import t from 'tap'
+import { openSmsGateway, smsSettings } from '../helpers/http/sms-gateway.js'
 import { limits } from './rows/limits.js'
+import { smsLimits, withoutProvider } from './rows/sms-limits.js'
 import { proveCase } from './support/prove.js'
 import { createWorld } from './support/world.js'
 
@@ -18,5 +20,22 @@ t.test('a limit that is reached is reported with its code and the time to retry'
     t.equal(status, 0, err)
     for (const given of cases) await proveCase(t, one, `plan ${plan}`, given)
   }
+  t.same(one.app.errors, [])
+})
+
+for (const { says, limits, cases } of smsLimits) {
+  t.test(`verification codes: ${says}`, async (t) => {
+    const gateway = await openSmsGateway(t)
+    const one = await createWorld(t, { settings: { sms: smsSettings(gateway, limits) } })
+    for (const given of cases) await proveCase(t, one, says, given)
+    t.equal(gateway.messages.length, cases.filter(({ refused }) => refused === undefined).length)
+    t.same(one.app.errors, [])
+  })
+}
+
+t.test('verification codes without a provider', async (t) => {
+  const one = await createWorld(t)
+  for (const given of withoutProvider) await proveCase(t, one, 'no provider', given)
+  t.same(one.app.rows('select id from sms_codes'), [], 'nothing is stored')
   t.same(one.app.errors, [])
 })

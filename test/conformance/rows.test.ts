@@ -1,6 +1,7 @@
 /** Every row of the interface's tables, requested from the daemon as its document says. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { codeIn, openSmsGateway, smsSettings } from '../helpers/http/sms-gateway.js'
 import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
 import { beyond, rows, toCome } from './document.js'
 import { apiKeys } from './rows/api-keys.js'
@@ -16,6 +17,7 @@ import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
 import { members } from './rows/members.js'
 import { metrics } from './rows/metrics.js'
+import { sms } from './rows/sms.js'
 import { suppressions } from './rows/suppressions.js'
 import { tracking } from './rows/tracking.js'
 import { webhooks } from './rows/webhooks.js'
@@ -34,7 +36,11 @@ for (const [name, some] of Object.entries(published)) {
 }
 
 const hosts = { 'gone.test': { mx: [[0, '']] }, 'inside.test': { addresses: ['10.1.2.3'] } } as const
-const one = await createWorld(t, { zone: { ...hosts, ...Object.fromEntries(zone) } })
+const gateway = await openSmsGateway(t, ({ to, body }) => keepCode(to.slice(1), codeIn(body) ?? ''))
+const one = await createWorld(t, {
+  zone: { ...hosts, ...Object.fromEntries(zone) },
+  settings: { sms: smsSettings(gateway) },
+})
 const { app } = one
 
 const letter = [
@@ -81,6 +87,13 @@ t.before(async () => {
   }
 })
 
+/** The codes that the gateway was sent, by the digits of the number. */
+function keepCode(digits: string, code: string): void {
+  const { kept } = one
+  kept.set(`old_code_${digits}`, kept.get(`code_${digits}`) ?? '')
+  kept.set(`code_${digits}`, code)
+}
+
 /** An email that was delivered some seconds ago, and its link. */
 async function sendTracked(): Promise<void> {
   const html = '<a href="https://example.com/spring?a=1&amp;b=2">spring</a>'
@@ -115,6 +128,7 @@ const resources = [
     webhooks,
     broadcasts,
     exports,
+    sms,
     general,
   ],
   // Last, because this ends keys and workspaces.

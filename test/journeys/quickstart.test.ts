@@ -155,7 +155,7 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
     const [, emailId = ''] = / explain (\S+) /.exec(first.said()) ?? []
     const ready = (text: string): string => withPorts(text, base).replaceAll(/\/ID$/gm, `/${emailId}`)
 
-    const commands = ['README.md', 'docs/rest.md']
+    const commands = ['README.md', 'docs/rest.md', 'docs/sms.md']
       .flatMap((file) => readExamples(file, ''))
       .filter((text) => /^(?:\w+=\$\()?(?:swaks|curl) /.test(text))
     t.ok(commands.length >= 7, `${commands.length} commands`)

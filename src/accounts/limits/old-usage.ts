@@ -5,9 +5,12 @@
 import type { Database } from '../../storage/database.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 import { DAY, oldestSliceStart } from './rate-limit-window.js'
-import { CREDITS, dayWindow, EMAILS, monthWindow, windowStart } from './usage.js'
+import { CREDITS, dayWindow, EMAILS, monthWindow, SMS_SEGMENTS, SMS_SENT, windowStart } from './usage.js'
 
 const PAGE_SIZE = 500
+
+/** Kinds of which a month of buckets is shown or counted. */
+const monthlyKinds: ReadonlySet<string> = new Set([EMAILS, SMS_SENT, SMS_SEGMENTS])
 
 interface BucketKey {
   readonly workspace_id: string
@@ -48,7 +51,7 @@ export function createUsageCleanup(
   const monthStart = windowStart(monthWindow, now)
   const dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(DAY, now))
   const isOld = ({ kind, bucket }: BucketKey): boolean =>
-    kind !== CREDITS && bucket < (kind === EMAILS ? monthStart : dayStart)
+    kind !== CREDITS && bucket < (monthlyKinds.has(kind) ? monthStart : dayStart)
   let cursor: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
   return async () => {
     const page = usagePage(read, cursor)

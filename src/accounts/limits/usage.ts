@@ -11,9 +11,17 @@
  *   invitations-by:USER, invitations-to:PERSON, invitations
  *                    a moment     people invited, of the service      always
  *   workspaces       a moment     workspaces made by its keys         always
+ *   sms-phone:PHONE  a moment     codes requested, also of the service  always
+ *   sms-range:RANGE  a minute     the same                            always
+ *   sms-minutely     a second     codes requested                     always
+ *   sms-hourly       a minute     the same                            always
+ *   sms-daily        ten minutes  the same                            always
+ *   sms-sent         a day        codes that the provider accepted    always
+ *   sms-segments     a day        segments of their messages          always
  *
  * A window consists of the present bucket and those before it, so "a day" is 23 to 24 hours, and "a
- * month" 29 to 30 days. Counts that only a limit needs begin when the workspace gets that limit.
+ * month" 29 to 30 days. Counts that only a limit needs begin when the workspace gets that limit. Windows of codes are
+ * in `sms/send-limits.ts`.
  *
  * An email counts when it is accepted, also if it is cancelled or bounces later.
  */
@@ -36,6 +44,14 @@ export const inviterUsageKind = (userId: string): string => `invitations-by:${us
 export const inviteeUsageKind = (person: string): string => `invitations-to:${person}`
 export const WORKSPACES = 'workspaces'
 export const domainUsageKind = (domain: string): string => `domain:${domain}`
+export const SMS_MINUTELY = 'sms-minutely'
+export const SMS_HOURLY = 'sms-hourly'
+export const SMS_DAILY = 'sms-daily'
+export const SMS_SENT = 'sms-sent'
+export const SMS_SEGMENTS = 'sms-segments'
+/** This kind and the one below are rows of the workspace and of the service. */
+export const phoneUsageKind = (phone: string): string => `sms-phone:${phone}`
+export const phoneRangeUsageKind = (range: string): string => `sms-range:${range}`
 
 const HOUR = 3_600_000
 
@@ -79,7 +95,7 @@ export const addUsage = prepareWrite<UsageRow>(({ db, slot }) =>
 )
 
 /** Adds to a bucket if the condition holds. The casts are for databases that need types in a `select`. */
-function addIf<Values extends UsageRow>(
+export function addIf<Values extends UsageRow>(
   { db, slot }: StatementBuilder<Values>,
   condition: RawBuilder<boolean>,
 ): Compilable {

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { beginSecondFactor, confirmSecondFactor, disableSecondFactor } from '../../accounts/sessions/own-account.js'
 import type { SignInDeps } from '../../accounts/sessions/sign-in.js'
+import { json, noContent } from '../http/answer.js'
 import { password } from '../http/input/values.js'
-import { json, noContent } from '../http/route.js'
 import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
 import { code } from './session.js'
 

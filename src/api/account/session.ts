@@ -13,9 +13,9 @@ import {
 import { type SignInDeps, signIn } from '../../accounts/sessions/sign-in.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { tryCommit } from '../../storage/writer/write.js'
+import { type Answer, json } from '../http/answer.js'
 import { address, notFound, password, timestamp } from '../http/input/values.js'
 import { endedCookie, formatSessionCookie } from '../http/pipeline/session-identity.js'
-import { type Answer, json } from '../http/route.js'
 import { type BrowserRoute, sessionRoute, signInRoute } from '../http/session-route.js'
 import { buildSessionView, type ServiceNames, sessionView } from './session-view.js'
 

@@ -1,9 +1,9 @@
 /** The fields of contacts in requests and answers, with their limits. */
 import { z } from 'zod'
-import { type Contact, MAX_METADATA, MAX_NAME } from '../../audiences/contacts.js'
+import { type Contact, MAX_NAME } from '../../audiences/contacts.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { parseJson } from '../../storage/tables/columns.js'
-import { rejectProto } from '../http/input/schema-bounds.js'
+import { metadataObject } from '../http/input/metadata.js'
 import { address, timestamp, uuid } from '../http/input/values.js'
 
 const personName = z
@@ -12,14 +12,7 @@ const personName = z
   .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'allowed: no control characters')
   .nullable()
 
-const metadata = rejectProto(
-  z
-    .record(z.string(), z.unknown(), 'allowed: an object')
-    .refine(
-      (given) => Buffer.byteLength(JSON.stringify(given)) <= MAX_METADATA,
-      `allowed: up to ${MAX_METADATA} bytes of JSON`,
-    ),
-).meta({ description: `Any object of up to ${MAX_METADATA} bytes as JSON. A change replaces it completely.` })
+const metadata = metadataObject('A change replaces it completely.')
 
 /** Any text: one that is not a UUID is answered like an unknown id. */
 export const audienceId = z.string('allowed: the id of an audience, or null').max(100, 'allowed: the id of an audience')

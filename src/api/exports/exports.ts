@@ -18,8 +18,9 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
 import type { ExportFault } from '../../storage/tables/export-tables.js'
 import { requireDiskSpace } from '../emails/create.js'
+import { json } from '../http/answer.js'
 import { dayOrMoment, domainName, timestamp, uuid } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { buildExportLink } from './export-link.js'
 
 export interface ExportDeps extends Store {

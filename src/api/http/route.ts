@@ -1,19 +1,20 @@
 /**
  * A route as data: method, path, permission, schemas, answers, and the function `run`.
  *
- * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI document. Six
- * kinds, by who may call them: with a key (`route`), with a key and a file (`uploadRoute`), with a link that we
- * signed (`signedLinkRoute`), without a key (`publicRoute`), programs that show our mail (`trackingRoute`), readers
- * of it (`pageRoute`). `run` builds the answer; a client's fault is thrown as a Refusal.
+ * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI document, so that
+ * they cannot disagree. There are seven kinds, by who may call them: with a key (`route`), with a key and a file
+ * (`uploadRoute`), with a link that we signed (`signedLinkRoute`), without a key (`publicRoute`), programs that show our
+ * mail (`trackingRoute`), readers of our mail (`pageRoute`), services that report to us (`callbackRoute`). `run` calls
+ * the rooms below and builds the answer; a client's fault is thrown as a Refusal.
  */
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
-import type { ReadableFile } from '../../platform/readable-file.js'
+import type { Answer } from './answer.js'
+import type { Common } from './documented-route.js'
 import type { LinkQuery } from './input/link-signature.js'
 import type { FileLimit, UploadedFile } from './input/upload.js'
-import type { ErrorCode } from './output/error-answer.js'
-import type { HeaderName } from './output/header-fields.js'
+import type { CallbackRoute, PageRoute, TrackingRoute } from './open-route.js'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -31,86 +32,6 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly header: (name: string) => string | undefined
   readonly remoteAddress: string
   readonly now: number
-}
-
-export type Answer =
-  | {
-      readonly kind: 'json'
-      readonly status: number
-      readonly body: unknown
-      readonly headers?: Readonly<Record<string, string>>
-    }
-  /** JSON that is already serialized. */
-  | { readonly kind: 'text'; readonly status: number; readonly json: string }
-  | {
-      readonly kind: 'bytes'
-      readonly type: string
-      readonly bytes: Buffer
-      readonly headers?: Readonly<Record<string, string>>
-    }
-  | StreamAnswer
-  | FileAnswer
-  /** 302. */
-  | { readonly kind: 'redirect'; readonly location: string; readonly headers: Readonly<Record<string, string>> }
-  | {
-      readonly kind: 'page'
-      readonly status: number
-      readonly html: string
-      readonly headers: Readonly<Record<string, string>>
-    }
-  | { readonly kind: 'nothing'; readonly headers?: Readonly<Record<string, string>> }
-
-/** Bytes of any length, in pieces that are produced as the client reads them. */
-export interface StreamAnswer {
-  readonly kind: 'stream'
-  readonly type: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly pieces: AsyncIterable<string | Buffer>
-}
-
-/** A file, in one range if the client asks for one, or compressed. */
-export interface FileAnswer {
-  readonly kind: 'file'
-  readonly type: string
-  readonly headers: Readonly<Record<string, string>>
-  /** Names these very bytes: the ETag without its quotes. */
-  readonly tag: string
-  /** The answer closes it. */
-  readonly file: ReadableFile
-}
-
-export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
-/** 204 without a body. */
-export const noContent: Answer = { kind: 'nothing' }
-
-/** An answer as the OpenAPI document describes it. */
-export interface DocumentedAnswer {
-  readonly description: string
-  /** The schema of a JSON body. */
-  readonly schema?: z.ZodType
-  /** The media type of a body that is not JSON. */
-  readonly type?: string
-  /** An example of the body; without it, that of JSON comes from its schema. */
-  readonly example?: unknown
-  /** Header fields beyond those of every answer. */
-  readonly headers?: readonly HeaderName[]
-}
-
-export interface Common {
-  /** The path below the version: `/emails/:id`. */
-  readonly path: string
-  /** The resource's name in the OpenAPI document. */
-  readonly tag: string
-  readonly summary: string
-  readonly description?: string
-  /** Descriptions of path parameters, for the OpenAPI document; `id` is described by the tag. */
-  readonly params?: Readonly<Record<string, string>>
-  /** Header fields that the route reads, for the OpenAPI document. */
-  readonly headers?: z.ZodObject
-  /** The successful answers, by status. */
-  readonly answers: Readonly<Record<number, DocumentedAnswer>>
-  /** Error codes beyond those of every route. */
-  readonly refusals: readonly ErrorCode[]
 }
 
 interface KeyCommon extends Common {
@@ -219,51 +140,11 @@ export interface PublicRoute extends PublicCommon {
   readonly run: (call: PublicCall) => Promise<Answer> | Answer
 }
 
-/** A request for a pixel or a link of a message that we sent. */
-export interface TrackingCall {
-  readonly params: Readonly<Record<string, string>>
-  /** As it came: mail clients and scanners add parameters of their own. */
-  readonly query: URLSearchParams
-  /** The request is a HEAD: it counts for nothing. */
-  readonly isHead: boolean
-  /** A header field of the request, by its name in lower case. */
-  readonly header: (name: string) => string | undefined
-  readonly remoteAddress: string
-  readonly now: number
-}
-
-export interface TrackingRoute extends Common {
-  readonly method: 'GET'
-  /** No key is needed and no rate limit counts it: image proxies load for thousands of readers. */
-  readonly area: 'tracking'
-  /** The parameters that it knows, for the OpenAPI document; no query is refused. */
-  readonly query: z.ZodType
-  readonly body: null
-  readonly run: (call: TrackingCall) => Promise<Answer> | Answer
-}
-
-/** A request for a page by a link of a message that we sent, or by the form of that page. */
-export interface PageCall {
-  readonly params: Readonly<Record<string, string>>
-  /** The fields of a POST with a form of up to a kilobyte; of any other request there are none. */
-  readonly form: URLSearchParams
-  readonly now: number
-}
-
-export interface PageRoute extends Common {
-  readonly method: 'GET' | 'POST'
-  /** No key is needed: `run` verifies the token in the path. Answers a page; the query is ignored, and no body refused. */
-  readonly area: 'page'
-  readonly query: null
-  readonly body: null
-  readonly run: (call: PageCall) => Promise<Answer> | Answer
-}
-
-export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute
+export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute | CallbackRoute
 
 /** Whether the route needs no key. */
 export function isKeyless({ area }: { readonly area: string }): boolean {
-  return area === 'sign-in' || area === 'link' || area === 'public' || area === 'tracking' || area === 'page'
+  return ['sign-in', 'link', 'public', 'tracking', 'page', 'callback'].includes(area)
 }
 
 /** `run` without the types of its input: the pipeline parses the input with the schemas of the route first. */
@@ -279,14 +160,6 @@ export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
 export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {
   const { run, ...common } = spec
   return { ...common, body: null, run: withoutTypes(run) }
-}
-
-export function pageRoute(spec: Omit<PageRoute, 'area' | 'query' | 'body'>): PageRoute {
-  return { ...spec, area: 'page', query: null, body: null }
-}
-
-export function trackingRoute(spec: Omit<TrackingRoute, 'method' | 'area' | 'body'>): TrackingRoute {
-  return { ...spec, method: 'GET', area: 'tracking', body: null }
 }
 
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {

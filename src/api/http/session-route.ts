@@ -6,7 +6,9 @@
  */
 import type { z } from 'zod'
 import type { OpenSession } from '../../accounts/sessions/session-check.js'
-import { type Answer, type Common, withoutTypes } from './route.js'
+import type { Answer } from './answer.js'
+import type { Common } from './documented-route.js'
+import { withoutTypes } from './route.js'
 
 interface BrowserCall<Query, Body> {
   readonly params: Readonly<Record<string, string>>

@@ -7,8 +7,9 @@ import { findTimeZone, type OffsetAt, utc } from '../../metrics/time-zone.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { MAX_TAG_TEXT } from '../../sending/service-headers.js'
 import type { Read } from '../../storage/prepared.js'
+import { json } from '../http/answer.js'
 import { domainName, timestamp } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { windowFields, windowOf } from './metrics-window.js'
 
 const TAG_RULE = `allowed: name:value, each of 1 to ${MAX_TAG_TEXT} characters`

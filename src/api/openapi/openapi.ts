@@ -61,7 +61,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Templates: 'Subjects and bodies with variables.',
   Files: 'Files that are stored once and sent many times.',
   Domains: 'Domains that send and receive mail, with their DNS records.',
-  Events: 'What happened to emails and domains: a log, and what webhooks send.',
+  Events: 'What happened to emails, domains and verification codes: a log, and what webhooks send.',
   Suppressions: 'Addresses that no mail is sent to.',
   Imports: 'Imports of long CSV files.',
   Tracking: 'What the pixel and the links of a tracked email lead to.',
@@ -76,6 +76,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Session: 'Signing in and out, and sessions.',
   'Own account': 'Password and second factor.',
   'Message views': 'HTML of messages for a sandboxed frame.',
+  'SMS verification': 'Codes that are sent to a phone, and checked.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }
 

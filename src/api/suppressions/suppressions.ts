@@ -16,9 +16,10 @@ import {
   suppressionById,
   suppressionReasons,
 } from '../../suppressions/suppressions.js'
+import { type Answer, json, noContent } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, noContent, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 
 const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
 const listQuery = z.strictObject({

@@ -25,11 +25,12 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { tryCommit } from '../../storage/writer/write.js'
+import { type Answer, json } from '../http/answer.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
+import { type Call, type KeyRoute, route } from '../http/route.js'
 
 interface ApiKeyDeps extends Store {
   /** Drops what is cached of a revoked key, and ends its sessions. */

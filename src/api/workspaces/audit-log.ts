@@ -9,9 +9,10 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { json } from '../http/answer.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { timestamp, uuid } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 const listQuery = z.strictObject({ limit, cursor: seqCursor })
 

@@ -27,8 +27,9 @@ import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { tryUniqueCommit } from '../../storage/writer/write.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
+import { type Answer, json } from '../http/answer.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
 export interface MemberDeps extends Store {

@@ -3,19 +3,45 @@ import { z } from 'zod'
 import type { InboundBytesReader } from '../../accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../accounts/limits/plans.js'
 import { readUsage } from '../../accounts/limits/usage.js'
+import { readSmsUsage } from '../../sms/sms-usage.js'
 import type { Read } from '../../storage/prepared.js'
+import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 interface UsageDeps {
   readonly read: Read
   readonly planOf: (workspaceId: string) => Plan
   readonly inboundBytes: InboundBytesReader
+  /** The limit of codes by SMS of a workspace. */
+  readonly smsPerDay: number
 }
 
 const inbound = z
   .strictObject({ bytes_held: z.int(), bytes_limit: z.int().nullable().meta({ description: 'Null: no limit.' }) })
   .meta({ description: 'Stored inbound mail, in bytes.' })
+
+const sent = z.int().meta({ description: 'Verification codes that the provider accepted.', example: 12 })
+const segments = z
+  .int()
+  .meta({ description: 'Segments of their messages, which is what most providers charge.', example: 12 })
+
+const sms = z
+  .strictObject({
+    sms_sent: sent,
+    segments,
+    limit_per_day: z.int().meta({ description: 'Codes that may be requested in any 24 hours.', example: 5000 }),
+    days: z
+      .array(
+        z.strictObject({
+          date: z.iso.date().meta({ description: 'UTC.', example: '2026-11-22' }),
+          sms_sent: sent,
+          segments,
+        }),
+      )
+      .meta({ description: 'The last 30 days with codes, oldest first.' }),
+  })
+  .meta({ description: 'Verification codes by SMS of today (UTC).' })
 
 const planUsage = z
   .strictObject({
@@ -28,6 +54,7 @@ const planUsage = z
       period_end: timestamp,
     }),
     inbound,
+    sms,
   })
   .meta({ id: 'PlanUsage' })
 const creditsUsage = z
@@ -37,10 +64,11 @@ const creditsUsage = z
     credits_total: z.int(),
     credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
     inbound,
+    sms,
   })
   .meta({ id: 'CreditsUsage' })
 
-export function usageRoutes({ read, planOf, inboundBytes }: UsageDeps): readonly Route[] {
+export function usageRoutes({ read, planOf, inboundBytes, smsPerDay }: UsageDeps): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -54,7 +82,8 @@ export function usageRoutes({ read, planOf, inboundBytes }: UsageDeps): readonly
       run: ({ principal: { workspaceId }, now }) => {
         const { held, limit } = inboundBytes(workspaceId)
         const inbound = { bytes_held: held, bytes_limit: limit }
-        return json(200, { ...readUsage(read, workspaceId, planOf(workspaceId), now), inbound })
+        const sms = readSmsUsage(read, workspaceId, smsPerDay, now)
+        return json(200, { ...readUsage(read, workspaceId, planOf(workspaceId), now), inbound, sms })
       },
     }),
   ]

@@ -7,6 +7,7 @@
  *
  * undici is loaded with the first client: it takes 54 to 100 ms, so a client is made at the start or on a thread.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
 import { createLruCache } from '../lru-cache.js'
@@ -37,6 +38,7 @@ interface HttpRequest {
 
 export interface HttpAnswer {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: Buffer
   /** False: the answer had more than `maxBodyBytes`. */
   readonly isComplete: boolean
@@ -117,7 +119,7 @@ function runRequest(pool: Pool, request: HttpRequest, settings: HttpClientSettin
     try {
       pool.dispatch(dispatchOptionsOf(request), exchange)
     } catch (error) {
-      exchange.cancel(toHttpFault(error))
+      exchange.cancel(error)
     }
   })
 }
@@ -141,6 +143,7 @@ function dispatchOptionsOf({ url, headers, body }: HttpRequest): Dispatcher.Disp
 class Exchange implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = []
   private status = 0
+  private headers: IncomingHttpHeaders = {}
   private size = 0
   private interim = 0
   private isEnded = false
@@ -152,7 +155,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   ) {}
 
   /** A request that waits for a connection is dropped when it gets one. */
-  cancel(fault: HttpFault): void {
+  cancel(error: unknown): void {
+    const fault = this.toFault(error)
     this.finish(fault)
     this.controller?.abort(fault)
   }
@@ -162,8 +166,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.isEnded) controller.abort(new HttpFault('the request was given up'))
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status
+    this.headers = headers
     if (status < 200) this.interim += 1
     if (this.interim > MAX_INTERIM) controller.abort(new HttpFault(`more than ${MAX_INTERIM} answers of status 1xx`))
   }
@@ -183,12 +188,17 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.finish(toHttpFault(error))
+    this.finish(this.toFault(error))
+  }
+
+  /** undici reports the start of a request when it has a connection, before it writes. */
+  private toFault(error: unknown): HttpFault {
+    return toHttpFault(error, this.controller !== null)
   }
 
   private finishAnswer(): void {
     const isComplete = this.size <= this.limits.maxBodyBytes
-    this.finish({ status: this.status, body: Buffer.concat(this.chunks), isComplete })
+    this.finish({ status: this.status, headers: this.headers, body: Buffer.concat(this.chunks), isComplete })
   }
 
   private finish(outcome: HttpAnswer | HttpFault): void {

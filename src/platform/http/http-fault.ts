@@ -4,6 +4,14 @@ import { errorCodeOf, errorMessageOf } from '../errors.js'
 /** The message says why there is no answer; it contains no credentials and no address. */
 export class HttpFault extends Error {
   override name = 'HttpFault'
+
+  constructor(
+    message: string,
+    /** False: the request had no connection yet, so the server has no part of it. */
+    readonly isSent = true,
+  ) {
+    super(message)
+  }
 }
 
 const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
@@ -19,11 +27,11 @@ const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/CERT|^UNABLE_|^CRL_|^PATH_LENGTH|_CA$/, 'the certificate is not valid'],
 ]
 
-export function toHttpFault(error: unknown): HttpFault {
-  if (error instanceof HttpFault) return error
+export function toHttpFault(error: unknown, isSent: boolean): HttpFault {
+  if (error instanceof HttpFault) return new HttpFault(error.message, isSent)
   const code = codeOf(error)
   const reason = reasons.find(([codes]) => codes.test(code))?.[1] ?? errorMessageOf(error)
-  return new HttpFault(code === '' ? reason : `${reason} (${code})`)
+  return new HttpFault(code === '' ? reason : `${reason} (${code})`, isSent)
 }
 
 /** undici's fault of the parser has a name, and not always a code. */

@@ -68,7 +68,7 @@ const erasePlans = {
   email_metrics: { key: ['domain', 'tag', 'bucket'], by: 'index' },
   link_metrics: { key: ['domain', 'day', 'url'], by: 'index' },
   sms_codes: { key: 'id', by: 'index' },
-  sms_parts: { key: ['sms_id', 'part'], by: 'slices' },
+  sms_parts: { key: 'sms_id', by: 'slices' },
   sms_holds: { key: ['prefix', 'held_at'], by: 'index' },
   usage: { key: 'kind', by: 'index' },
   events: { key: 'seq', by: 'index' },

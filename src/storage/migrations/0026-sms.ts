@@ -13,10 +13,9 @@ export const up = runStatements([
     created_at integer not null, expires_at integer not null, sent_at integer, verified_at integer,
     delivered_at integer, failed_at integer) strict, without rowid`,
   `create unique index sms_codes_pending on sms_codes (workspace_id, phone) where status = 'pending'`,
+  `create index sms_codes_to_check on sms_codes (workspace_id, phone, sent_at)
+    where status in ('pending', 'verified', 'expired', 'max_attempts')`,
   `create index sms_codes_sending on sms_codes (id) where status = 'sending'`,
-  'create index sms_codes_of_phone on sms_codes (workspace_id, phone, created_at)',
-  'create index sms_codes_of_phone_anywhere on sms_codes (phone, created_at)',
-  'create index sms_codes_of_range on sms_codes (workspace_id, phone_range, created_at)',
   'create index sms_codes_of_prefix on sms_codes (workspace_id, prefix, created_at, status)',
   'create index sms_codes_by_age on sms_codes (created_at)',
   `create table sms_parts (
@@ -28,6 +27,7 @@ export const up = runStatements([
     workspace_id text not null, prefix text not null, held_at integer not null, until_at integer not null,
     sent integer not null, verified integer not null, released_at integer,
     primary key (workspace_id, prefix, held_at)) strict, without rowid`,
+  'create index sms_holds_by_end on sms_holds (until_at)',
   'drop index events_of_notices',
   `create index events_of_notices on events (seq)
     where type in ('invitation.created', 'domain.broken', 'domain.failed', 'webhook.disabled', 'sms.held')`,

@@ -8,6 +8,7 @@ import {
   integer,
   nullable,
   record,
+  smsUsage,
   text,
   timestamp,
   uuid,
@@ -23,6 +24,7 @@ const usage = record({
     period_end: timestamp,
   }),
   inbound: inboundBytes,
+  sms: smsUsage,
 })
 
 export const general: Resource = {

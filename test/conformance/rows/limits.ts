@@ -1,6 +1,6 @@
 /** The section "Limits", by the plan that the workspace has during the request. The plans are in the test file. */
 import type { Case } from '../support/row.js'
-import { equals, inboundBytes, integer, nullable, record, timestamp } from '../support/shapes.js'
+import { equals, inboundBytes, integer, nullable, record, smsUsage, timestamp } from '../support/shapes.js'
 
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 's', text: 't' }
 const send = { request: 'POST /v1/emails', body: email }
@@ -13,6 +13,7 @@ const credits = record({
   credits_total: integer,
   credits_expire_at: nullable(timestamp),
   inbound: inboundBytes,
+  sms: smsUsage,
 })
 const used: Case = { says: 'the plan counts', request: 'GET /v1/usage', until: true }
 

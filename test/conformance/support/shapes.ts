@@ -126,3 +126,9 @@ function isObject(value: unknown): value is Json {
 
 /** Usage in both shapes: what the interface's document does not name. */
 export const inboundBytes = record({ bytes_held: integer, bytes_limit: nullable(integer) })
+const smsOfDay = { sms_sent: integer, segments: integer }
+export const smsUsage = record({
+  ...smsOfDay,
+  limit_per_day: integer,
+  days: list(record({ date: matches(/^\d{4}-\d\d-\d\d$/), ...smsOfDay })),
+})

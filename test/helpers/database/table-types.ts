@@ -26,7 +26,7 @@ export function declaredTables(...paths: readonly string[]): Shape {
     if (ts.isLiteralTypeNode(type)) return [literals.get(type.literal.kind) ?? 'unknown literal']
     if (!ts.isTypeReferenceNode(type)) return [keywords.get(type.kind) ?? 'unknown type']
     const name = (type.typeName as ts.Identifier).text
-    if (name === 'Buffer') return ['blob']
+    if (name === 'Buffer' || name === 'Uint8Array') return ['blob']
     if (textTypes.has(name)) return ['text']
     return kinds(name === 'Generated' ? type.typeArguments?.[0] : aliases.get(name))
   }

@@ -10,6 +10,8 @@ export interface ChildServer {
   readonly waitForLine: (words: string, since?: number) => Promise<string>
   /** The number of lines of its output. */
   readonly lines: () => number
+  /** The lines so far that have `words`. */
+  readonly listLines: (words: string) => readonly string[]
 }
 
 /** Resolves when a line of its output has the words `ready`. */
@@ -33,5 +35,10 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
     }
   }
   await waitForLine(ready)
-  return { signal: (name) => void child.kill(name), waitForLine, lines: () => lines.length }
+  return {
+    signal: (name) => void child.kill(name),
+    waitForLine,
+    lines: () => lines.length,
+    listLines: (part) => lines.filter((line) => line.includes(part)),
+  }
 }

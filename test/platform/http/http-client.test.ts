@@ -79,6 +79,8 @@ t.test('the limit of time covers the wait for a connection', async (t) => {
   for (const outcome of outcomes)
     t.match(outcome, { status: 'rejected', reason: { message: 'no answer within 0.2 s' } })
   t.ok(receiver.requests.length <= 2, 'those that waited were not sent')
+  const sent = outcomes.filter((outcome) => outcome.status === 'rejected' && outcome.reason.isSent === true)
+  t.equal(sent.length, 2, 'and their faults say so')
 })
 
 t.test('a server that is no HTTP server, or says nothing, is a fault with a plain reason', async (t) => {
@@ -90,7 +92,17 @@ t.test('a server that is no HTTP server, or says nothing, is a fault with a plai
   await once(server, 'listening')
   t.teardown(() => server.close())
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-  await t.rejects(client.post({ ...request, url }), { name: 'HttpFault', message: /is not HTTP/ })
+  await t.rejects(client.post({ ...request, url }), { name: 'HttpFault', message: /is not HTTP/, isSent: true })
+  server.close()
+  await t.rejects(client.post({ ...request, url }), { name: 'HttpFault', message: /refused/, isSent: false })
+})
+
+t.test('the header of an answer', async (t) => {
+  const client = await open(t)
+  const receiver = await webhookReceiver(t)
+  receiver.answer((response) => response.writeHead(429, { 'Retry-After': '7', 'X-List': ['a', 'b'] }).end())
+  const { headers } = await client.post({ ...request, url: new URL(receiver.url) })
+  t.match(headers, { 'retry-after': '7', 'x-list': ['a', 'b'] })
 })
 
 t.test('answers that never come to the final one are cut off', async (t) => {
@@ -128,5 +140,5 @@ t.test('certificates are verified for the name of the host, not for the address'
   await t.rejects(post(await open(t), 'name.test'), /certificate/, 'one that nothing vouches for')
   const trusting = await open(t, cert)
   t.match(await post(trusting, 'name.test'), { status: 200 })
-  await t.rejects(post(trusting, 'other.test'), /certificate is for another name/)
+  await t.rejects(post(trusting, 'other.test'), { message: /certificate is for another name/, isSent: false })
 })

@@ -55,10 +55,12 @@ type Phase =
       readonly dispatch: Dispatch
       readonly showPage: ShowPage | null
       readonly browser: ServedBrowser | null
-      /** No rate limit counts requests for these paths. */
-      readonly isTracking: (path: string) => boolean
+      readonly findUncountedArea: FindUncountedArea
     }
   | { readonly kind: 'draining' }
+
+/** The area of a path for which no rate limit counts requests before its route is reached; null: they are counted. */
+type FindUncountedArea = (path: string) => 'tracking' | 'callback' | null
 
 type ShowPage = (ctx: ApiContext) => Promise<void>
 
@@ -75,12 +77,13 @@ export function createApiApp(deps: AppDeps): ApiApp {
   app.use(async (ctx: ApiContext) => {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
-    const isTracking = phase.kind === 'serving' && (phase.isTracking(path) || isAssetRequest(ctx.req))
+    const uncounted = phase.kind === 'serving' ? phase.findUncountedArea(path) : null
+    const isQuiet = isHealth || uncounted === 'tracking' || isAssetRequest(ctx.req)
     ctx.state.identity =
-      isHealth || isTracking || phase.kind !== 'serving'
+      isQuiet || uncounted !== null || phase.kind !== 'serving'
         ? identityResolver.identifyAnonymous(ctx.req, peerOf(ctx.req))
         : identify(ctx.req, phase, deps)
-    logOnClose(ctx, path, isHealth || isTracking, deps)
+    logOnClose(ctx, path, isQuiet, deps)
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
       if (isHealth) await answerHealth(ctx, phase, deps)
@@ -97,7 +100,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
       const dispatch = createDispatch(endpointsOf(routes, document, deps))
       const browser = browserApi === undefined ? null : serveBrowser(routes, browserApi, deps)
-      phase = { kind: 'serving', dispatch, showPage, browser, isTracking: createTrackingCheck(routes) }
+      phase = { kind: 'serving', dispatch, showPage, browser, findUncountedArea: createAreaFinder(routes) }
     },
     drain: () => {
       phase = { kind: 'draining' }
@@ -126,10 +129,11 @@ function identify(
   return browser.sessions.identify(request, peer, identityResolver.identifyAnonymous(request, peer))
 }
 
-function createTrackingCheck(routes: readonly Route[]): (path: string) => boolean {
-  const tracking = routes.filter(({ area }) => area === 'tracking')
-  const prefixes = tracking.map(({ path }) => path.slice(0, path.indexOf(':')))
-  return (path) => prefixes.some((prefix) => path.startsWith(prefix))
+function createAreaFinder(routes: readonly Route[]): FindUncountedArea {
+  const prefixes = routes.flatMap(({ area, path }) =>
+    area === 'tracking' || area === 'callback' ? [{ area, prefix: path.slice(0, path.indexOf(':')) }] : [],
+  )
+  return (path) => prefixes.find(({ prefix }) => path.startsWith(prefix))?.area ?? null
 }
 
 function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps): readonly Endpoint[] {

@@ -48,12 +48,12 @@ export function createBrowserDispatch(
   { sessions, routes: browserRoutes, document, requireOperator }: BrowserApi,
   deps: BrowserApiDeps,
 ): Dispatch {
-  const ofApi = { ...deps, identityResolver: sessions }
+  const ofApi = { ...deps, identityResolver: { ...deps.identityResolver, reauthenticate: sessions.reauthenticate } }
   const keyed = routes.filter((route) => !isKeyless(route))
   const dispatchApi = createDispatch(
     keyed.map((route) => endpointOf(route, API_PREFIX, createHandler(route, ofApi), deps)),
   )
-  const ofPeople = { ...deps, identityResolver: sessions, sessions, requireOperator }
+  const ofPeople = { ...ofApi, sessions, requireOperator }
   const dispatchOwn = createDispatch([
     ...browserRoutes.map((route) => endpointOf(route, PREFIX, createSessionHandler(route, ofPeople), deps)),
     documentEndpoint(document, deps),

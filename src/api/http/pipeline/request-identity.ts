@@ -45,6 +45,8 @@ export interface IdentityResolver {
   readonly identify: (request: IncomingMessage, peer: Peer) => RequestIdentity
   /** For answers that need no authentication; counts nothing. */
   readonly identifyAnonymous: (request: IncomingMessage, peer: Peer) => RequestIdentity
+  /** Counts a request of this address that `identifyAnonymous` has not counted. */
+  readonly countClient: (address: string) => RateState
   /** How many more requests without a key may come from this address. */
   readonly rateOf: (address: string) => RateState
   /** Authenticates again after a wait; counts nothing. Throws a Refusal when the key is no longer valid. */
@@ -79,6 +81,7 @@ export function createIdentityResolver(deps: RequestIdentityDeps): IdentityResol
       const requestId = requestIdOf(request, startedAt)
       return { requestId, startedAt, remoteAddress, rate: rateOf(remoteAddress), principal: null, fault: null }
     },
+    countClient: (address) => clients.take(addressKeyOf(address), clock()),
     rateOf,
     reauthenticate: ({ headers }, remoteAddress) =>
       deps.apiKeyCache.authenticate(parseBearerKey(headers.authorization), remoteAddress),

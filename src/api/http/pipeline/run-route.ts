@@ -6,8 +6,9 @@
  * body, which may take minutes to arrive: a key revoked meanwhile must not act. A route without a
  * body schema ignores the body; one without a query schema accepts no query.
  *
- * Signed links, pages and public routes need no key; a route with a key may have a signed link beside it. Their requests count for rate limits all the same; those of tracking
- * routes do not.
+ * Signed links, pages and public routes need no key; a route with a key may have a signed link beside it. Their
+ * requests count for rate limits all the same; those of tracking routes do not, nor those of callbacks with the right
+ * token.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
@@ -17,36 +18,27 @@ import type { Principal } from '../../../accounts/principal.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
+import { type Answer, type FileAnswer, noContent, type StreamAnswer } from '../answer.js'
+import { readCallbackFields } from '../input/callback-fields.js'
 import { type JsonBody, readJson } from '../input/json-body.js'
 import { linkQuery } from '../input/link-signature.js'
 import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
 import { readShortForm } from '../input/short-form.js'
 import { readUpload } from '../input/upload.js'
+import type { CallbackRoute, PageRoute, TrackingRoute } from '../open-route.js'
 import { sendFile } from '../output/file-answer.js'
 import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
 import type { LargeAnswers } from '../output/large-answer.js'
 import { HTML_TYPE, JSON_TYPE, type Reply } from '../output/send-reply.js'
 import { type StreamLimits, sendStream } from '../output/stream-answer.js'
-import type {
-  Answer,
-  Call,
-  FileAnswer,
-  KeyRoute,
-  PageRoute,
-  PublicRoute,
-  Route,
-  SignedLinkRoute,
-  StreamAnswer,
-  TrackingRoute,
-  UploadRoute,
-} from '../route.js'
+import type { Call, KeyRoute, PublicRoute, Route, SignedLinkRoute, UploadRoute } from '../route.js'
 import type { ApiContext } from './api-context.js'
 import { checkRate, type IdentityResolver, requirePrincipal } from './request-identity.js'
 
 export interface RunRouteDeps {
   readonly clock: Clock
-  readonly identityResolver: Pick<IdentityResolver, 'reauthenticate'>
+  readonly identityResolver: Pick<IdentityResolver, 'reauthenticate' | 'countClient'>
   /** Memory for request bodies, by workspace. */
   readonly memory: MemoryShares
   readonly pace: BodyPace
@@ -63,6 +55,7 @@ export function createHandler(route: Route, deps: RunRouteDeps): Handler {
   if (route.area === 'link') return createSignedLinkHandler(route, deps)
   if (route.area === 'public') return createPublicHandler(route, deps)
   if (route.area === 'page') return createPageHandler(route, deps)
+  if (route.area === 'callback') return createCallbackHandler(route, deps)
   if (route.area === 'tracking') return createTrackingHandler(route, deps)
   const byKey = 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
   if (route.link === undefined) return byKey
@@ -110,6 +103,24 @@ function createPageHandler({ run, method }: PageRoute, deps: RunRouteDeps): Hand
     const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
     const form = method === 'POST' ? await readShortForm(ctx.req, ctx.res, share, pace) : new URLSearchParams()
     await sendAnswer(ctx, await run({ params: paramsOf(ctx), form, now: clock() }), deps)
+  }
+}
+
+/** A HEAD reports nothing. */
+function createCallbackHandler({ run, isAuthorized }: CallbackRoute, deps: RunRouteDeps): Handler {
+  const { identityResolver, memory, pace } = deps
+  return async (ctx) => {
+    const { identity } = ctx.state
+    const params = paramsOf(ctx)
+    if (!isAuthorized(params)) {
+      ctx.state.identity = { ...identity, rate: identityResolver.countClient(identity.remoteAddress) }
+      checkRate(ctx.state.identity)
+      throw new Refusal('not-found', 'this URL is not one of ours, or is incomplete')
+    }
+    if (ctx.method === 'HEAD') return sendAnswer(ctx, noContent, deps)
+    const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
+    const fields = await readCallbackFields(ctx.req, ctx.res, share, pace)
+    await sendAnswer(ctx, await run({ params, fields }), deps)
   }
 }
 

@@ -1,0 +1,175 @@
+/**
+ * `sms send|check|holds|release`: the operator's own test of verification codes, and prefixes that are held.
+ *
+ * `send` and `check` do what the API does, in this process, with a provider of its own. What the provider said is a log
+ * line on standard error.
+ */
+import { destination } from 'pino'
+import type { Sms } from '../../daemon/sms.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { createLog } from '../../platform/log.js'
+import { type Hold, listHolds, releaseHolds } from '../../sms/holds.js'
+import type { Read } from '../../storage/prepared.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  refuseExtraWords,
+  requiredWord,
+  textOption,
+  UsageError,
+} from '../command.js'
+import { formatTable } from '../table.js'
+import { chooseWorkspace } from '../workspace-choice.js'
+
+const DEFAULT_LENGTH = 6
+const DEFAULT_EXPIRY = 10
+
+export const smsCommands: readonly Command[] = [
+  {
+    name: 'sms send',
+    usage: 'PHONE [--workspace ID] [--template TEXT] [--code-length N] [--expiry-minutes N]',
+    summary: 'send a verification code to a phone, and say whether the provider took over the message',
+    options: { workspace: 'string', template: 'string', 'code-length': 'string', 'expiry-minutes': 'string' },
+    run: send,
+  },
+  {
+    name: 'sms check',
+    usage: 'PHONE CODE [--workspace ID]',
+    summary: 'check the code that arrived on a phone',
+    options: { workspace: 'string' },
+    run: check,
+  },
+  {
+    name: 'sms holds',
+    usage: '[--workspace ID]',
+    summary: 'list the prefixes of phones to which a workspace sends no code for a while, because too few were entered',
+    options: { workspace: 'string' },
+    run: showHolds,
+  },
+  {
+    name: 'sms release',
+    usage: 'PREFIX [--workspace ID]',
+    summary:
+      'let codes be sent to such a prefix again, of one workspace or of all; entered codes are counted from now on',
+    options: { workspace: 'string' },
+    run: release,
+  },
+]
+
+/** Runs with a provider that is stopped afterwards. */
+async function withSms<T>(call: Call, work: (sms: Sms, workspaceId: string) => Promise<T>): Promise<T> {
+  const database = await call.database()
+  const workspaceId = chooseWorkspace(database.read, call.options)
+  // Loaded here: other commands start faster without the providers and the metadata of phone numbers.
+  const [{ ensureServiceIdentity }, { systemEdges }, { wireSms }] = await Promise.all([
+    import('../../domains/service-identity.js'),
+    import('../../daemon/edges.js'),
+    import('../../daemon/sms.js'),
+  ])
+  const { config, clock } = call
+  const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
+  const log = createLog(destination({ dest: 2, sync: true }), { level: 'info', format: 'pretty' }, false)
+  const sms = await wireSms({ config, clock, log, database, identity, edges: systemEdges() })
+  try {
+    return await work(sms, workspaceId)
+  } finally {
+    await sms.stop()
+  }
+}
+
+function send(call: Call): Promise<Answer> {
+  const { words, options } = call
+  refuseExtraWords(words, 1)
+  const request = {
+    phone: requiredWord(words, 0, 'PHONE'),
+    template: textOption(options, 'template'),
+    codeLength: parseCount(options['code-length'], 'code-length', { min: 4, max: 8, absent: DEFAULT_LENGTH }),
+    expiryMinutes: parseCount(options['expiry-minutes'], 'expiry-minutes', { min: 1, max: 60, absent: DEFAULT_EXPIRY }),
+    metadata: null,
+  }
+  return withSms(call, async (sms, workspaceId) => {
+    const { id, phone, expiresAt } = await sms.sendCode({ ...request, workspaceId })
+    const expires = formatTimestamp(expiresAt)
+    return {
+      json: { id, phone, status: 'sent', expires_at: expires },
+      lines: [
+        `the provider took over the message to ${phone} (${id})`,
+        `the code is valid until ${expires}: "posthorn sms check ${phone} CODE" checks it`,
+      ],
+    }
+  })
+}
+
+function parseCount(
+  value: Call['options'][string],
+  name: string,
+  { min, max, absent }: Readonly<Record<'min' | 'max' | 'absent', number>>,
+): number {
+  if (typeof value !== 'string') return absent
+  const count = /^\d{1,3}$/.test(value) ? Number(value) : Number.NaN
+  if (count >= min && count <= max) return count
+  throw new UsageError(`--${name}: found "${value}", allowed: a whole number from ${min} to ${max}`)
+}
+
+function check(call: Call): Promise<Answer> {
+  refuseExtraWords(call.words, 2)
+  const phone = requiredWord(call.words, 0, 'PHONE')
+  const code = requiredWord(call.words, 1, 'CODE')
+  return withSms(call, async (sms, workspaceId) => {
+    const checked = await sms.checkCode({ workspaceId, phone, code })
+    return { json: checked, lines: [`${checked.status}: ${checked.message}`], failed: !checked.valid }
+  })
+}
+
+/** Null: all workspaces. */
+function chooseOneOrAll(read: Read, options: Call['options']): string | null {
+  return textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
+}
+
+async function showHolds({ words, options, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const { read } = await database()
+  const only = chooseOneOrAll(read, options)
+  const holds = listHolds(read, clock()).filter(({ workspace_id }) => only === null || workspace_id === only)
+  return {
+    json: { data: holds.map(toResource) },
+    lines: [
+      ...formatTable(
+        ['WORKSPACE', 'PREFIX', 'SINCE', 'UNTIL', 'CODES SENT', 'ENTERED'],
+        holds.map((hold) => [
+          ...[hold.workspace_id, hold.prefix, formatTimestamp(hold.held_at), formatTimestamp(hold.until_at)],
+          ...[String(hold.sent), String(hold.verified)],
+        ]),
+      ),
+      `${holds.length} held`,
+    ],
+  }
+}
+
+function toResource({
+  workspace_id,
+  prefix,
+  held_at,
+  until_at,
+  sent,
+  verified,
+}: Hold): Readonly<Record<string, unknown>> {
+  const [since, until] = [formatTimestamp(held_at), formatTimestamp(until_at)]
+  return { workspace_id, prefix, held_at: since, until_at: until, sent, verified }
+}
+
+async function release({ words, options, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const word = requiredWord(words, 0, 'PREFIX')
+  const prefix = word.startsWith('+') ? word : `+${word}`
+  const store = await database()
+  const now = clock()
+  const released = await releaseHolds(store, { prefix, workspaceId: chooseOneOrAll(store.read, options), now })
+  if (released.length === 0) throw new CommandFailed(`${prefix} is not held: "posthorn sms holds" lists what is`)
+  return {
+    json: { data: released.map(toResource) },
+    lines: released.map(({ workspace_id }) => `${workspace_id} may send codes to ${prefix} again`),
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Wires verification codes by SMS: the configured provider, sending, checking, and receipts.
+ *
+ * Without a provider both refuse. A stop lets sends under way end for a moment, then closes the provider: what was not
+ * answered by then is void.
+ */
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../config/complete.js'
+import type { ServiceIdentity } from '../domains/service-identity.js'
+import { Refusal } from '../mail/refusal.js'
+import type { Clock } from '../platform/clock.js'
+import { createDialer } from '../platform/dialer.js'
+import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
+import type { Log } from '../platform/log.js'
+import { createReceiptApplier, type ReceiptApplier } from '../sms/apply-receipt.js'
+import { type CodeChecker, createCodeChecker } from '../sms/check-code.js'
+import { deriveCodeKey } from '../sms/code-hash.js'
+import { createConversionWatch } from '../sms/conversion-watch.js'
+import { createHttpProvider } from '../sms/http/http-provider.js'
+import { createLogProvider } from '../sms/log-provider.js'
+import type { SmsProvider } from '../sms/provider.js'
+import { buildReceiptUrl } from '../sms/receipt-url.js'
+import { recoverCodes } from '../sms/recover-codes.js'
+import { type CodeSender, createCodeSender } from '../sms/send-code.js'
+import { createSendCharger } from '../sms/send-limits.js'
+import { createSmppProvider } from '../sms/smpp/smpp-provider.js'
+import { countSent } from '../sms/sms-usage.js'
+import type { Database } from '../storage/database.js'
+import type { Edges } from './edges.js'
+
+interface SmsDeps {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly identity: ServiceIdentity
+  readonly edges: Edges
+}
+
+export interface Sms {
+  readonly sendCode: CodeSender
+  readonly checkCode: CodeChecker
+  readonly applyReceipt: ReceiptApplier
+  /** Ends codes whose send was interrupted by a crash. Before anything is sent. */
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** Milliseconds that sends under way have to end when the daemon stops. */
+const MAX_SMS_STOP = 3_000
+
+/** Rejects if `sms.smpp.ca_file` cannot be read. */
+export async function wireSms(deps: SmsDeps): Promise<Sms> {
+  const { config, clock, log, database, identity } = deps
+  const { read, commit } = database
+  const store = { read, commit, clock, log }
+  const abortController = new AbortController()
+  const applyReceipt = createReceiptApplier(store)
+  const provider = await openProvider(deps, applyReceipt, abortController.signal)
+  const codeKey = deriveCodeKey(identity.smsSecret)
+  const { limits, allowed_countries: allowedCountries } = config.sms
+  const guards = { ...store, limits }
+  const sends = trackWork(
+    createCodeSender({
+      ...{ ...store, codeKey, provider, allowedCountries, countSent },
+      findHold: createConversionWatch(guards),
+      chargeSend: createSendCharger(guards),
+      buildReceiptUrl: (smsId) => buildReceiptUrl(identity.smsSecret, config.service.public_url, smsId),
+    }),
+  )
+  return {
+    sendCode: sends.run,
+    checkCode: provider === null ? refuseCheck : createCodeChecker({ ...store, codeKey }),
+    applyReceipt,
+    start: async () => {
+      warnOfSettings(config, log)
+      const now = clock()
+      await recoverCodes({ read, commit, log }, { before: now, now })
+    },
+    stop: async () => {
+      await sends.waitUntilIdle(MAX_SMS_STOP)
+      await provider?.stop()
+      await sends.waitUntilIdle(MAX_SMS_STOP)
+      applyReceipt.stop()
+      abortController.abort()
+    },
+  }
+}
+
+const refuseCheck: CodeChecker = () => Promise.reject(new Refusal('unavailable', 'no SMS provider is configured'))
+
+function warnOfSettings({ sms: { provider, allowed_countries: allowed } }: Config, log: Log): void {
+  if (provider === 'log') log.warn('sms.provider is "log": verification codes are logged and not sent, for development')
+  if (provider !== '' && allowed.length === 0) log.warn('sms.allowed_countries is empty: no verification code is sent')
+}
+
+async function openProvider(
+  { config: { sms, dns }, clock, log, edges }: SmsDeps,
+  onReceipt: ReceiptApplier,
+  signal: AbortSignal,
+): Promise<SmsProvider | null> {
+  const { sender, http, smpp } = sms
+  const { random, authorities } = edges
+  if (sms.provider === 'log') return createLogProvider({ log })
+  if (sms.provider === 'http' && http.url !== null) {
+    return createHttpProvider({ settings: { ...http, url: http.url }, sender, clock, random, authorities })
+  }
+  if (sms.provider === 'smpp' && smpp.url !== null) {
+    const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
+    return createSmppProvider({
+      ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password, sender },
+      dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readFile(smpp.ca_file, 'utf8')),
+      resolveAddresses: (name) => resolver.resolveAddresses(name),
+      ...{ clock, random, log, onReceipt },
+    })
+  }
+  return null
+}
+
+interface TrackedWork<Input, Output> {
+  readonly run: (input: Input) => Promise<Output>
+  /** Resolves when nothing is under way, or after `maxWait` milliseconds. */
+  readonly waitUntilIdle: (maxWait: number) => Promise<void>
+}
+
+function trackWork<Input, Output>(work: (input: Input) => Promise<Output>): TrackedWork<Input, Output> {
+  const running = new Set<Promise<Output>>()
+  return {
+    run: async (input) => {
+      const result = work(input)
+      running.add(result)
+      try {
+        return await result
+      } finally {
+        running.delete(result)
+      }
+    },
+    waitUntilIdle: async (maxWait) => {
+      const timer = new AbortController()
+      const timeUp = sleep(maxWait, undefined, { signal: timer.signal }).catch(() => undefined)
+      await Promise.race([Promise.allSettled(running), timeUp])
+      timer.abort()
+    },
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Whether a request to a gateway is made again.
+ *
+ * It is, if the gateway says so (429, 5xx) or has no part of it. A connection that is lost later leaves open whether the
+ * message was sent, and a second request might send it twice.
+ */
+
+export type TryResult =
+  | {
+      readonly kind: 'answer'
+      readonly status: number
+      /** Milliseconds, as `Retry-After` asks; null: it asks for none. */
+      readonly retryAfter: number | null
+    }
+  /** `isSent`: the gateway may have the request. */
+  | { readonly kind: 'fault'; readonly isSent: boolean }
+
+interface TryState {
+  /** Including this one. */
+  readonly tries: number
+  readonly now: number
+  readonly deadline: number
+  /** From 0 to 1. */
+  readonly random: number
+}
+
+/** `retry`: after `delay` milliseconds. `answered`: the answer is final. */
+type NextStep =
+  | { readonly kind: 'retry'; readonly delay: number }
+  | { readonly kind: 'answered' | 'refused' | 'silent' }
+
+/** Milliseconds before the second request and those after it; spread by a quarter in both directions. */
+const DELAYS = [250, 500, 1_000, 2_000, 4_000] as const
+/** Milliseconds that a request needs: a later one is not begun. */
+const MIN_REQUEST_TIME = 1_000
+
+export function decideNextStep(result: TryResult, state: TryState): NextStep {
+  if (result.kind === 'fault' && (result.isSent || state.now >= state.deadline)) return { kind: 'silent' }
+  if (result.kind === 'answer' && result.status !== 429 && result.status < 500) return { kind: 'answered' }
+  const step = DELAYS[state.tries - 1]
+  if (step === undefined) return { kind: 'refused' }
+  const asked = result.kind === 'answer' ? (result.retryAfter ?? 0) : 0
+  const delay = Math.max(asked, step * (0.75 + state.random / 2))
+  const isInTime = state.now + delay + MIN_REQUEST_TIME <= state.deadline
+  return isInTime ? { kind: 'retry', delay } : { kind: 'refused' }
+}
+
+/** Milliseconds of a field `Retry-After`: seconds, or a date (RFC 9110 section 10.2.3). Null: none, or neither. */
+export function parseRetryAfter(value: string | undefined, now: number): number | null {
+  if (value === undefined || value.length > 40) return null
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000
+  const at = value.endsWith(' GMT') ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? null : Math.max(0, at - now)
+}

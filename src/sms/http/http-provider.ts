@@ -1,0 +1,132 @@
+/**
+ * Hands messages to an HTTP gateway of the operator's choice, at any address: private gateways are usual.
+ *
+ * All requests for a message are made before its deadline. Redirects are not followed: credentials and codes go to the
+ * configured URL alone. The gateway reports over the URL of receipts.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../platform/clock.js'
+import { errorMessageOf } from '../../platform/errors.js'
+import { createHttpClient, type HttpClient } from '../../platform/http/http-client.js'
+import { HttpFault } from '../../platform/http/http-fault.js'
+import type { RandomSource } from '../../platform/random.js'
+import { version } from '../../platform/version.js'
+import type { SendOutcome, SmsMessage, SmsProvider } from '../provider.js'
+import { createTemplateStyle } from './body-template.js'
+import { decideNextStep, parseRetryAfter, type TryResult } from './decide-try.js'
+import type { GatewayAnswer, GatewayRequest, HttpStyle } from './http-style.js'
+import { toLogReason } from './log-reason.js'
+import { createTwilioStyle } from './twilio.js'
+
+interface HttpProviderSettings {
+  readonly style: 'twilio' | 'template'
+  readonly url: URL
+  readonly username: string
+  readonly password: string
+  readonly body_template: string
+}
+
+interface HttpProviderDeps {
+  /** `sms.http` of the configuration. */
+  readonly settings: HttpProviderSettings
+  /** `sms.sender` of the configuration. */
+  readonly sender: string
+  readonly clock: Clock
+  readonly random: RandomSource
+  /** PEM certificates that are trusted instead of the system's. */
+  readonly authorities: string | undefined
+}
+
+/** Requests at once. */
+const MAX_CONNECTIONS = 100
+const MAX_ANSWER_BYTES = 16_384
+
+/** The client is made at once, because loading it blocks the thread for a while. */
+export function createHttpProvider(deps: HttpProviderDeps): SmsProvider {
+  const { settings, sender, authorities } = deps
+  const client = createHttpClient({
+    maxConnections: MAX_CONNECTIONS,
+    maxBodyBytes: MAX_ANSWER_BYTES,
+    maxDroppedBytes: 0,
+    authorities,
+  })
+  // Each message reports it.
+  client.catch(() => undefined)
+  const stopping = new AbortController()
+  const style = (settings.style === 'twilio' ? createTwilioStyle : createTemplateStyle)({ ...settings, sender })
+  const credentials = credentialsOf(settings)
+  return {
+    name: 'http',
+    send: async (message, deadline) => {
+      const outcome = await sendMessage({ ...deps, client, style, signal: stopping.signal }, message, deadline)
+      if (outcome.kind === 'accepted') return outcome
+      return { ...outcome, reason: toLogReason(outcome.reason, message, credentials) }
+    },
+    stop: async () => {
+      stopping.abort()
+      await (await client.catch(() => null))?.close()
+    },
+  }
+}
+
+/** Those of the URL as well, in the forms in which a gateway may repeat them. */
+function credentialsOf({ username, password, url }: HttpProviderSettings): readonly string[] {
+  const inUrl = [url.username, url.password].flatMap((text) => [text, decodeURIComponent(text)])
+  return [password, username, Buffer.from(`${username}:${password}`).toString('base64'), ...inUrl]
+}
+
+interface Gateway extends Pick<HttpProviderDeps, 'settings' | 'clock' | 'random'> {
+  readonly client: Promise<HttpClient>
+  readonly style: HttpStyle
+  readonly signal: AbortSignal
+}
+
+/** Never rejects. */
+async function sendMessage(gateway: Gateway, message: SmsMessage, deadline: number): Promise<SendOutcome> {
+  try {
+    const request = gateway.style.buildRequest(message, gateway.clock())
+    return await runRequests(gateway, request, deadline)
+  } catch (error) {
+    const reason = gateway.signal.aborted ? 'the service is stopping' : errorMessageOf(error)
+    return { kind: 'refused', reason: `no request can be made: ${reason}` }
+  }
+}
+
+async function runRequests(gateway: Gateway, request: GatewayRequest, deadline: number): Promise<SendOutcome> {
+  const { clock, random, style, signal } = gateway
+  const client = await gateway.client
+  for (let tries = 1; ; tries += 1) {
+    signal.throwIfAborted()
+    const { result, reason, answer } = await runRequest(gateway, client, request, deadline)
+    const step = decideNextStep(result, { tries, now: clock(), deadline, random: random() })
+    if (step.kind === 'retry') await sleep(step.delay, undefined, { signal })
+    else if (step.kind === 'answered' && answer !== null) return style.readAnswer(answer)
+    else return { kind: step.kind === 'silent' ? 'silent' : 'refused', reason }
+  }
+}
+
+interface RequestResult {
+  readonly result: TryResult
+  readonly reason: string
+  /** Null: there is none. */
+  readonly answer: GatewayAnswer | null
+}
+
+async function runRequest(
+  { settings: { url }, clock, style }: Gateway,
+  client: HttpClient,
+  { headers, body }: GatewayRequest,
+  deadline: number,
+): Promise<RequestResult> {
+  const timeout = Math.max(1, deadline - clock())
+  const fields = { ...headers, 'user-agent': `Posthorn/${version}` }
+  try {
+    const { status, isComplete, ...received } = await client.post({ url, headers: fields, body, timeout })
+    const answer = { status, text: received.body.toString(), isComplete }
+    const retryAfter = parseRetryAfter(received.headers['retry-after'], clock())
+    return { result: { kind: 'answer', status, retryAfter }, reason: style.describeAnswer(answer), answer }
+  } catch (error) {
+    if (!(error instanceof HttpFault)) throw error
+    return { result: { kind: 'fault', isSent: error.isSent }, reason: error.message, answer: null }
+  }
+}

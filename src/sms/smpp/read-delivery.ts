@@ -1,0 +1,75 @@
+/**
+ * What an SMSC delivers, in deliver_sm or data_sm: a receipt, or a message that a phone has sent.
+ *
+ * A receipt names its message in optional parameters, or in the text form if the unit is marked as a receipt: a phone
+ * can send the same text, but it sets neither the mark nor the parameters. Other marks, such as intermediate
+ * notifications, are not final and say nothing.
+ */
+import type { Pdu } from './pdu.js'
+import { parseReceiptText } from './receipt-text.js'
+
+export type Delivery =
+  | { readonly kind: 'receipt'; readonly id: string; readonly state: 'delivered' | 'failed'; readonly reason: string }
+  /** A receipt that is not final, or that names no message. */
+  | { readonly kind: 'no-news'; readonly reason: string }
+  | { readonly kind: 'message' }
+
+/** The bits of esm_class that say what kind of message it is (SMPP 3.4, 5.2.12). */
+const KIND_BITS = 0x3c
+const RECEIPT_BIT = 0x04
+const MAX_ID_LENGTH = 65
+
+/** Values of message_state (SMPP 3.4, 5.2.28) as they are called in texts. */
+const stateNames: Readonly<Record<number, string>> = {
+  1: 'ENROUTE',
+  2: 'DELIVRD',
+  3: 'EXPIRED',
+  4: 'DELETED',
+  5: 'UNDELIV',
+  6: 'ACCEPTD',
+  7: 'UNKNOWN',
+  8: 'REJECTD',
+}
+const deliveredNames = new Set(['DELIVRD', 'DELIVERED'])
+const failedNames = new Set([
+  'EXPIRED',
+  'DELETED',
+  'UNDELIV',
+  'UNDELIVERABLE',
+  'UNDELIVERED',
+  'REJECTD',
+  'REJECTED',
+  'FAILED',
+])
+
+export function readDelivery({ fields }: Pdu): Delivery {
+  const marked = (numberOf(fields['esm_class']) & KIND_BITS) === RECEIPT_BIT
+  const parameterId = readId(fields['receipted_message_id'])
+  if (!marked && parameterId === null) return { kind: 'message' }
+  const text = parseReceiptText(textOf(fields['short_message']) || textOf(fields['message_payload']))
+  const id = parameterId ?? text.id
+  const stat = stateNames[numberOf(fields['message_state'])] ?? text.stat
+  const reason = `stat ${stat ?? 'missing'}${text.err === null ? '' : `, err ${text.err}`}`
+  if (id === null) return { kind: 'no-news', reason: 'it names no message' }
+  if (stat !== null && deliveredNames.has(stat)) return { kind: 'receipt', id, state: 'delivered', reason }
+  if (stat !== null && failedNames.has(stat)) return { kind: 'receipt', id, state: 'failed', reason }
+  return { kind: 'no-news', reason }
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}
+
+/** Some SMSCs leave out the NUL at its end; the next parameter then begins with a control character. */
+function readId(value: unknown): string | null {
+  const id = typeof value === 'string' ? (value.split(/\p{Cc}/u, 1)[0] ?? '').trim() : ''
+  return id === '' || id.length > MAX_ID_LENGTH ? null : id
+}
+
+/** The codec gives a text for encodings that it knows, else the octets. */
+function textOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null || !('message' in value)) return ''
+  const { message } = value
+  if (typeof message === 'string') return message
+  return Buffer.isBuffer(message) ? message.toString('latin1') : ''
+}

@@ -1,0 +1,14 @@
+/** What every event about a code contains: never the code or the text of the message. */
+import type { AllPayloads } from '../events/payloads.js'
+import { type JsonObject, parseJson } from '../storage/tables/columns.js'
+import type { NewCode } from './sms-records.js'
+
+type SmsData = Omit<AllPayloads['sms.verified'], 'verified_at'>
+
+export function toSmsData(
+  row: Pick<NewCode, 'id' | 'phone' | 'country' | 'encoding' | 'segments' | 'metadata'>,
+): SmsData {
+  const { id, phone, country, encoding, segments, metadata } = row
+  const given: JsonObject = metadata === null ? {} : parseJson(metadata)
+  return { sms_id: id, phone, country, encoding, segments, metadata: given }
+}

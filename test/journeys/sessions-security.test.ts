@@ -1,6 +1,9 @@
 /** Attacks on sessions of people in a browser, through the real listener: each is refused. */
 import t, { type Test } from 'tap'
+import { setOperatorWorkspace } from '../../src/accounts/operator-workspace.js'
 import { removeMember, setRole } from '../../src/accounts/people/members.js'
+import { requireOperator } from '../../src/accounts/sessions/session-principal.js'
+import { catchRefusal } from '../helpers/catch-refusal.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
@@ -271,4 +274,38 @@ t.test('a workspace is transferred with the password of its owner in a session, 
     ),
     [{ details: /"from":.*"to":/ }],
   )
+})
+
+t.test('sessions, links and codes go with the account', async (t) => {
+  const app = await testDaemon(t)
+  // The operator's workspace cannot be deleted.
+  await app.daemon.database.commit([setOperatorWorkspace(app.workspaceId)])
+  const made = (await app.cli('workspace', 'create', 'New', '--email', 'new@b.test', '--json')).json() as {
+    workspace_id: string
+    set_password_url: string
+  }
+  const browser = openBrowser(app)
+  const [, token = ''] = made.set_password_url.split('token=')
+  const set = { body: { token, password: 'correct horse battery' } }
+  t.equal((await browser.ask('POST', '/password-links/confirm', set)).status, 201)
+  browser.workspaceId = made.workspace_id
+  t.equal((await browser.ask('DELETE', `/v1/workspaces/${made.workspace_id}`)).status, 200)
+  t.equal(codeOf(await browser.ask('GET', '/session')), '401 authentication_required')
+  for (const table of ['sessions', 'password_links', 'recovery_codes'])
+    t.same(app.rows(`select * from ${table}`), [], table)
+})
+
+t.test("only owner and admins of the operator's workspace act for the operator", async (t) => {
+  const { app } = await withBrowser(t)
+  const { read, commit } = app.daemon.database
+  const userOf = (email: string): string =>
+    app.rows<{ id: string }>('select id from users where email = ?', email)[0]?.id ?? ''
+  t.equal(catchRefusal(() => requireOperator(read, userOf(OWNER))).kind, 'forbidden', 'there is no such workspace yet')
+  await commit([setOperatorWorkspace(app.workspaceId)])
+  requireOperator(read, userOf(OWNER))
+  t.equal(catchRefusal(() => requireOperator(read, userOf('owner@other.test'))).kind, 'forbidden')
+  const { memberId } = await joinAs(app, 'ann@b.test', 'admin')
+  requireOperator(read, userOf('ann@b.test'))
+  await commit([setRole({ workspaceId: app.workspaceId, id: memberId, role: 'member' })])
+  t.equal(catchRefusal(() => requireOperator(read, userOf('ann@b.test'))).kind, 'forbidden', 'a member')
 })

@@ -32,12 +32,9 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import { linkMetricsRoute } from '../api/metrics/links.js'
 import { metricsRoute } from '../api/metrics/metrics.js'
-import { receiptRoutes } from '../api/sms/receipts.js'
 import { verifyRoutes } from '../api/sms/verify.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
-import { trackingRoutes } from '../api/tracking/tracking.js'
-import { unsubscribeRoutes } from '../api/unsubscribe/unsubscribe.js'
 import { deliveryRoutes } from '../api/webhooks/deliveries.js'
 import { type WebhookDeps, webhookRoutes } from '../api/webhooks/webhooks.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
@@ -55,8 +52,6 @@ import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import { exportFolder } from '../exports/export-file.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
-import { renderNotePage } from '../pages/layout.js'
-import { renderUnsubscribePage, unknownUnsubscribePage } from '../pages/unsubscribe-page.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
@@ -73,6 +68,7 @@ import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
+import { openRoutes } from './open-routes.js'
 import type { Sms } from './sms.js'
 import type { Limits } from './workspace-limits.js'
 
@@ -81,12 +77,6 @@ const MB = 1_048_576
 const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
 /** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
-
-const unknownLinkPage = renderNotePage(
-  404,
-  'This link is not known',
-  'It may be incomplete, or the message is so old that its links were removed.',
-)
 
 export interface RouteDeps {
   readonly config: Config
@@ -163,8 +153,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...webhookEndpoints(deps),
     ...exportEndpoints(deps),
     ...verifyRoutes(deps.sms),
-    ...receiptRoutes({ secret: deps.identity.smsSecret, applyReceipt: deps.sms.applyReceipt }),
-    ...linkRoutes(deps),
+    ...openRoutes(deps),
   ]
 }
 
@@ -263,17 +252,6 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   return [
     ...webhookRoutes({ read, commit, checkUrl, onWebhookChanged, onWebhookDeleted }),
     ...deliveryRoutes({ read, commit, onWebhookChanged }),
-  ]
-}
-
-/** What the links in mail lead to. */
-function linkRoutes({ database: { read, commit }, recordHit, identity }: RouteDeps): readonly Route[] {
-  return [
-    ...trackingRoutes({ read, secret: identity.returnPathSecret, record: recordHit, unknownLinkPage }),
-    ...unsubscribeRoutes({
-      ...{ read, commit, secret: identity.returnPathSecret },
-      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
-    }),
   ]
 }
 

@@ -60,6 +60,10 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   t.equal(await page.getByRole('tab', { name: 'Third' }).getAttribute('aria-selected'), 'true')
   t.match(await page.getByRole('tabpanel').textContent(), /third/)
 
+  const frame = page.locator('iframe')
+  await frame.scrollIntoViewIfNeeded()
+  await frame.contentFrame().getByText('Text').waitFor()
+
   await page.getByText('Numbers as a table').click()
   t.equal(await page.getByRole('table', { name: 'Emails by hour' }).getByRole('row').count(), 25)
 

@@ -12,6 +12,9 @@ type SessionState =
   | { readonly kind: 'none'; readonly ended: boolean }
   | { readonly kind: 'present'; readonly info: SessionInfo }
 
+/** Of the choice in the browser's storage. */
+const CHOSEN_KEY = 'posthorn.workspace'
+
 export const session = signal<SessionState>({ kind: 'loading' })
 const chosenId = signal(readChosenId())
 
@@ -30,8 +33,6 @@ export const mayOperate = computed(() => {
   const { workspaces = [] } = sessionInfo.value ?? {}
   return workspaces.some(({ is_operator: isOperator, role }) => isOperator && role !== 'member')
 })
-
-const CHOSEN_KEY = 'posthorn.workspace'
 
 export function chooseWorkspace(id: string): void {
   chosenId.value = id

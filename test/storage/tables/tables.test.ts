@@ -39,12 +39,8 @@ t.test('the table types match the migrated schema', async (t) => {
     'export-tables',
     'inbound-tables',
     'metrics-tables',
-<<<<<<< ours
     'sms-tables',
-||||||| base
-=======
     'session-tables',
->>>>>>> theirs
     'tracking-tables',
     'webhook-tables',
   ]

@@ -149,6 +149,17 @@ t.test('a new password ends all other sessions; sessions are listed and ended', 
   t.equal(app.rows('select 1 from sessions').length, 0)
 })
 
+t.test('the operator resets a second factor that is lost', async (t) => {
+  const app = await testDaemon(t)
+  const { browser } = await enableFactor(t, app)
+  t.equal((await app.cli('user', 'reset-second-factor', 'none@a.test')).status, 1)
+  const { status, out } = await app.cli('user', 'reset-second-factor', OWNER)
+  t.same([status, out], [0, 'owner@a.test signs in with the password alone\n'])
+  t.equal((await app.cli('user', 'reset-second-factor', OWNER)).status, 1, 'there is none any more')
+  t.equal((await browser.ask('GET', '/session')).status, 401)
+  t.equal((await browser.signIn(OWNER)).status, 201)
+})
+
 const tokenOf = (url: string): string => /\/ui\/set-password\?token=([\w-]{43})$/m.exec(url)?.[1] ?? ''
 
 t.test('a link of the command line sets the first password, once, within 24 hours', async (t) => {

@@ -1,0 +1,58 @@
+/** Answers an inbound email. */
+import type { VNode } from 'preact'
+import { api, unwrap } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { TextArea } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readExactText } from '../../components/form-values.ts'
+import { formatDateTime } from '../../components/format.ts'
+import { type InboundEmail, titleOf } from './inbound-email.ts'
+
+interface ReplyDialogProps {
+  readonly email: InboundEmail
+  /** It is stored; with the id of the sent email. */
+  readonly onSent: (emailId: string) => void
+  readonly onClose: () => void
+}
+
+export function ReplyDialog({ email, onSent, onClose }: ReplyDialogProps): VNode {
+  const send = async (values: FormData): Promise<void> => {
+    const text = readExactText(values, 'text')
+    const params = { path: { id: email.id } }
+    const { emailId } = await unwrap(api.POST('/v1/inbound/{id}/reply', { params, body: { text } }))
+    onSent(emailId)
+    onClose()
+  }
+  return (
+    <Dialog title={`Reply to “${titleOf(email)}”`} onClose={onClose} wide>
+      <div class="dialog-text">
+        <p>
+          To {findRecipient(email)}, from {email.envelope_to[0] ?? email.to[0] ?? 'the address that received it'}.
+        </p>
+      </div>
+      <Form onSubmit={send}>
+        <TextArea name="text" label="Text" rows={14} value={quote(email)} />
+        <FormActions>
+          <SubmitButton>Send the reply</SubmitButton>
+          <Button onClick={onClose}>Cancel</Button>
+        </FormActions>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** As the server chooses it: Reply-To before From. */
+function findRecipient({ headers, from }: InboundEmail): string {
+  return headers.find(({ name }) => name.toLowerCase() === 'reply-to')?.value ?? from
+}
+
+const MAX_QUOTED_LINES = 100
+const MAX_QUOTED = 10_000
+
+/** The beginning of the text below an empty place for the answer. */
+function quote({ from, from_name: name, received_at: at, text }: InboundEmail): string {
+  if (text === null) return ''
+  const lines = text.slice(0, MAX_QUOTED).trimEnd().split(/\r?\n/).slice(0, MAX_QUOTED_LINES)
+  return ['', '', `On ${formatDateTime(at)}, ${name || from} wrote:`, ...lines.map((line) => `> ${line}`)].join('\n')
+}

@@ -22,8 +22,8 @@ export function Attachments({ email: { id, attachments } }: EmailPartProps): VNo
 function buildColumns(save: (attachment: Attachment) => Promise<void>): readonly Column<Attachment>[] {
   return [
     { title: 'Name', show: ({ filename }) => filename },
-    { title: 'Type', show: ({ contentType }) => contentType },
-    { title: 'Size', kind: 'number', show: ({ size }) => formatBytes(size) },
+    { title: 'Type', show: ({ contentType }) => <span class="wide-value">{contentType}</span> },
+    { title: 'Size', kind: 'number', show: ({ size }) => <span class="one-line">{formatBytes(size)}</span> },
     {
       title: 'Actions',
       kind: 'actions',

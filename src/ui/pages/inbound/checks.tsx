@@ -31,9 +31,9 @@ export function AuthenticationResults({ email }: EmailPartProps): VNode {
 }
 
 const authenticationColumns: readonly Column<AuthenticationRow>[] = [
-  { title: 'Check', show: ({ check }) => check },
+  { title: 'Check', show: ({ check }) => <span class="one-line">{check}</span> },
   { title: 'Result', show: ({ result }) => <StatusBadge status={result} tone={toTone(result)} /> },
-  { title: 'Checked', show: ({ subject }) => (subject === '' ? '–' : subject) },
+  { title: 'Checked', show: ({ subject }) => <span class="wide-value">{subject === '' ? '–' : subject}</span> },
   { title: 'Details', show: ({ detail }) => (detail === '' ? '–' : detail) },
 ]
 
@@ -64,8 +64,12 @@ export function SpamReasons({ email }: EmailPartProps): VNode {
   )
 }
 
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 const spamColumns: readonly Column<Contribution>[] = [
-  { title: 'Reason', show: ({ description }) => description },
+  { title: 'Reason', show: ({ description }) => capitalize(description) },
   { title: 'Rule', show: ({ name }) => <code>{name}</code> },
   { title: 'Points', kind: 'number', show: ({ score }) => `${score > 0 ? '+' : ''}${formatNumber(score)}` },
 ]

@@ -25,7 +25,7 @@ export function MessageText({ email: { text, has_text: isOwn } }: EmailPartProps
   }
   return (
     <>
-      {isOwn ? null : <p class="soft">The message has no text of its own: this was made from its HTML.</p>}
+      {isOwn ? null : <p class="message-note">The message has no text of its own: this was made from its HTML.</p>}
       <ShortenedText
         text={text.slice(0, MAX_SHOWN)}
         isShortened={text.length > MAX_SHOWN}
@@ -39,7 +39,9 @@ export function MessageHtml({ email: { id } }: EmailPartProps): VNode {
   const place = `${encodeURIComponent(workspace.value?.id ?? '')}/inbound/${encodeURIComponent(id)}`
   return (
     <>
-      <p class="soft">Remote pictures are not loaded, so that the sender does not learn that the message is read.</p>
+      <p class="message-note">
+        Remote pictures are not loaded, so that the sender does not learn that the message is read.
+      </p>
       <MessageFrame src={`/ui/api/frames/${place}`} title="HTML of the message" />
     </>
   )
@@ -60,7 +62,7 @@ export function HeaderFields({ email: { headers } }: EmailPartProps): VNode {
 }
 
 const headerColumns: readonly Column<HeaderField>[] = [
-  { title: 'Field', show: ({ name }) => name },
+  { title: 'Field', show: ({ name }) => <span class="wide-value">{name}</span> },
   { title: 'Value', show: ({ value }) => <code>{value}</code> },
 ]
 

@@ -1,0 +1,71 @@
+/** The search of the suppression list finds in pages what a comparison of all its addresses finds. */
+import fc from 'fast-check'
+import t from 'tap'
+import { parseAddress } from '../../src/mail/address.js'
+import type { Database } from '../../src/storage/database.js'
+import { ROW_STEP } from '../../src/storage/stepped-walk.js'
+import { searchSuppressions } from '../../src/suppressions/suppression-search.js'
+import { addSuppression } from '../../src/suppressions/suppressions.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+
+type Reason = 'manual' | 'hard_bounce'
+
+function suppress(workspaceId: string, email: string, reason: Reason): ReturnType<typeof addSuppression> {
+  return addSuppression({ workspaceId, email: parseAddress(email), reason, sourceEmailId: null, metadata: {}, at: 1 })
+}
+
+async function searchAll(
+  { read }: Database,
+  search: { readonly workspaceId: string; readonly beginning: string; readonly reason?: Reason },
+  limit: number,
+): Promise<string[]> {
+  const found: string[] = []
+  for (;;) {
+    const rows = await searchSuppressions(read, { reason: undefined, ...search, after: found.at(-1), limit })
+    found.push(...rows.map(({ email }) => email))
+    if (rows.length < limit) return found
+  }
+}
+
+const part = fc.string({ unit: fc.constantFrom('a', 'B', '.', '-', 'ü', '😀'), minLength: 1, maxLength: 4 })
+const localPart = part.filter((text) => !/^\.|\.$|\.\./.test(text))
+const address = fc
+  .tuple(localPart, fc.constantFrom('a.test', 'a.test.example', 'b.test'))
+  .map(([local, domain]) => `${local}@${domain}`)
+
+t.test('every address that begins with the text is found once, in order', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(fc.tuple(address, fc.constantFrom<Reason>('manual', 'hard_bounce')), {
+        maxLength: 30,
+        selector: ([email]) => email.toLowerCase(),
+      }),
+      fc.oneof(part, address),
+      fc.option(fc.constantFrom<Reason>('manual', 'hard_bounce'), { nil: undefined }),
+      fc.integer({ min: 1, max: 5 }),
+      async (stored, beginning, reason, limit) => {
+        const { database } = await temporaryDatabase(t)
+        const others = stored.map(([email, why]) => suppress('ws_2', `x${email}`, why))
+        await database.commit([...stored.map(([email, why]) => suppress('ws_1', email, why)), ...others])
+        const search = { workspaceId: 'ws_1', beginning, ...(reason === undefined ? {} : { reason }) }
+        const expected = stored
+          .filter(([, why]) => reason === undefined || why === reason)
+          .map(([email]) => email.toLowerCase())
+          .filter((email) => email.startsWith(beginning.toLowerCase()))
+          .sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
+        t.same(await searchAll(database, search, limit), expected)
+      },
+    ),
+    { numRuns: 40 },
+  )
+})
+
+t.test('a rare reason is found beyond the first step', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const emails = Array.from({ length: 3 * ROW_STEP }, (_, at) => `user${String(at).padStart(4, '0')}@a.test`)
+  const rare = [emails[10], emails[ROW_STEP], emails[ROW_STEP * 2 + 5], emails.at(-1)]
+  await database.commit(emails.map((email) => suppress('ws_1', email, rare.includes(email) ? 'hard_bounce' : 'manual')))
+  const search = { workspaceId: 'ws_1', beginning: 'USER' }
+  for (const limit of [1, 3, 100]) t.same(await searchAll(database, { ...search, reason: 'hard_bounce' }, limit), rare)
+  t.same(await searchAll(database, search, 100), emails)
+})

@@ -9,7 +9,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
-import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { type Dashboard, expectPresentable, openDashboard, waitForRows } from '../helpers/ui/dashboard.js'
 import { ATTACK, hostileMessage, receivingDaemon } from '../helpers/ui/receiving.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -59,10 +59,10 @@ t.test('received mail is listed, filtered and paged', { skip }, async (t) => {
   await page.getByRole('link', { name: ATTACK }).waitFor()
   t.ok(await page.getByText('<script>window.hacked=1</script>').isVisible(), 'the name of the sender is text')
   await expectPresentable(t, dashboard, 'the list')
-  t.equal(await page.locator('tbody tr').count(), 50)
+  await waitForRows(dashboard, 50)
   await page.getByRole('button', { name: 'Next' }).click()
   await page.getByText('Page 2').waitFor()
-  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 12')
+  await waitForRows(dashboard, 12)
 
   await page.getByLabel('Sender').fill('bob@')
   await page.getByRole('button', { name: 'Filter' }).click()
@@ -71,7 +71,7 @@ t.test('received mail is listed, filtered and paged', { skip }, async (t) => {
   await page.getByLabel('Recipient’s domain').fill('home.test')
   await page.getByLabel('Received since').fill('2026-01-01T00:00')
   await page.getByRole('button', { name: 'Filter' }).click()
-  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 1')
+  await waitForRows(dashboard, 1)
   t.ok(await page.getByRole('link', { name: 'an order' }).isVisible())
   await page.getByLabel('Processing').selectOption('failed')
   await page.getByRole('button', { name: 'Filter' }).click()

@@ -6,7 +6,7 @@ import { addSuppression } from '../../src/suppressions/suppressions.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
-import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectPresentable, openDashboard, waitForRows } from '../helpers/ui/dashboard.js'
 import { ATTACK } from '../helpers/ui/receiving.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -47,7 +47,7 @@ t.test('addresses are suppressed, searched and removed', { skip }, async (t) => 
 
   await page.getByLabel('Reason').selectOption('hard_bounce')
   await page.getByRole('button', { name: 'Filter' }).click()
-  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 1')
+  await waitForRows(dashboard, 1)
   await page.getByLabel('Address begins with').fill('BOB')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('No suppressed address matches the filters').waitFor()

@@ -10,7 +10,7 @@ export const reasonOptions = [
   { value: 'unsubscribe', label: 'Unsubscribed' },
 ] as const
 
-export type Reason = (typeof reasonOptions)[number]['value']
+type Reason = (typeof reasonOptions)[number]['value']
 
 /** Undefined: none of them. */
 export function findReason(text: string): Reason | undefined {

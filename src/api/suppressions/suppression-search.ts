@@ -36,10 +36,10 @@ export function suppressionSearchRoute({ read }: { readonly read: Read }): Brows
     query,
     answers: { 200: { description: 'A page.', schema: page } },
     refusals: [],
-    run: async ({ session, params: { workspaceId = '' }, query: { email, reason, limit, cursor } }) => {
+    run: ({ session, params: { workspaceId = '' }, query: { email, reason, limit, cursor } }) => {
       requirePermission(findSessionPrincipal(read, session.userId, workspaceId), 'read')
       const search = { workspaceId, beginning: email, reason, after: cursor, limit: limit + 1 }
-      const rows = await searchSuppressions(read, search)
+      const rows = searchSuppressions(read, search)
       const data = rows.slice(0, limit).map(toSuppressionResource)
       return json(200, { data, next_cursor: rows.length > limit ? (data.at(-1)?.email ?? null) : null })
     },

@@ -97,13 +97,22 @@ function NoEmail({ isFiltered }: { readonly isFiltered: boolean }): VNode {
 }
 
 const columns: readonly Column<ListedInboundEmail>[] = [
-  { title: 'Subject', show: (email) => <Link href={`/inbound/${email.id}`}>{titleOf(email)}</Link> },
+  { title: 'Subject', show: (email) => <Subject email={email} /> },
   { title: 'From', show: (email) => <Sender email={email} /> },
   { title: 'To', show: ({ to, cc }) => listAddresses([...to, ...(cc ?? [])]) },
   { title: 'Spam score', show: (email) => <SpamBadge email={email} /> },
-  { title: 'Files', kind: 'number', show: ({ attachment_count: count }) => (count === 0 ? '–' : count) },
   { title: 'Received', show: ({ received_at: at }) => <Time at={at} /> },
 ]
+
+function Subject({ email }: { readonly email: ListedInboundEmail }): VNode {
+  const { attachment_count: count } = email
+  return (
+    <>
+      <Link href={`/inbound/${email.id}`}>{titleOf(email)}</Link>
+      {count === 0 ? null : <span class="row-note">{count === 1 ? '1 attachment' : `${count} attachments`}</span>}
+    </>
+  )
+}
 
 function Sender({ email: { from, from_name: name } }: { readonly email: ListedInboundEmail }): VNode {
   const address = from === '' ? 'Unknown' : from

@@ -108,12 +108,12 @@ t.test('a hostile message is read, marked, answered and deleted', { skip }, asyn
   await page.getByRole('tab', { name: 'Raw' }).click()
   await page.getByText('Return-Path: <ann@b.test>').waitFor()
   await expectPresentable(t, dashboard, 'the raw message')
-  const [file] = await Promise.all([
+  const [saved] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: /^Save <img/ }).click(),
   ])
-  t.equal(readFileSync(await file.path(), 'utf8').trim(), '<script>window.hacked=1</script>')
-  t.notMatch(file.suggestedFilename(), /[<>]/)
+  t.equal(readFileSync(await saved.path(), 'utf8').trim(), '<script>window.hacked=1</script>')
+  t.notMatch(saved.suggestedFilename(), /[<>]/)
   const [raw] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Save as a file' }).click(),
@@ -131,10 +131,15 @@ t.test('a hostile message is read, marked, answered and deleted', { skip }, asyn
   t.match(await page.getByLabel('Text', { exact: true }).inputValue(), /wrote:\n> How do you do\?/)
   await expectPresentable(t, dashboard, 'the reply')
   await page.getByLabel('Text', { exact: true }).fill('Thank you, very well.')
+  const file = { name: 'answer.txt', mimeType: 'text/plain', buffer: Buffer.from('an attached answer') }
+  await page.getByLabel('Attachment', { exact: true }).setInputFiles(file)
   await page.getByRole('button', { name: 'Send the reply' }).click()
   const link = await page.getByRole('link', { name: 'Follow its delivery' }).getAttribute('href')
   await app.waitUntilSettled(link?.split('/').at(-1) ?? '')
-  t.match(sink.messages.at(-1)?.raw.toString(), /In-Reply-To: <hostile@b\.test>[\s\S]*Thank you, very well\./)
+  t.match(
+    sink.messages.at(-1)?.raw.toString(),
+    /In-Reply-To: <hostile@b\.test>[\s\S]*Thank you, very well\.[\s\S]*answer\.txt/,
+  )
 
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByLabel('Type “ann@b.test” to confirm').fill('ann@b.test')

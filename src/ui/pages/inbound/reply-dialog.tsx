@@ -3,10 +3,11 @@ import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { TextArea } from '../../components/fields.tsx'
+import { FileField, TextArea } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readExactText } from '../../components/form-values.ts'
+import { readExactText, readFile } from '../../components/form-values.ts'
 import { formatDateTime } from '../../components/format.ts'
+import { readAttachedFile } from './attached-file.ts'
 import { type InboundEmail, titleOf } from './inbound-email.ts'
 
 interface ReplyDialogProps {
@@ -18,9 +19,10 @@ interface ReplyDialogProps {
 
 export function ReplyDialog({ email, onSent, onClose }: ReplyDialogProps): VNode {
   const send = async (values: FormData): Promise<void> => {
-    const text = readExactText(values, 'text')
-    const params = { path: { id: email.id } }
-    const { emailId } = await unwrap(api.POST('/v1/inbound/{id}/reply', { params, body: { text } }))
+    const file = readFile(values, 'attachments')
+    const attachments = file === null ? {} : { attachments: [await readAttachedFile(file)] }
+    const body = { text: readExactText(values, 'text'), ...attachments }
+    const { emailId } = await unwrap(api.POST('/v1/inbound/{id}/reply', { params: { path: { id: email.id } }, body }))
     onSent(emailId)
     onClose()
   }
@@ -33,6 +35,7 @@ export function ReplyDialog({ email, onSent, onClose }: ReplyDialogProps): VNode
       </div>
       <Form onSubmit={send}>
         <TextArea name="text" label="Text" rows={14} value={quote(email)} />
+        <FileField name="attachments" label="Attachment" hint="Optional." />
         <FormActions>
           <SubmitButton>Send the reply</SubmitButton>
           <Button onClick={onClose}>Cancel</Button>

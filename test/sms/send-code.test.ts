@@ -47,7 +47,7 @@ t.test('an accepted code is valid, and everything of it is stored but the code',
   t.match(message, { id: sent.id, phone: PHONE, expiresAt: sent.expiresAt, receiptUrl: /\/sms_.*\/token$/ })
   const [row] = codesOf(codes.database)
   t.match(row, {
-    ...{ id: sent.id, workspace_id: 'ws_1', phone: PHONE, phone_range: '+491512345', prefix: '+49151', country: 'DE' },
+    ...{ id: sent.id, workspace_id: 'ws_1', phone: PHONE, prefix: '+49151', country: 'DE' },
     ...{ status: 'pending', delivery: 'sent', attempts: 0, reason: null, encoding: 'gsm', segments: 1 },
     ...{ provider: 'http', created_at: START, sent_at: START, metadata: JSON.stringify(metadata) },
   })

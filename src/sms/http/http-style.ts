@@ -30,6 +30,13 @@ export function isSuccess({ status }: Pick<GatewayAnswer, 'status'>): boolean {
   return status >= 200 && status < 300
 }
 
+const MAX_ID_LENGTH = 200
+
+/** Of a message, as a gateway may give it; it is stored. */
+export function isMessageId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH
+}
+
 /** Null: the answer is no JSON object. */
 export function parseAnswerObject({ text, isComplete }: GatewayAnswer): Readonly<Record<string, unknown>> | null {
   if (!isComplete) return null

@@ -134,6 +134,8 @@ t.test('a message as Twilio wants it', async (t) => {
   })
   const inService = new URLSearchParams(second?.body)
   t.same([inService.get('MessagingServiceSid'), inService.has('From')], [sender, false])
+  t.match(await send(t, openProvider(t, gateway.url, { sender: 'MG Motors' })), { kind: 'accepted' })
+  t.equal(new URLSearchParams(gateway.requests[2]?.body).get('From'), 'MG Motors')
 })
 
 t.test('a refusal has its reason, without secrets that the gateway repeats', async (t) => {
@@ -144,6 +146,7 @@ t.test('a refusal has its reason, without secrets that the gateway repeats', asy
   const cases: readonly (readonly [number, unknown, string])[] = [
     [400, refusal, "answered 400, code 21211: The 'To' number is not valid"],
     [201, failed, 'answered 201, status failed, code 30007: Message filtered'],
+    [201, { ...created, sid: 'x'.repeat(201) }, 'answered 201, status queued'],
     [201, { ...failed, status: 'undelivered' }, 'answered 201, status undelivered, code 30007: Message filtered'],
     [
       401,

@@ -167,8 +167,7 @@ class SmppProvider implements SmsProvider {
     if (delivery.kind === 'message') return log.debug('a message from a phone is dropped')
     if (delivery.kind === 'no-news') return log.debug({ reason: delivery.reason }, 'a receipt without a final state')
     const { state, reason } = delivery
-    for (const messageId of this.ids.listCandidates(delivery.id)) {
-      if ((await onReceipt({ provider: this.name, messageId, smsId: null, state, reason })) === 'applied') return
-    }
+    const messageIds = this.ids.listCandidates(delivery.id)
+    await onReceipt({ provider: this.name, messageIds, smsId: null, state, reason })
   }
 }

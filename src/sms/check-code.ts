@@ -23,7 +23,7 @@ export const MAX_CODE_LENGTH = 20
 /** A code changes five times at most, so as many checks of it at the same moment can make another one decide again. */
 const MAX_DECISIONS = 20
 
-export interface CheckRequest {
+interface CheckRequest {
   readonly workspaceId: string
   /** As the client wrote it. */
   readonly phone: string

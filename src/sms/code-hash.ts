@@ -1,7 +1,8 @@
 /**
  * Codes and their hashes: HMAC-SHA-256 under a key of this installation, with a salt of each code.
  *
- * A code has few digits, so a hash without the key would be searched in no time: the database alone gives no code away.
+ * A code has few digits, so the hash hides it only from readers without the key. The key is in `service_state`: an
+ * extract of the codes gives none away, but the entire database does. A code in a backup expires within an hour.
  */
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomInt, timingSafeEqual } from 'node:crypto'
 import { randomSecret } from '../platform/ids.js'

@@ -22,7 +22,7 @@ import { settleSend } from './settle-send.js'
 import { insertCode, type NewCode } from './sms-records.js'
 import { type EncodedText, encodeText } from './text-encoding.js'
 
-export interface CodeRequest {
+interface CodeRequest {
   readonly workspaceId: string
   /** As the client wrote it. */
   readonly phone: string

@@ -24,7 +24,7 @@ type WorkspaceTable = {
 }[keyof Tables]
 
 interface ErasePlan {
-  /** Columns of the primary key, without the workspace; for slices the first one, with fewer rows of a value than a slice has. */
+  /** Columns of the primary key, without the workspace. */
   readonly key: string | readonly string[]
   readonly by: 'index' | 'slices'
   /** Rows of one commit, for tables whose rows may have tens of megabytes. */

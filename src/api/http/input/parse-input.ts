@@ -136,7 +136,7 @@ function buildProblem(kind: RefusalKind, path: Path, message: string, input: unk
 }
 
 /** Fields whose values are never repeated in an answer. */
-const secretFields: ReadonlySet<PropertyKey | undefined> = new Set(['password', 'token', 'signature'])
+const secretFields: ReadonlySet<PropertyKey | undefined> = new Set(['password', 'token', 'signature', 'code'])
 
 function formatFieldPath(path: Path): string {
   return formatForDisplay(

@@ -12,7 +12,7 @@ import { arbitraryOf } from '../../../helpers/http/arbitrary-of-schema.js'
 const foreign =
   /^(?:Invalid|Too (?:big|small)|Unrecognized|Required)\b|, received |expected (?:string|number|array|object)/
 
-const secrets = ['password', 'token', 'signature']
+const secrets = ['password', 'token', 'signature', 'code']
 
 const odd: readonly unknown[] = [null, -1, 1.5, 1e12, true, '', 'x'.repeat(50_000), [], [null], ['x'], {}, { x: 1 }]
 

@@ -155,15 +155,27 @@ t.test('a provider that breaks its promises is silent', async (t) => {
 
 t.test('a provider that never answers is given up', async (t) => {
   const codes = await testCodes(t, {
-    // The whole time has gone by before the provider is asked.
+    // Nearly all of the time has gone by before the provider is asked.
     chargeSend: () => {
-      codes.clock.now += 12_000
+      codes.clock.now += 11_999
       return { writes: [], findRefusal: () => null }
     },
   })
   codes.provider.answer = () => new Promise(() => undefined)
   t.equal((await refusalOf(sendCode(codes))).kind, 'no-answer')
   t.match(codesOf(codes.database), [{ status: 'void', reason: 'silent' }])
+})
+
+t.test('a provider is not asked when no time is left: the code could not be valid', async (t) => {
+  const codes = await testCodes(t, {
+    chargeSend: () => {
+      codes.clock.now += 12_000
+      return { writes: [], findRefusal: () => null }
+    },
+  })
+  t.equal((await refusalOf(sendCode(codes))).kind, 'unavailable')
+  t.same(codes.messages, [])
+  t.match(codesOf(codes.database), [{ status: 'void', reason: 'refused' }])
 })
 
 t.test('without a provider nothing is stored', async (t) => {

@@ -1,4 +1,5 @@
 /** How messages are handed to an HTTP gateway: what a request of its kind looks like, and what its answers say. */
+import { isRecord } from '../../platform/records.js'
 import type { SendOutcome, SmsMessage } from '../provider.js'
 
 export interface GatewayRequest {
@@ -42,12 +43,8 @@ export function parseAnswerObject({ text, isComplete }: GatewayAnswer): Readonly
   if (!isComplete) return null
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : null
+    return isRecord(value) ? value : null
   } catch {
     return null
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -4,6 +4,7 @@
  * Some gateways report faults with the status 200. An answer in doubt is taken as success: a gateway whose every answer
  * were misread could not be used at all.
  */
+import { isRecord } from '../../platform/records.js'
 import type { SendOutcome } from '../provider.js'
 import { type GatewayAnswer, isMessageId, isSuccess, parseAnswerObject } from './http-style.js'
 
@@ -38,9 +39,8 @@ function reportsFault({ success, ok, status, error, errors }: AnswerObject): boo
 function namesFault(value: unknown): boolean {
   if (typeof value === 'string') return !denials.has(value.trim().toLowerCase())
   if (Array.isArray(value)) return value.length > 0
-  if (typeof value !== 'object' || value === null) return value === true
-  const { code } = value as { readonly code?: unknown }
-  return Object.keys(value).length > 0 && code !== 0 && code !== '0'
+  if (!isRecord(value)) return value === true
+  return Object.keys(value).length > 0 && value['code'] !== 0 && value['code'] !== '0'
 }
 
 /** Null: the answer has none in a field that we know. */

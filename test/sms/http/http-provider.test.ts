@@ -1,5 +1,6 @@
 /** The HTTP provider against gateways on loopback: what they get, and what each kind of answer leads to. */
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -278,6 +279,28 @@ t.test('credentials of the URL are sent, and appear in no reason', async (t) => 
     reason: /^answered 403: Bearer \[hidden\] \[hidden\] \[hidden\]$/,
   })
   t.same([...new URLSearchParams(gateway.requests[0]?.body)], [['text', message.text.text]])
+})
+
+t.test('a gateway slower than the messages gets none whose answer would come too late', async (t) => {
+  let requests = 0
+  const server = createHttpServer((request, response) => {
+    requests += 1
+    request.resume()
+    setTimeout(() => response.writeHead(201).end(JSON.stringify(created)), 300)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const provider = openProvider(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const deadline = systemClock() + 3_400
+  const outcomes = await Promise.all(Array.from({ length: 500 }, () => provider.send(message, deadline)))
+  const refused = outcomes.filter(({ kind }) => kind === 'refused')
+  t.ok(refused.length >= 100, 'not all fit into the time')
+  t.match(refused[0], { reason: 'too many messages wait for the gateway' })
+  t.same(
+    outcomes.filter(({ kind }) => kind === 'silent'),
+    [],
+  )
+  t.equal(requests, 500 - refused.length)
 })
 
 t.test('a stop ends what is under way, and what comes later is refused', async (t) => {

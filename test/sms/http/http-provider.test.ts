@@ -16,11 +16,11 @@ const CODE = '048213'
 const TOKEN = 'abcdefghijklmnopqrstuvwxyz'
 
 const message: SmsMessage = {
-  id: 'sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
+  id: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
   phone: '+4915123456789',
   text: encodeText(`Ihr Code: ${CODE} & gültig`),
   expiresAt: systemClock() + 600_500,
-  receiptUrl: `https://mail.example.test/v1/sms/receipts/sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10/${TOKEN}`,
+  receiptUrl: `https://mail.example.test/v1/sms/receipts/0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10/${TOKEN}`,
 }
 
 interface GivenSettings {

@@ -2,7 +2,7 @@
 import type { EncodedText } from './text-encoding.js'
 
 export interface SmsMessage {
-  /** `sms_…`. */
+  /** A UUIDv7. */
   readonly id: string
   /** E.164, with the plus sign. */
   readonly phone: string

@@ -120,7 +120,7 @@ function createCode(
   { phone, prefix, country }: Destination,
   { provider, now }: { readonly provider: string; readonly now: number },
 ): AdmittedCode {
-  const id = `sms_${uuidv7(now)}`
+  const id = uuidv7(now)
   const digits = generateCode(codeLength)
   const text = encodeText(buildMessageText(template, { code: digits, minutes }))
   const code: NewCode = {

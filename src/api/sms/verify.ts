@@ -15,7 +15,7 @@ import { json, type Route, route } from '../http/route.js'
 
 /** Characters: judging the number allows fewer. */
 const MAX_PHONE = 40
-const ID = 'sms_01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
+const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 const PHONE = '+4915123456789'
 
 const phone = z

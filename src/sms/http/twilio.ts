@@ -62,7 +62,7 @@ function readAnswer(answer: GatewayAnswer): SendOutcome {
 /** A refusal has `code` and `message`, a message that failed at once `error_code` and `error_message`. */
 function describeAnswer(answer: GatewayAnswer): string {
   const object = parseAnswerObject(answer)
-  if (object === null) return `answered ${answer.status}, and not with JSON of this interface`
+  if (object === null) return `answered ${answer.status}, without the JSON of this API`
   const { status, code = object['error_code'], message = object['error_message'] } = object
   const state = typeof status === 'string' ? `, status ${status}` : ''
   const words = typeof message === 'string' ? `: ${message}` : ''

@@ -16,7 +16,7 @@ export type SmsEncoding = 'gsm' | 'ucs2'
 export type SmsFault = 'refused' | 'silent' | 'undelivered' | 'interrupted'
 
 export interface SmsCodesTable {
-  /** `sms_` and a UUIDv7. */
+  /** A UUIDv7. */
   id: string
   workspace_id: string
   /** E.164, with the plus sign. */

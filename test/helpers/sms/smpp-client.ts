@@ -23,7 +23,7 @@ export const SECRET = '493817'
 
 export function buildMessage(text: string): SmsMessage {
   return {
-    id: 'sms_1',
+    id: 'code-1',
     phone: PHONE,
     text: encodeText(text),
     expiresAt: systemClock() + 300_000,

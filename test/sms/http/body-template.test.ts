@@ -10,11 +10,11 @@ import { runProgram } from '../../helpers/programs/run-program.js'
 import { skipWithout } from '../../helpers/programs/skip-without.js'
 
 const message = (text: string): SmsMessage => ({
-  id: 'sms_1',
+  id: 'code-1',
   phone: '+4915123456789',
   text: { ...encodeText('x'), text },
   expiresAt: 0,
-  receiptUrl: 'https://mail.example.test/v1/sms/receipts/sms_1/token',
+  receiptUrl: 'https://mail.example.test/v1/sms/receipts/code-1/token',
 })
 const settings = { body_template: '', username: '', password: '', sender: 'Post & Co' }
 
@@ -55,8 +55,8 @@ t.test('every placeholder is filled, and nothing else is changed', async (t) => 
   t.same(JSON.parse(fill(template, 'Code {to} {text}').body), {
     to: '+4915123456789',
     from: 'Post & Co',
-    id: 'sms_1',
-    url: 'https://mail.example.test/v1/sms/receipts/sms_1/token',
+    id: 'code-1',
+    url: 'https://mail.example.test/v1/sms/receipts/code-1/token',
     text: 'Code {to} {text}',
     n: [{ x: '{other}' }],
   })

@@ -17,11 +17,11 @@ const CODE = '048213'
 const TOKEN = 'abcdefghijklmnopqrstuvwxyz'
 
 const message: SmsMessage = {
-  id: 'sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
+  id: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
   phone: '+4915123456789',
   text: encodeText(`Ihr Code: ${CODE} & gültig`),
   expiresAt: systemClock() + 600_500,
-  receiptUrl: `https://mail.example.test/v1/sms/receipts/sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10/${TOKEN}`,
+  receiptUrl: `https://mail.example.test/v1/sms/receipts/0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10/${TOKEN}`,
 }
 
 interface GivenSettings {
@@ -161,9 +161,9 @@ t.test('a refusal has its reason, without secrets that the gateway repeats', asy
     ],
     [400, { message: `in the token\n${TOKEN}, in ${CODE}` }, 'answered 400: in the token [hidden], in [hidden]'],
     [400, { code: 1, message: message.text.text }, 'answered 400, code 1: [hidden]'],
-    [200, '<html>Log in</html>', 'answered 200, and not with JSON of this interface'],
+    [200, '<html>Log in</html>', 'answered 200, without the JSON of this API'],
     [200, { status: 'queued' }, 'answered 200, status queued'],
-    [404, 'null', 'answered 404, and not with JSON of this interface'],
+    [404, 'null', 'answered 404, without the JSON of this API'],
     [307, { message: 'elsewhere' }, 'answered 307: elsewhere'],
   ]
   for (const [status, body, reason] of cases) {
@@ -197,7 +197,7 @@ t.test('5xx and 429 are tried again, as Retry-After says', async (t) => {
   answerInTurn(gateway, [502, 'bad'])
   t.same(await send(t, provider, 2_000), {
     kind: 'refused',
-    reason: 'answered 502, and not with JSON of this interface',
+    reason: 'answered 502, without the JSON of this API',
   })
 })
 
@@ -233,7 +233,7 @@ t.test('a huge answer is not read', async (t) => {
   })
   t.same(await send(t, openProvider(t, server.url)), {
     kind: 'refused',
-    reason: 'answered 201, and not with JSON of this interface',
+    reason: 'answered 201, without the JSON of this API',
   })
   t.same(await send(t, openProvider(t, server.url, { style: 'template' })), { kind: 'accepted', messageIds: [] })
   t.ok(written < 20_000_000, `${written} bytes were written`)

@@ -75,8 +75,8 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
     applyReceipt,
     start: async () => {
       warnOfSettings(config, log)
-      const now = clock()
-      await recoverCodes({ read, commit, log }, { before: now, now })
+      // All of them, also if the clock was set back since.
+      await recoverCodes({ read, commit, log }, { before: Number.MAX_SAFE_INTEGER, now: clock() })
     },
     stop: async () => {
       await sends.waitUntilIdle(MAX_SMS_STOP)

@@ -31,8 +31,8 @@ export interface SmsProvider {
 /** What a provider reports later of a message, or of a part of it. */
 export interface Receipt {
   readonly provider: string
-  /** The provider's id; null: `smsId` is known. */
-  readonly messageId: string | null
+  /** Ids of the provider that the message may have, most likely first; empty: `smsId` is known. */
+  readonly messageIds: readonly string[]
   /** From a receipt URL. */
   readonly smsId: string | null
   readonly state: 'delivered' | 'failed'

@@ -117,7 +117,7 @@ async function admitCode(
 function createCode(
   codeKey: KeyObject,
   { workspaceId, template, codeLength, expiryMinutes: minutes, metadata }: CodeRequest,
-  { phone, range, prefix, country }: Destination,
+  { phone, prefix, country }: Destination,
   { provider, now }: { readonly provider: string; readonly now: number },
 ): AdmittedCode {
   const id = uuidv7(now)
@@ -127,7 +127,6 @@ function createCode(
     id,
     workspace_id: workspaceId,
     phone,
-    phone_range: range,
     prefix,
     country,
     ...hashCode(codeKey, id, digits),

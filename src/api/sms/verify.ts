@@ -74,7 +74,7 @@ const checkedCode = z
   .strictObject({
     valid: z.boolean().meta({ example: false }),
     status: z.enum(['verified', 'invalid', 'expired', 'max_attempts']).meta({ example: 'invalid' }),
-    message: z.string().meta({ example: 'The code is wrong: 2 attempts are left.' }),
+    message: z.string().meta({ example: 'the code is wrong: 2 attempts are left' }),
   })
   .meta({ id: 'SmsChecked' })
 

@@ -21,8 +21,6 @@ export interface SmsCodesTable {
   workspace_id: string
   /** E.164, with the plus sign. */
   phone: string
-  /** The phone without its last four digits. */
-  phone_range: string
   /** The country calling code and the three digits that follow: what a conversion is watched by. */
   prefix: string
   /** ISO 3166-1 alpha-2. */

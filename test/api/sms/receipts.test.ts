@@ -40,7 +40,7 @@ async function startReceipts(t: Test, options: TestApiOptions = {}, fault?: Erro
 
 const form = 'application/x-www-form-urlencoded'
 const receiptOf = (state: Receipt['state'], reason: string): Receipt => ({
-  ...{ provider: 'http', messageId: null, smsId: ID, state },
+  ...{ provider: 'http', messageIds: [], smsId: ID, state },
   reason,
 })
 

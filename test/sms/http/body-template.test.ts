@@ -127,32 +127,3 @@ t.test('XML returns any text that it allows', { skip: skipWithout('python3') }, 
     expected.map((text) => [text, text]),
   )
 })
-
-t.test('2xx is taken over, with the id if the answer has one that we know', async (t) => {
-  const { readAnswer } = createTemplateStyle(settings)
-  const ids: readonly (readonly [string, readonly string[]])[] = [
-    ['{"id":"a1"}', ['a1']],
-    ['{"message_id":7}', ['7']],
-    ['{"messageId":"m"}', ['m']],
-    ['{"sid":"SM1","other":1}', ['SM1']],
-    ['{"id":"","sid":"SM1"}', ['SM1']],
-    ['{"id":12345678901234567890,"sid":"b"}', ['b']],
-    ['{"id":{"a":1}}', []],
-    [`{"id":"${'x'.repeat(201)}"}`, []],
-    ['[{"id":"a"}]', []],
-    ['OK 17', []],
-    ['', []],
-    ['null', []],
-    ['{"id"', []],
-  ]
-  for (const [text, messageIds] of ids) {
-    t.same(readAnswer({ status: 202, text, isComplete: true }), { kind: 'accepted', messageIds }, text)
-  }
-  const long = { status: 200, text: '{"id":"a1"}', isComplete: false }
-  t.same(readAnswer(long), { kind: 'accepted', messageIds: [] }, 'an answer that was cut off')
-  t.same(readAnswer({ status: 403, text: 'no credit', isComplete: true }), {
-    kind: 'refused',
-    reason: 'answered 403: no credit',
-  })
-  t.same(readAnswer({ status: 302, text: '', isComplete: true }), { kind: 'refused', reason: 'answered 302' })
-})

@@ -9,6 +9,7 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { suppressionSearchRoute } from '../api/suppressions/suppression-search.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
@@ -23,6 +24,7 @@ function buildBrowserRoutes({ accountDeps, database: { read }, mime }: RouteDeps
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+    suppressionSearchRoute({ read }),
   ]
 }
 

@@ -75,9 +75,7 @@ function What({ act, names }: NamedAct): VNode {
 async function loadActs(cursor: string | undefined): Promise<ListPage<NamedAct>> {
   const path = { workspaceId: workspace.value?.id ?? '' }
   const query = cursor === undefined ? {} : { cursor }
-  const page = await unwrap(
-    sessionApi.GET('/ui/api/workspaces/{workspaceId}/audit-log', { params: { path, query } }),
-  )
+  const page = await unwrap(sessionApi.GET('/ui/api/workspaces/{workspaceId}/audit-log', { params: { path, query } }))
   const { rows, next } = toCursorPage(page)
   return { rows: rows.map((act) => ({ act, names: page.names })), next }
 }

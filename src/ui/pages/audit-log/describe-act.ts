@@ -63,7 +63,11 @@ const sentences: ReadonlyMap<string, Describe> = new Map<string, Describe>([
   ['webhook.secret_rotated', ({ named }) => `replaced the secret of the webhook to ${named}`],
   ['webhook.disabled', ({ named, text }) => `disabled the webhook to ${named}: ${text('reason')}`],
   ['workspace.created', ({ text }) => `created the workspace ${quote(text('name'))}`],
-  ['workspace.changed', ({ text }) => (text('name') ? `renamed the workspace to ${quote(text('name'))}` : 'changed the icon of the workspace')],
+  [
+    'workspace.changed',
+    ({ text }) =>
+      text('name') ? `renamed the workspace to ${quote(text('name'))}` : 'changed the icon of the workspace',
+  ],
   ['workspace.plan_changed', ({ text }) => `changed the plan to ${quote(text('plan'))}`],
   ['workspace.transferred', ({ name }) => `transferred the workspace from ${name('from')} to ${name('to')}`],
   ['workspace.deleted', ofRow('deleted', 'workspace')],
@@ -92,7 +96,9 @@ export function describeAct({ action, target, details }: Act, names: Names): str
   const name = (detail: string): string => names[text(detail)] ?? text(detail)
   const describe = sentences.get(action)
   const named = names[target] ?? target
-  return describe === undefined ? `${toWords(action.replace('.', ' '))}: ${named}` : describe({ target, named, text, name })
+  return describe === undefined
+    ? `${toWords(action.replace('.', ' '))}: ${named}`
+    : describe({ target, named, text, name })
 }
 
 const actors: Names = { operator: 'The operator, on the command line', service: 'Posthorn' }

@@ -32,11 +32,7 @@ export function InvitationSection({ round }: { readonly round: number }): VNode 
         }
       />
       {cancelling === null ? null : (
-        <CancelDialog
-          invitation={cancelling}
-          onCancelled={invitations.reload}
-          onClose={() => setCancelling(null)}
-        />
+        <CancelDialog invitation={cancelling} onCancelled={invitations.reload} onClose={() => setCancelling(null)} />
       )}
     </>
   )

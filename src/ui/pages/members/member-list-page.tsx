@@ -47,7 +47,10 @@ export function MemberListPage(): VNode {
       <PagedTable
         caption="Members of this workspace"
         pages={members}
-        columns={[...columns, ...(mayAdminister.value ? [buildActions((act, member) => setShown({ act, member }))] : [])]}
+        columns={[
+          ...columns,
+          ...(mayAdminister.value ? [buildActions((act, member) => setShown({ act, member }))] : []),
+        ]}
         rowKey={({ id }) => id}
         empty={<Empty title="No member" />}
       />

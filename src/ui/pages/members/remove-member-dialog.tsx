@@ -25,7 +25,10 @@ export function RemoveMemberDialog({ member, onChanged, onClose }: MemberDialogP
       onConfirm={remove}
       onClose={onClose}
     >
-      <p>Access ends at once: keys of this workspace are revoked for good, SMTP sessions end, and pending invitations that {isSelf ? 'you' : 'they'} sent are cancelled.</p>
+      <p>
+        Access ends at once: keys of this workspace are revoked for good, SMTP sessions end, and pending invitations
+        that {isSelf ? 'you' : 'they'} sent are cancelled.
+      </p>
     </ConfirmDialog>
   )
 }

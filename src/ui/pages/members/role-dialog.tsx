@@ -25,7 +25,10 @@ export function RoleDialog({ member, onChanged, onClose }: MemberDialogProps): V
     <Dialog title={`Change the role of ${nameMember(member)}`} onClose={onClose}>
       <Form onSubmit={change}>
         <ChoicesField name="role" label="Role" options={roleOptions} chosen={[role]} single />
-        <p class="field-hint">It counts at once, for keys and open sessions too. An admin who becomes a member loses their pending invitations.</p>
+        <p class="field-hint">
+          It counts at once, for keys and open sessions too. An admin who becomes a member loses their pending
+          invitations.
+        </p>
         <FormActions>
           <SubmitButton>Change the role</SubmitButton>
           <Button onClick={onClose}>Cancel</Button>

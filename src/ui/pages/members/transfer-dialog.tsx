@@ -32,11 +32,7 @@ export function TransferDialog({ member, onChanged, onClose }: MemberDialogProps
           The workspace “{name}” will belong to {member.user.email}, who may then delete it. You stay as an admin, and
           only the new owner can give it back.
         </p>
-        <TextField
-          name="confirmed_name"
-          label={`Type “${name}” to confirm`}
-          onInput={(value) => setTyped(value)}
-        />
+        <TextField name="confirmed_name" label={`Type “${name}” to confirm`} onInput={(value) => setTyped(value)} />
         <TextField name="password" label="Your password" type="password" autoComplete="current-password" />
         <FormActions>
           <SubmitButton tone="danger" disabled={typed.trim() !== name.trim()}>

@@ -25,7 +25,9 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
       types: readEventTypes(values, 'types'),
     }
     const { count } = await unwrap(api.POST('/v1/webhooks/{id}/replay', { params: { path: { id } }, body }))
-    notify(count === 0 ? 'There are no events in this range.' : `Events that are delivered again: ${formatNumber(count)}.`)
+    notify(
+      count === 0 ? 'There are no events in this range.' : `Events that are delivered again: ${formatNumber(count)}.`,
+    )
     onReplayed()
     onClose()
   }

@@ -9,7 +9,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import { mayAdminister, sessionInfo, workspace } from '../../session/session-state.ts'
-import { InvitationSection } from './invitation-section.tsx'
+import { InvitationList } from './invitation-list.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { currentWorkspaceId, type Member, nameMember } from './member.ts'
 import { RemoveMemberDialog } from './remove-member-dialog.tsx'
@@ -22,17 +22,16 @@ type Act = 'role' | 'removal' | 'transfer'
 
 const dialogs = { role: RoleDialog, removal: RemoveMemberDialog, transfer: TransferDialog } as const
 
+interface Shown {
+  readonly act: Act
+  readonly member: Member
+}
+
 export function MemberListPage(): VNode {
-  const members = usePages(loadMembers)
   const [inviting, setInviting] = useState(false)
-  /** Counts invitations, so that their list is loaded again. */
-  const [invited, setInvited] = useState(0)
-  const [shown, setShown] = useState<{ readonly act: Act; readonly member: Member } | null>(null)
-  const OpenDialog = shown === null ? null : dialogs[shown.act]
-  const changed = (): void => {
-    members.reload()
-    setInvited((before) => before + 1)
-  }
+  /** Counts changes: both lists are loaded again after each. */
+  const [changes, setChanges] = useState(0)
+  const noteChange = (): void => setChanges((before) => before + 1)
   const invite = (
     <Button tone="primary" onClick={() => setInviting(true)}>
       Invite a person
@@ -44,24 +43,37 @@ export function MemberListPage(): VNode {
       intro={`The people who belong to ${workspace.value?.name ?? 'this workspace'}, and what they may do.`}
       actions={mayAdminister.value ? invite : undefined}
     >
+      <MemberList changes={changes} onChanged={noteChange} />
+      <Section title="Invitations" intro="People who were asked to join and have not answered yet.">
+        <InvitationList changes={changes} />
+      </Section>
+      {inviting ? <InviteDialog onInvited={noteChange} onClose={() => setInviting(false)} /> : null}
+    </Page>
+  )
+}
+
+interface MemberListProps {
+  readonly changes: number
+  readonly onChanged: () => void
+}
+
+function MemberList({ changes, onChanged }: MemberListProps): VNode {
+  const pages = usePages(loadMembers, [changes])
+  const [shown, setShown] = useState<Shown | null>(null)
+  const OpenDialog = shown === null ? null : dialogs[shown.act]
+  return (
+    <>
       <PagedTable
         caption="Members of this workspace"
-        pages={members}
-        columns={[
-          ...columns,
-          ...(mayAdminister.value ? [buildActions((act, member) => setShown({ act, member }))] : []),
-        ]}
+        pages={pages}
+        columns={mayAdminister.value ? [...columns, buildActions(setShown)] : columns}
         rowKey={({ id }) => id}
         empty={<Empty title="No member" />}
       />
-      <Section title="Invitations" intro="People who were asked to join and have not answered yet.">
-        <InvitationSection round={invited} />
-      </Section>
-      {inviting ? <InviteDialog onInvited={changed} onClose={() => setInviting(false)} /> : null}
       {shown === null || OpenDialog === null ? null : (
-        <OpenDialog member={shown.member} onChanged={changed} onClose={() => setShown(null)} />
+        <OpenDialog member={shown.member} onChanged={onChanged} onClose={() => setShown(null)} />
       )}
-    </Page>
+    </>
   )
 }
 
@@ -81,7 +93,7 @@ const columns: readonly Column<Member>[] = [
 ]
 
 /** The owner can be neither changed nor removed; only the owner transfers the workspace. */
-function buildActions(onAct: (act: Act, member: Member) => void): Column<Member> {
+function buildActions(onAct: (shown: Shown) => void): Column<Member> {
   return {
     title: 'Actions',
     kind: 'actions',
@@ -90,15 +102,15 @@ function buildActions(onAct: (act: Act, member: Member) => void): Column<Member>
       if (member.role === 'owner') return null
       return (
         <>
-          <Button small onClick={() => onAct('role', member)} label={`Change the role of ${name}`}>
+          <Button small onClick={() => onAct({ act: 'role', member })} label={`Change the role of ${name}`}>
             Change role
           </Button>
           {workspace.value?.role === 'owner' ? (
-            <Button small onClick={() => onAct('transfer', member)} label={`Make ${name} the owner`}>
+            <Button small onClick={() => onAct({ act: 'transfer', member })} label={`Make ${name} the owner`}>
               Make owner
             </Button>
           ) : null}
-          <Button small onClick={() => onAct('removal', member)} label={`Remove ${name}`}>
+          <Button small onClick={() => onAct({ act: 'removal', member })} label={`Remove ${name}`}>
             Remove
           </Button>
         </>

@@ -4,7 +4,7 @@ import { workspace } from '../../session/session-state.ts'
 
 export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']
-export type AssignableRole = Invitation['role']
+type AssignableRole = Invitation['role']
 
 /** What the dialogs of one member get. */
 export interface MemberDialogProps {

@@ -23,11 +23,10 @@ interface DeliveryListProps {
   readonly webhook: Webhook
   /** Another number: there are new deliveries. */
   readonly acts: number
-  /** A delivery ended: the webhook has another last delivery. */
-  readonly onSettled: () => void
+  readonly onReplayed: () => void
 }
 
-export function DeliveryList({ webhook, acts, onSettled }: DeliveryListProps): VNode {
+export function DeliveryList({ webhook, acts, onReplayed }: DeliveryListProps): VNode {
   const { id } = webhook
   const filters = useFilters(names)
   const [shown, setShown] = useState<Delivery | null>(null)
@@ -55,15 +54,7 @@ export function DeliveryList({ webhook, acts, onSettled }: DeliveryListProps): V
         }
       />
       {shown === null ? null : (
-        <DeliveryDialog
-          webhook={webhook}
-          delivery={shown}
-          onReplayed={() => {
-            pages.reload()
-            onSettled()
-          }}
-          onClose={() => setShown(null)}
-        />
+        <DeliveryDialog webhook={webhook} delivery={shown} onReplayed={onReplayed} onClose={() => setShown(null)} />
       )}
     </>
   )

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
-import { type Loading, useLoad } from '../../api/use-load.ts'
+import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
@@ -29,14 +29,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
     notify('A test event is on its way.')
     showNew()
   }
-  const actions = (
-    <>
-      <Button tone="primary" onClick={test}>
-        Send a test event
-      </Button>
-      <Button onClick={() => setReplaying(true)}>Replay a time range</Button>
-    </>
-  )
+  const actions = <Actions onTest={test} onReplay={() => setReplaying(true)} />
   const { data } = webhook
   return (
     <Page
@@ -48,7 +41,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
       <Loaded from={webhook}>
         {(loaded) => (
           <>
-            <WebhookParts webhook={loaded} from={webhook} acts={acts} />
+            <WebhookParts webhook={loaded} onChanged={webhook.replace} acts={acts} onReplayed={showNew} />
             {replaying ? (
               <ReplayDialog webhook={loaded} onReplayed={showNew} onClose={() => setReplaying(false)} />
             ) : null}
@@ -59,18 +52,35 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
   )
 }
 
-interface PartsProps {
-  readonly webhook: Webhook
-  readonly from: Loading<Webhook>
-  readonly acts: number
+interface ActionsProps {
+  readonly onTest: () => Promise<void>
+  readonly onReplay: () => void
 }
 
-function WebhookParts({ webhook, from, acts }: PartsProps): VNode {
-  const { url, events, created_at: created, updated_at: updated, last_delivery: last } = webhook
-  const deliveries = <DeliveryList webhook={webhook} acts={acts} onSettled={from.reload} />
+function Actions({ onTest, onReplay }: ActionsProps): VNode {
   return (
     <>
-      {webhook.enabled ? null : <DisabledNote webhook={webhook} onChanged={from.replace} />}
+      <Button tone="primary" onClick={onTest}>
+        Send a test event
+      </Button>
+      <Button onClick={onReplay}>Replay a time range</Button>
+    </>
+  )
+}
+
+interface PartsProps {
+  readonly webhook: Webhook
+  readonly onChanged: (webhook: Webhook) => void
+  readonly acts: number
+  readonly onReplayed: () => void
+}
+
+function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNode {
+  const { url, events, created_at: created, updated_at: updated, last_delivery: last } = webhook
+  const deliveries = <DeliveryList webhook={webhook} acts={acts} onReplayed={onReplayed} />
+  return (
+    <>
+      {webhook.enabled ? null : <DisabledNote webhook={webhook} onChanged={onChanged} />}
       <Facts
         facts={[
           { name: 'URL', value: url },
@@ -88,7 +98,7 @@ function WebhookParts({ webhook, from, acts }: PartsProps): VNode {
             {
               id: 'settings',
               title: 'Settings',
-              show: () => <WebhookSettings webhook={webhook} onChanged={from.replace} />,
+              show: () => <WebhookSettings webhook={webhook} onChanged={onChanged} />,
             },
           ]}
         />

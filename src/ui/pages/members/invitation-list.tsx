@@ -14,9 +14,9 @@ import { currentWorkspaceId, type Invitation } from './member.ts'
 
 const PAGE_SIZE = 50
 
-/** `round`: another number loads the list again. */
-export function InvitationSection({ round }: { readonly round: number }): VNode {
-  const invitations = usePages(loadInvitations, [round])
+/** `changes`: another number loads the list again. */
+export function InvitationList({ changes }: { readonly changes: number }): VNode {
+  const invitations = usePages(loadInvitations, [changes])
   const [cancelling, setCancelling] = useState<Invitation | null>(null)
   return (
     <>

@@ -27,7 +27,7 @@ export function ExportListPage(): VNode {
   return (
     <Page
       title="Exports"
-      intro="Records of this workspace as CSV files. They are written in the background and kept for some days."
+      intro="Records of this workspace as CSV files. They are written in the background."
       actions={
         <Button tone="primary" onClick={() => setAsking(true)}>
           Export records
@@ -78,7 +78,7 @@ const columns: readonly Column<Export>[] = [
     title: 'Time range',
     show: ({ from, to }) => (
       <>
-        <Time at={from} /> until <Time at={to} />
+        <Time at={from} kind="day" /> to <Time at={toLastMoment(to)} kind="day" />
       </>
     ),
   },
@@ -86,6 +86,11 @@ const columns: readonly Column<Export>[] = [
   { title: 'Rows', kind: 'number', show: ({ rows }) => formatNumber(rows) },
   { title: 'Requested', show: ({ created_at: at }) => <Time at={at} /> },
 ]
+
+/** The end of a range is the moment after it: midnight of the day after the last one. */
+function toLastMoment(end: string): string {
+  return new Date(new Date(end).getTime() - 1).toISOString()
+}
 
 function ExportState({ given }: { readonly given: Export }): VNode {
   const { status, progress, error, expires_at: expiresAt, bytes } = given

@@ -45,7 +45,7 @@ export function DeliveryList({ webhook, acts, onReplayed }: DeliveryListProps): 
       <PagedTable
         caption="Deliveries"
         pages={pages}
-        columns={[...columns, buildActions(setShown)]}
+        columns={buildColumns(webhook, setShown)}
         rowKey={(row) => row.id}
         empty={
           <Empty title={filters.isFiltered ? 'No delivery in this state' : 'No delivery yet'}>
@@ -67,36 +67,41 @@ function findPause(rows: readonly Delivery[]): number | null {
   return pending.some(({ attempts }) => attempts === 0) ? SOON : LATER
 }
 
-const columns: readonly Column<Delivery>[] = [
-  { title: 'Event', show: ({ type }) => type },
-  { title: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
-  { title: 'Answer', show: (delivery) => <Answer delivery={delivery} /> },
-  { title: 'Attempts', kind: 'number', show: ({ attempts }) => attempts },
-  { title: 'Created', show: ({ created_at: at }) => <Time at={at} /> },
-]
+function buildColumns(webhook: Webhook, onShow: (delivery: Delivery) => void): readonly Column<Delivery>[] {
+  return [
+    { title: 'Event', show: ({ type }) => type },
+    { title: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
+    { title: 'Answer', show: (delivery) => <Answer delivery={delivery} waits={webhook.enabled} /> },
+    { title: 'Attempts', kind: 'number', show: ({ attempts }) => attempts },
+    { title: 'Created', show: ({ created_at: at }) => <Time at={at} /> },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      show: (delivery) => (
+        <Button small onClick={() => onShow(delivery)} label={`Details of ${delivery.type}, ${delivery.id}`}>
+          Details
+        </Button>
+      ),
+    },
+  ]
+}
 
-function Answer({ delivery }: { readonly delivery: Delivery }): VNode {
+interface AnswerProps {
+  readonly delivery: Delivery
+  /** A disabled webhook gets no further attempts. */
+  readonly waits: boolean
+}
+
+function Answer({ delivery, waits }: AnswerProps): VNode {
   const { attempts, response_status: status, error, next_attempt_at: next } = delivery
   return (
     <>
       {attempts === 0 ? 'Not attempted yet' : (status ?? error ?? 'None')}
-      {next === null || attempts === 0 ? null : (
+      {!waits || next === null || attempts === 0 ? null : (
         <span class="row-note">
           Next attempt <Time at={next} kind="relative" />
         </span>
       )}
     </>
   )
-}
-
-function buildActions(onShow: (delivery: Delivery) => void): Column<Delivery> {
-  return {
-    title: 'Actions',
-    kind: 'actions',
-    show: (delivery) => (
-      <Button small onClick={() => onShow(delivery)} label={`Details of ${delivery.type}, ${delivery.id}`}>
-        Details
-      </Button>
-    ),
-  }
 }

@@ -17,12 +17,15 @@ interface ReplayDialogProps {
   readonly onClose: () => void
 }
 
+const DAY = 86_400_000
+
 export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: ReplayDialogProps): VNode {
+  const now = Date.now()
   const replay = async (values: FormData): Promise<void> => {
     const body = {
       from: requireTime(values, 'from'),
       to: requireTime(values, 'to'),
-      types: readEventTypes(values, 'types'),
+      types: requireTypes(values, 'types'),
     }
     const { count } = await unwrap(api.POST('/v1/webhooks/{id}/replay', { params: { path: { id } }, body }))
     notify(
@@ -35,8 +38,14 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
     <Dialog title="Replay a time range" onClose={onClose}>
       <Form onSubmit={replay}>
         <p>All events of the range are delivered again, oldest first, beside new ones.</p>
-        <TextField name="from" label="From" type="datetime-local" hint="In your time zone." />
-        <TextField name="to" label="Until" type="datetime-local" />
+        <TextField
+          name="from"
+          label="From"
+          type="datetime-local"
+          value={toFieldTime(now - DAY)}
+          hint="In your time zone."
+        />
+        <TextField name="to" label="Until" type="datetime-local" value={toFieldTime(now)} />
         <ChoicesField name="types" label="Events" options={listEventOptions(events)} chosen={events} />
         <FormActions>
           <SubmitButton>Replay</SubmitButton>
@@ -47,10 +56,26 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
   )
 }
 
+/** As a field of the type `datetime-local` takes it, in the browser's zone. */
+function toFieldTime(at: number): string {
+  const zone = new Date(at).getTimezoneOffset() * 60_000
+  return new Date(at - zone).toISOString().slice(0, 16)
+}
+
+/** An empty list would count as all types. */
+function requireTypes(values: FormData, field: string): ReturnType<typeof readEventTypes> {
+  const types = readEventTypes(values, field)
+  if (types.length > 0) return types
+  throw buildFieldError(field, 'Choose at least one type.')
+}
+
 /** A browser gives an incomplete date as an empty one. */
 function requireTime(values: FormData, field: string): string {
   const time = readTime(values, field)
   if (time !== null) return time
-  const message = 'Enter a date and a time.'
-  throw new ApiError(message, { status: 0, code: 'incomplete', fields: [{ field, message }] })
+  throw buildFieldError(field, 'Enter a date and a time.')
+}
+
+function buildFieldError(field: string, message: string): ApiError {
+  return new ApiError(message, { status: 0, code: 'incomplete', fields: [{ field, message }] })
 }

@@ -36,6 +36,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
       title={data === undefined ? 'Webhook' : new URL(data.url).host}
       badge={data === undefined ? null : <WebhookState webhook={data} />}
       up={{ href: '/webhooks', label: 'Webhooks' }}
+      intro={data === undefined ? undefined : <code>{data.url}</code>}
       actions={mayAdminister.value && data?.enabled === true ? actions : undefined}
     >
       <Loaded from={webhook}>
@@ -76,14 +77,13 @@ interface PartsProps {
 }
 
 function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNode {
-  const { url, events, created_at: created, updated_at: updated, last_delivery: last } = webhook
+  const { events, created_at: created, updated_at: updated, last_delivery: last } = webhook
   const deliveries = <DeliveryList webhook={webhook} acts={acts} onReplayed={onReplayed} />
   return (
     <>
       {webhook.enabled ? null : <DisabledNote webhook={webhook} onChanged={onChanged} />}
       <Facts
         facts={[
-          { name: 'URL', value: url },
           { name: 'Last delivery', value: last === null ? 'None yet' : <StatusBadge status={last.status} /> },
           { name: 'Created', value: <Time at={created} /> },
           { name: 'Changed', value: <Time at={updated} /> },

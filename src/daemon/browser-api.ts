@@ -2,6 +2,7 @@
 import { createRateLimit } from '../accounts/limits/rate-limit.js'
 import { findSessionPrincipal, requireOperator } from '../accounts/sessions/session-principal.js'
 import { passwordRoutes } from '../api/account/password.js'
+import { profileRoute } from '../api/account/profile.js'
 import { secondFactorRoutes } from '../api/account/second-factor.js'
 import { sessionRoutes } from '../api/account/session.js'
 import { exportViewRoute } from '../api/exports/export-view.js'
@@ -24,6 +25,7 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
   const { read } = database
   return [
     ...sessionRoutes(accountDeps),
+    profileRoute(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),

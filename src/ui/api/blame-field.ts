@@ -1,14 +1,15 @@
-/** Shows an error of the server beside a field, where the code of the error names it and the server does not. */
+/** Shows that a password or code is wrong beside its field: such an answer of the server names no field. */
 import { ApiError, asApiError } from './api-error.ts'
 
-/** For requests that ask for a password or code again: `blameField('password', unwrap(…))`. */
-export async function blameField<Data>(field: string, request: Promise<Data>): Promise<Data> {
+/** For requests that ask for them again: `blameField('password', unwrap(…))`. The field of a code is `code`. */
+export async function blameField<Data>(passwordField: string, request: Promise<Data>): Promise<Data> {
   try {
     return await request
   } catch (thrown) {
     const error = asApiError(thrown)
     const { message, status, code, details } = error
     if (code !== 'invalid_credentials') throw error
+    const field = details['second_factor'] === true ? 'code' : passwordField
     throw new ApiError(message, { status, code, details, fields: [{ field, message }] })
   }
 }

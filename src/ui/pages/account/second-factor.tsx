@@ -61,19 +61,30 @@ function EnableDialog({ onClose }: { readonly onClose: () => void }): VNode {
           <DialogActions label="Continue" onClose={onClose} />
         </Form>
       ) : (
-        <Form key="code" onSubmit={confirm}>
-          <p>
-            Scan this code with an authenticator app, or type in the secret. Then enter the code that the app shows.
-          </p>
-          <QrCode text={step.uri} label="QR code of the secret for an authenticator app" />
-          <p>
-            Secret: <Copy text={step.secret} label="the secret" />
-          </p>
-          <TextField name="code" label="Code of the app" inputMode="numeric" autoComplete="one-time-code" />
-          <DialogActions label="Turn it on" onClose={onClose} />
-        </Form>
+        <CodeForm secret={step.secret} uri={step.uri} onSubmit={confirm} onClose={onClose} />
       )}
     </Dialog>
+  )
+}
+
+interface CodeFormProps {
+  readonly secret: string
+  readonly uri: string
+  readonly onSubmit: (values: FormData) => Promise<void>
+  readonly onClose: () => void
+}
+
+function CodeForm({ secret, uri, onSubmit, onClose }: CodeFormProps): VNode {
+  return (
+    <Form key="code" onSubmit={onSubmit}>
+      <p>Scan this code with an authenticator app, or type in the secret. Then enter the code that the app shows.</p>
+      <QrCode text={uri} label="QR code of the secret for an authenticator app" />
+      <p>
+        Secret: <Copy text={secret} label="the secret" />
+      </p>
+      <TextField name="code" label="Code of the app" inputMode="numeric" autoComplete="one-time-code" />
+      <DialogActions label="Turn it on" onClose={onClose} />
+    </Form>
   )
 }
 

@@ -50,7 +50,11 @@ async function join({ sink }: World, other: Dashboard): Promise<void> {
   await other.page.getByLabel('Password').fill(PASSWORD)
   await other.page.getByRole('button', { name: 'Join' }).click()
   await other.page.getByText('This is your API key.').waitFor()
-  await other.signIn('nina@b.test')
+  await other.page.getByRole('link', { name: 'Sign in to the dashboard' }).click()
+  await other.page.getByLabel('E-mail address').fill('nina@b.test')
+  await other.page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await other.page.getByRole('button', { name: 'Sign in' }).click()
+  await other.page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
 }
 
 t.test(

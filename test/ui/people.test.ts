@@ -1,5 +1,6 @@
 /** The pages of members and the audit log: invite, join in a second browser, change a role, transfer, remove. */
 
+import { readFileSync } from 'node:fs'
 import { simpleParser } from 'mailparser'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -147,4 +148,15 @@ t.test('an invitation is cancelled, and the audit log is read in pages', { skip 
   await page.getByText(`created the key “key 29 ${HOSTILE}”`, { exact: true }).waitFor()
   t.equal(await page.title(), 'Audit log · Posthorn', 'hostile names stay text')
   t.same(owner.faults, [])
+})
+
+t.test('each action of the audit log has a sentence', async (t) => {
+  const [actions = ''] = /export type AuditAction =[^/]*/.exec(readFileSync('src/accounts/audit-log.ts', 'utf8')) ?? []
+  const names = [...actions.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name ?? '')
+  t.ok(names.length > 40, `${names.length} actions`)
+  const sentences = readFileSync('src/ui/pages/audit-log/describe-act.ts', 'utf8')
+  t.same(
+    names.filter((name) => !sentences.includes(`'${name}'`)),
+    [],
+  )
 })

@@ -2,29 +2,37 @@
 import { createRateLimit } from '../accounts/limits/rate-limit.js'
 import { findSessionPrincipal, requireOperator } from '../accounts/sessions/session-principal.js'
 import { passwordRoutes } from '../api/account/password.js'
+import { profileRoute } from '../api/account/profile.js'
 import { secondFactorRoutes } from '../api/account/second-factor.js'
 import { sessionRoutes } from '../api/account/session.js'
+import { exportViewRoute } from '../api/exports/export-view.js'
 import type { BrowserApi } from '../api/http/pipeline/browser-api.js'
 import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
 import { suppressionSearchRoute } from '../api/suppressions/suppression-search.js'
+import { auditViewRoute } from '../api/workspaces/audit-view.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
-import type { RouteDeps } from './api-routes.js'
+import { buildExportDeps, type RouteDeps } from './api-routes.js'
 
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-function buildBrowserRoutes({ accountDeps, database: { read }, mime }: RouteDeps): readonly BrowserRoute[] {
+function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
+  const { accountDeps, database, mime } = deps
+  const { read } = database
   return [
     ...sessionRoutes(accountDeps),
+    profileRoute(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
     suppressionSearchRoute({ read }),
+    auditViewRoute({ read }),
+    exportViewRoute(buildExportDeps(deps)),
   ]
 }
 

@@ -1,9 +1,13 @@
 /** All pages, as data: an area has its list in pages/<area>/routes.ts. */
 import { accountRoutes } from './pages/account/routes.ts'
+import { auditLogRoutes } from './pages/audit-log/routes.ts'
 import { domainRoutes } from './pages/domains/routes.ts'
+import { exportRoutes } from './pages/exports/routes.ts'
 import { inboundRoutes } from './pages/inbound/routes.ts'
 import { keyRoutes } from './pages/keys/routes.ts'
+import { memberRoutes } from './pages/members/routes.ts'
 import { suppressionRoutes } from './pages/suppressions/routes.ts'
+import { webhookRoutes } from './pages/webhooks/routes.ts'
 import type { PageRoute } from './shell/page-route.ts'
 
 /** The first whose path fits is shown: `/domains/new` stands before `/domains/:id`. */
@@ -13,4 +17,8 @@ export const routes: readonly PageRoute[] = [
   ...suppressionRoutes,
   ...keyRoutes,
   ...accountRoutes,
+  ...webhookRoutes,
+  ...exportRoutes,
+  ...memberRoutes,
+  ...auditLogRoutes,
 ]

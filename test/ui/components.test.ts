@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { build } from 'vite'
 import { loadAppFiles } from '../../src/pages/app-files.js'
@@ -17,13 +18,17 @@ const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css' }
 
 /** Builds the gallery as the dashboard is built, and serves it with the header fields of the dashboard. */
-async function serveGallery(t: Test): Promise<string> {
+async function serveGallery(t: Test, onUpload: (body: string) => void): Promise<string> {
   const outDir = temporaryFolder(t)
   await build({ configFile: 'vite.config.mjs', root: 'test/helpers/ui/gallery', base: '/', build: { outDir } })
   const headers = (await loadAppFiles('dist/ui'))?.shell.headers ?? {}
   t.match(headers, { 'Content-Security-Policy': /script-src 'self'/ })
-  const server = createServer(({ url = '' }, response) => {
-    const { pathname } = new URL(url, 'http://gallery')
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://gallery')
+    if (pathname === '/ui/api/v1/suppressions/import') {
+      onUpload(`${request.headers['content-type']} ${await text(request)}`)
+      return response.writeHead(201, { 'content-type': 'application/json' }).end('{}')
+    }
     if (pathname === '/message.html') return response.end('<!doctype html><title>Message</title><p>Text</p>')
     if (pathname.startsWith('/ui/api/')) return response.writeHead(404).end('{}')
     const file = pathname.startsWith('/assets/') ? pathname : '/index.html'
@@ -39,7 +44,8 @@ async function serveGallery(t: Test): Promise<string> {
 }
 
 t.test('the components work by keyboard and mouse, in both schemes and all widths', { skip }, async (t) => {
-  const url = await serveGallery(t)
+  const uploads: string[] = []
+  const url = await serveGallery(t, (body) => uploads.push(body))
   const page = await (await openBrowser(t)).newPage()
   const faults = watchFaults(page)
   await page.goto(url)
@@ -72,6 +78,8 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   await page.getByLabel('File').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('a') })
   await page.getByRole('button', { name: 'Upload' }).click()
   await page.getByText('a.csv').waitFor()
+  t.match(uploads, [/^multipart\/form-data; boundary=/])
+  t.match(uploads, [/name="file"; filename="a\.csv"/])
 
   await page.getByRole('button', { name: 'Save the message' }).click()
   await page.getByText('The server answered with status 404.').waitFor()

@@ -97,7 +97,7 @@ t.test('sessions are listed and ended, in this browser and in others', { skip },
   await expectPresentable(t, here, 'the account')
   await here.page.getByRole('button', { name: /^End the session/ }).click()
   await here.page.getByText('The session has ended.').waitFor()
-  await there.page.getByRole('link', { name: 'Domains' }).click()
+  await there.page.getByRole('link', { name: 'API keys' }).click()
   await there.page.getByText('Your session has ended.').waitFor()
   t.ok(await there.page.getByRole('heading', { name: 'Sign in' }).isVisible())
 

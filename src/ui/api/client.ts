@@ -50,6 +50,18 @@ export function endSession(): void {
   if (session.value.kind === 'present') session.value = { kind: 'none', ended: true }
 }
 
+interface Upload {
+  readonly body: { readonly file: string }
+  readonly bodySerializer: () => FormData
+}
+
+/** A file as the body of a request: `api.POST('/v1/suppressions/import', { ...toUpload(file) })`. */
+export function toUpload(file: File): Upload {
+  const form = new FormData()
+  form.set('file', file)
+  return { body: { file: file.name }, bodySerializer: () => form }
+}
+
 /** Milliseconds: browsers read the file after the click. */
 const KEEPS_FILE = 10_000
 

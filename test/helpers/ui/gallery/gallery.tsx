@@ -3,7 +3,7 @@ import { render, type VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Router } from 'wouter-preact'
 import { ApiError } from '../../../../src/ui/api/api-error.ts'
-import { saveFile } from '../../../../src/ui/api/client.ts'
+import { api, saveFile, toUpload, unwrap } from '../../../../src/ui/api/client.ts'
 import { toCursorPage, usePages } from '../../../../src/ui/api/use-pages.ts'
 import { Button } from '../../../../src/ui/components/button.tsx'
 import { Chart } from '../../../../src/ui/components/chart.tsx'
@@ -124,6 +124,7 @@ function Upload(): VNode {
     const file = readFile(values, 'file')
     const message = 'A file is required.'
     if (file === null) throw new ApiError(message, { status: 400, code: 'x', fields: [{ field: 'file', message }] })
+    await unwrap(api.POST('/v1/suppressions/import', { ...toUpload(file) }))
     setName(file.name)
   }
   return (

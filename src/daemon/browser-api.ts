@@ -4,6 +4,9 @@ import { findSessionPrincipal, requireOperator } from '../accounts/sessions/sess
 import { passwordRoutes } from '../api/account/password.js'
 import { secondFactorRoutes } from '../api/account/second-factor.js'
 import { sessionRoutes } from '../api/account/session.js'
+import { audiencePageRoutes } from '../api/audiences/audience-pages.js'
+import { broadcastLinksRoute } from '../api/broadcasts/broadcast-links.js'
+import { templatePageRoutes } from '../api/content/template-pages.js'
 import type { BrowserApi } from '../api/http/pipeline/browser-api.js'
 import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
@@ -11,18 +14,22 @@ import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
+import { buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { RouteDeps } from './api-routes.js'
 
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-function buildBrowserRoutes({ accountDeps, database: { read }, mime }: RouteDeps): readonly BrowserRoute[] {
+function buildBrowserRoutes({ accountDeps, config, database: { read }, mime }: RouteDeps): readonly BrowserRoute[] {
   return [
     ...sessionRoutes(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+    ...audiencePageRoutes(read),
+    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview')),
+    broadcastLinksRoute(read),
   ]
 }
 

@@ -1,9 +1,18 @@
 /** All pages, as data: an area has its list in pages/<area>/routes.ts. */
 import { accountRoutes } from './pages/account/routes.ts'
 import { audienceRoutes } from './pages/audiences/routes.ts'
+import { broadcastRoutes } from './pages/broadcasts/routes.ts'
 import { domainRoutes } from './pages/domains/routes.ts'
 import { keyRoutes } from './pages/keys/routes.ts'
+import { templateRoutes } from './pages/templates/routes.ts'
 import type { PageRoute } from './shell/page-route.ts'
 
 /** The first whose path fits is shown: `/domains/new` stands before `/domains/:id`. */
-export const routes: readonly PageRoute[] = [...domainRoutes, ...audienceRoutes, ...keyRoutes, ...accountRoutes]
+export const routes: readonly PageRoute[] = [
+  ...domainRoutes,
+  ...audienceRoutes,
+  ...templateRoutes,
+  ...broadcastRoutes,
+  ...keyRoutes,
+  ...accountRoutes,
+]

@@ -211,10 +211,5 @@ function BroadcastContent({ broadcast: { subject, html, text, template_id: templ
 
 function OwnContent({ content }: { readonly content: Content }): VNode {
   const preview = usePreview(content, { email: 'ann@example.com', first_name: 'Ann', last_name: 'Lee' })
-  return (
-    <ContentPreview
-      from={preview}
-      missingNote="They are shown here by their names; contacts without a value get nothing in their place."
-    />
-  )
+  return <ContentPreview from={preview} />
 }

@@ -55,8 +55,8 @@ function useSettled(value: string): string {
 
 interface ContentPreviewProps {
   readonly from: Loading<Preview>
-  /** What must be done about variables without a value. */
-  readonly missingNote: string
+  /** What must be done about variables without a value; without it, they are not named. */
+  readonly missingNote?: string
 }
 
 export function ContentPreview({ from: { data, error, reload }, missingNote }: ContentPreviewProps): VNode {
@@ -70,14 +70,14 @@ export function ContentPreview({ from: { data, error, reload }, missingNote }: C
 
 interface PartsProps {
   readonly preview: Preview
-  readonly missingNote: string
+  readonly missingNote: string | undefined
 }
 
 function PreviewParts({ preview, missingNote }: PartsProps): VNode {
   const { subject, text, frameId, missing } = preview
   return (
     <>
-      {missing.length === 0 ? null : (
+      {missing.length === 0 || missingNote === undefined ? null : (
         <Note tone="warn" title="Variables without a value">
           <p>
             {missing.join(', ')}. {missingNote}

@@ -7,6 +7,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -83,7 +84,7 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
   await page.getByLabel('To', { exact: true }).fill('tester@b.test')
   await page.getByRole('button', { name: 'Send the test' }).click()
   await page.getByText('A test is sent to tester@b.test.').waitFor()
-  await sink.until(() => sink.messages.length === 1)
+  await waitUntil('the test has come', () => sink.messages.length === 1)
 
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByText('Recipients now').waitFor()

@@ -57,17 +57,29 @@ export function BulkActs({ ids, count, onSelectAll, onDone }: BulkActsProps): VN
       </Button>
       {open === 'move' ? <MoveDialog count={ids.length} onMove={act} onClose={() => setOpen(null)} /> : null}
       {open === 'delete' ? (
-        <ConfirmDialog
-          title={`Delete ${formatContacts(ids.length)}?`}
-          name={String(ids.length)}
-          action="Delete the contacts"
-          onConfirm={() => act('delete')}
-          onClose={() => setOpen(null)}
-        >
-          <p>Deleted contacts cannot be restored. Type their number to confirm.</p>
-        </ConfirmDialog>
+        <DeleteDialog count={ids.length} onDelete={() => act('delete')} onClose={() => setOpen(null)} />
       ) : null}
     </fieldset>
+  )
+}
+
+interface DeleteDialogProps {
+  readonly count: number
+  readonly onDelete: () => Promise<void>
+  readonly onClose: () => void
+}
+
+function DeleteDialog({ count, onDelete, onClose }: DeleteDialogProps): VNode {
+  return (
+    <ConfirmDialog
+      title={`Delete ${formatContacts(count)}?`}
+      name={String(count)}
+      action="Delete the contacts"
+      onConfirm={onDelete}
+      onClose={onClose}
+    >
+      <p>Deleted contacts cannot be restored. Type their number to confirm.</p>
+    </ConfirmDialog>
   )
 }
 

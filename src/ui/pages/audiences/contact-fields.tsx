@@ -52,7 +52,7 @@ function formatMetadata(metadata: Contact['metadata'] | undefined): string {
   return metadata === undefined || Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata, null, 2)
 }
 
-export interface ContactValues {
+interface ContactValues {
   email: string
   first_name: string | null
   last_name: string | null
@@ -74,7 +74,7 @@ export function readContact(values: FormData): ContactValues {
 }
 
 /** An empty field is an empty object. */
-export function readJsonObject(values: FormData, name: string): Record<string, unknown> {
+function readJsonObject(values: FormData, name: string): Record<string, unknown> {
   const object = parseJsonObject(readExactText(values, name))
   if (object !== null) return object
   const message = 'Must be a JSON object, such as { "plan": "pro" }.'
@@ -82,7 +82,7 @@ export function readJsonObject(values: FormData, name: string): Record<string, u
 }
 
 /** Null: it is none. */
-export function parseJsonObject(text: string): Record<string, unknown> | null {
+function parseJsonObject(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text)

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
-import { useLoad } from '../../api/use-load.ts'
+import { type Loading, useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
@@ -12,7 +12,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { Facts, Time } from '../../components/values.tsx'
 import { notify } from '../../shell/notices.tsx'
 import type { PageProps } from '../../shell/page-route.ts'
-import { type Contact, loadAllAudiences } from './audience.ts'
+import { type Audience, type Contact, loadAllAudiences } from './audience.ts'
 import { ContactFields, readContact } from './contact-fields.tsx'
 import { SubscriptionBadge } from './contact-list.tsx'
 
@@ -20,10 +20,6 @@ export function ContactPage({ params: { id = '' } }: PageProps): VNode {
   const path = { id }
   const contact = useLoad(() => unwrap(api.GET('/v1/contacts/{id}', { params: { path } })), [id])
   const audiences = useLoad(loadAllAudiences)
-  const save = async (values: FormData): Promise<void> => {
-    contact.replace(await unwrap(api.PATCH('/v1/contacts/{id}', { params: { path }, body: readContact(values) })))
-    notify('The contact is saved.')
-  }
   const { data } = contact
   const audience = audiences.data?.find((one) => one.id === data?.audience_id)
   return (
@@ -46,23 +42,40 @@ export function ContactPage({ params: { id = '' } }: PageProps): VNode {
                 { name: 'Changed', value: <Time at={shown.updated_at} /> },
               ]}
             />
-            <Section title="Fields">
-              <Loaded from={audiences}>
-                {(all) => (
-                  <Form onSubmit={save}>
-                    <ContactFields audiences={all} contact={shown} />
-                    <FormActions>
-                      <SubmitButton>Save the contact</SubmitButton>
-                    </FormActions>
-                  </Form>
-                )}
-              </Loaded>
-            </Section>
+            <ContactForm contact={shown} audiences={audiences} onSaved={contact.replace} />
             <ContactDeletion contact={shown} />
           </>
         )}
       </Loaded>
     </Page>
+  )
+}
+
+interface ContactFormProps {
+  readonly contact: Contact
+  readonly audiences: Loading<readonly Audience[]>
+  readonly onSaved: (contact: Contact) => void
+}
+
+function ContactForm({ contact, audiences, onSaved }: ContactFormProps): VNode {
+  const params = { path: { id: contact.id } }
+  const save = async (values: FormData): Promise<void> => {
+    onSaved(await unwrap(api.PATCH('/v1/contacts/{id}', { params, body: readContact(values) })))
+    notify('The contact is saved.')
+  }
+  return (
+    <Section title="Fields">
+      <Loaded from={audiences}>
+        {(all) => (
+          <Form onSubmit={save}>
+            <ContactFields audiences={all} contact={contact} />
+            <FormActions>
+              <SubmitButton>Save the contact</SubmitButton>
+            </FormActions>
+          </Form>
+        )}
+      </Loaded>
+    </Section>
   )
 }
 

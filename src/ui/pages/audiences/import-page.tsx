@@ -129,7 +129,7 @@ function RunningImport({ importId, ...end }: EndProps & { readonly importId: str
 }
 
 function ImportReport({ report, onAnother, backHref }: EndProps & { readonly report: Report }): VNode {
-  const { added, updated, unchanged, still_unsubscribed: left, refused, refusals } = report
+  const { added, updated, unchanged, still_unsubscribed: left, refused } = report
   return (
     <Section title="The file is imported">
       <Facts
@@ -141,34 +141,33 @@ function ImportReport({ report, onAnother, backHref }: EndProps & { readonly rep
           { name: 'Refused lines', value: formatNumber(refused) },
         ]}
       />
-      {refused === 0 ? null : (
-        <Section
-          title="Refused lines"
-          intro={
-            refusals.length < refused
-              ? `The first ${refusals.length} of ${formatNumber(refused)}. Correct them in the file and import it again.`
-              : 'Correct them in the file and import it again.'
-          }
-        >
-          <Table
-            caption="Refused lines"
-            columns={[
-              { title: 'Line', show: ({ line }) => line },
-              { title: 'Column', show: ({ field }) => field ?? '–' },
-              { title: 'Value', show: ({ value }) => value ?? '–' },
-              { title: 'Reason', show: ({ reason }) => reason },
-            ]}
-            rows={refusals}
-            rowKey={({ line, field }) => `${line} ${field}`}
-          />
-        </Section>
-      )}
+      <RefusedLines report={report} />
       <div class="form-actions">
         <ButtonLink href={backHref} tone="primary">
           To the audience
         </ButtonLink>
         <Button onClick={onAnother}>Import another file</Button>
       </div>
+    </Section>
+  )
+}
+
+function RefusedLines({ report: { refused, refusals } }: { readonly report: Report }): VNode | null {
+  if (refused === 0) return null
+  const which = refusals.length < refused ? `The first ${refusals.length} of ${formatNumber(refused)}. ` : ''
+  return (
+    <Section title="Refused lines" intro={`${which}Correct them in the file and import it again.`}>
+      <Table
+        caption="Refused lines"
+        columns={[
+          { title: 'Line', show: ({ line }) => line },
+          { title: 'Column', show: ({ field }) => field ?? '–' },
+          { title: 'Value', show: ({ value }) => value ?? '–' },
+          { title: 'Reason', show: ({ reason }) => reason },
+        ]}
+        rows={refusals}
+        rowKey={({ line, field }) => `${line} ${field}`}
+      />
     </Section>
   )
 }

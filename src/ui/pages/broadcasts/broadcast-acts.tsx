@@ -22,38 +22,15 @@ type OpenDialog = 'send' | 'test' | 'cancel'
 export function BroadcastActs({ broadcast, onChanged }: ActsProps): VNode | null {
   const [open, setOpen] = useState<OpenDialog | null>(null)
   const { id, status } = broadcast
-  const params = { path: { id } }
-  const pause = async (): Promise<void> => {
-    onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/pause', { params })))
-    notify('The broadcast is paused. What is being transferred at this moment still goes.')
-  }
-  const resume = async (): Promise<void> => {
-    onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/resume', { params })))
-    notify('The broadcast goes on.')
-  }
   const close = (): void => setOpen(null)
   if (status === 'sent' || status === 'cancelled') return null
   return (
     <>
       {status === 'draft' ? (
-        <>
-          <Button tone="primary" onClick={() => setOpen('send')}>
-            Send
-          </Button>
-          <Button onClick={() => setOpen('test')}>Send a test</Button>
-          <ButtonLink href={`/broadcasts/${id}/edit`}>Edit</ButtonLink>
-        </>
-      ) : null}
-      {status === 'sending' ? (
-        <Button tone="primary" onClick={pause}>
-          Pause
-        </Button>
-      ) : null}
-      {status === 'paused' ? (
-        <Button tone="primary" onClick={resume}>
-          Resume
-        </Button>
-      ) : null}
+        <DraftActs id={id} onOpen={setOpen} />
+      ) : (
+        <SendingActs broadcast={broadcast} onChanged={onChanged} />
+      )}
       {status === 'draft' ? null : (
         <Button tone="danger" onClick={() => setOpen('cancel')}>
           Cancel the broadcast
@@ -63,6 +40,41 @@ export function BroadcastActs({ broadcast, onChanged }: ActsProps): VNode | null
       {open === 'test' ? <TestDialog id={id} onClose={close} /> : null}
       {open === 'cancel' ? <CancelDialog broadcast={broadcast} onChanged={onChanged} onClose={close} /> : null}
     </>
+  )
+}
+
+interface DraftActsProps {
+  readonly id: string
+  readonly onOpen: (dialog: OpenDialog) => void
+}
+
+function DraftActs({ id, onOpen }: DraftActsProps): VNode {
+  return (
+    <>
+      <Button tone="primary" onClick={() => onOpen('send')}>
+        Send
+      </Button>
+      <Button onClick={() => onOpen('test')}>Send a test</Button>
+      <ButtonLink href={`/broadcasts/${id}/edit`}>Edit</ButtonLink>
+    </>
+  )
+}
+
+function SendingActs({ broadcast: { id, status }, onChanged }: ActsProps): VNode | null {
+  const params = { path: { id } }
+  const pause = async (): Promise<void> => {
+    onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/pause', { params })))
+    notify('The broadcast is paused. What is being transferred at this moment still goes.')
+  }
+  const resume = async (): Promise<void> => {
+    onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/resume', { params })))
+    notify('The broadcast goes on.')
+  }
+  if (status === 'scheduled') return null
+  return (
+    <Button tone="primary" onClick={status === 'paused' ? resume : pause}>
+      {status === 'paused' ? 'Resume' : 'Pause'}
+    </Button>
   )
 }
 

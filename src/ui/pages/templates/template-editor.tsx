@@ -35,13 +35,7 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
           mono
           optional
           onInput={change('html')}
-          hint={
-            <>
-              <code>{'{{name}}'}</code> is a variable, <code>{'{{name|text}}'}</code> has a default, and the value of{' '}
-              <code>{'{{{name}}}'}</code> is not escaped. <code>{'{{unsubscribe_url}}'}</code> is the link to
-              unsubscribe.
-            </>
-          }
+          hint={<SyntaxHint />}
         />
         <TextArea
           name="text"
@@ -61,5 +55,14 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
         <PreviewPanel content={content} missingNote="Without one, sending is refused. Give a value, or a default." />
       </div>
     </div>
+  )
+}
+
+function SyntaxHint(): VNode {
+  return (
+    <>
+      <code>{'{{name}}'}</code> is a variable, <code>{'{{name|text}}'}</code> has a default, and the value of{' '}
+      <code>{'{{{name}}}'}</code> is not escaped. <code>{'{{unsubscribe_url}}'}</code> is the link to unsubscribe.
+    </>
   )
 }

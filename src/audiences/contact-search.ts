@@ -55,7 +55,6 @@ export async function searchContacts(
   const start = prefix.toLowerCase()
   const found: AddressPlace[] = []
   let place = after ?? { key: start, audience: '' }
-  // An audience of '' is one before all: the first entry is not passed over.
   let places = after === null ? [...placesAt(read, workspaceId, start)] : []
   for (;;) {
     places.push(...placesBetween(read, { workspaceId, ...place, end: start + LAST }))
@@ -71,7 +70,7 @@ export async function searchContacts(
     .flatMap(({ key, audience }) => findContactInAudience(read, workspaceId, audience || null, key) ?? [])
 }
 
-/** The contact without an audience whose address is the text itself, which no place comes before. */
+/** The contact without an audience whose address is the text itself: the first place, and behind none. */
 function placesAt(read: Read, workspaceId: string, key: string): readonly AddressPlace[] {
   return findContactInAudience(read, workspaceId, null, key) === undefined ? [] : [{ key, audience: '' }]
 }

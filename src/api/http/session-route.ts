@@ -1,5 +1,5 @@
 /**
- * Routes for people in a browser, as data: they are served under `/ui/api` only and know sessions, no keys.
+ * Routes for people in a browser, as data: they are served under `/ui/api` only, with a session and never with a key.
  *
  * `session` needs a session, and `operator` that of an owner or admin of the operator's workspace
  * (`sessionRoute`). `sign-in` needs none, and its `run` is given the session if there is one (`signInRoute`).

@@ -5,6 +5,9 @@ import { passwordRoutes } from '../api/account/password.js'
 import { profileRoute } from '../api/account/profile.js'
 import { secondFactorRoutes } from '../api/account/second-factor.js'
 import { sessionRoutes } from '../api/account/session.js'
+import { audiencePageRoutes } from '../api/audiences/audience-pages.js'
+import { broadcastLinksRoute } from '../api/broadcasts/broadcast-links.js'
+import { templatePageRoutes } from '../api/content/template-pages.js'
 import { exportViewRoute } from '../api/exports/export-view.js'
 import type { BrowserApi } from '../api/http/pipeline/browser-api.js'
 import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
@@ -15,6 +18,7 @@ import { suppressionSearchRoute } from '../api/suppressions/suppression-search.j
 import { auditViewRoute } from '../api/workspaces/audit-view.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
+import { buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
 import { buildExportDeps, type RouteDeps } from './api-routes.js'
 
@@ -22,7 +26,7 @@ import { buildExportDeps, type RouteDeps } from './api-routes.js'
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
 function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
-  const { accountDeps, database, mime } = deps
+  const { accountDeps, config, database, mime } = deps
   const { read } = database
   return [
     ...sessionRoutes(accountDeps),
@@ -33,6 +37,9 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     suppressionSearchRoute({ read }),
     auditViewRoute({ read }),
     exportViewRoute(buildExportDeps(deps)),
+    ...audiencePageRoutes(read),
+    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview')),
+    broadcastLinksRoute(read),
   ]
 }
 

@@ -31,7 +31,9 @@ const programs = /(?:-worker|-thread|main)\.ts$|^ui\//
 
 async function loadEverything(): Promise<void> {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  for (const file of files.filter((name) => /(?<!\.d)\.ts$/.test(name) && !programs.test(name))) {
+  const isModule = (name: string): boolean =>
+    /(?<!\.d)\.ts$/.test(name) && !programs.test(name) && !name.startsWith('ui/')
+  for (const file of files.filter(isModule)) {
     await import(join(process.cwd(), 'dist/src', file.replace(/ts$/, 'js')))
   }
 }

@@ -18,8 +18,11 @@ export const sliceQuery = z.strictObject({
 
 const CURSOR_RULE = 'allowed: the next_cursor of an answer'
 
-/** A cursor whose position matches `form`. */
-function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.ZodOptional<z.ZodType<Place, string>> {
+/** A cursor whose position, in US-ASCII, matches `form`. */
+export function cursorSchema<Place>(
+  form: RegExp,
+  parse: (text: string) => Place,
+): z.ZodOptional<z.ZodType<Place, string>> {
   const schema = z.string(CURSOR_RULE).transform((given, context): Place => {
     const place = Buffer.from(given, 'base64url').toString('latin1')
     if (given === encodeCursor(place) && form.test(place)) return parse(place)

@@ -4,6 +4,9 @@ import { findSessionPrincipal, requireOperator } from '../accounts/sessions/sess
 import { passwordRoutes } from '../api/account/password.js'
 import { secondFactorRoutes } from '../api/account/second-factor.js'
 import { sessionRoutes } from '../api/account/session.js'
+import { queueActRoutes } from '../api/emails/queue-acts.js'
+import { searchRoute } from '../api/emails/search.js'
+import { storyRoute } from '../api/emails/story.js'
 import type { BrowserApi } from '../api/http/pipeline/browser-api.js'
 import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
@@ -17,12 +20,15 @@ import type { RouteDeps } from './api-routes.js'
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-function buildBrowserRoutes({ accountDeps, database: { read }, mime }: RouteDeps): readonly BrowserRoute[] {
+function buildBrowserRoutes({ accountDeps, database: { read, commit }, mime, onDueChanged }: RouteDeps): readonly BrowserRoute[] {
   return [
     ...sessionRoutes(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+    searchRoute({ read }),
+    storyRoute({ read }),
+    ...queueActRoutes({ read, commit, onDueChanged }),
   ]
 }
 

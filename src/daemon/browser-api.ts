@@ -20,7 +20,12 @@ import type { RouteDeps } from './api-routes.js'
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-function buildBrowserRoutes({ accountDeps, database: { read, commit }, mime, onDueChanged }: RouteDeps): readonly BrowserRoute[] {
+function buildBrowserRoutes({
+  accountDeps,
+  database: { read, commit },
+  mime,
+  onDueChanged,
+}: RouteDeps): readonly BrowserRoute[] {
   return [
     ...sessionRoutes(accountDeps),
     ...passwordRoutes(accountDeps),

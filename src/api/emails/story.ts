@@ -41,7 +41,14 @@ const storyRecipient = z
   })
   .meta({ id: 'RecipientStory' })
 
-const { html: _html, text: _text, headers: _headers, attachments: _files, recipients: _list, ...facts } = emailRecord.shape
+const {
+  html: _html,
+  text: _text,
+  headers: _headers,
+  attachments: _files,
+  recipients: _list,
+  ...facts
+} = emailRecord.shape
 const story = z.object({ ...facts, recipients: z.array(storyRecipient) }).meta({ id: 'EmailStory' })
 
 export function storyRoute({ read }: { readonly read: Read }): KeyRoute {

@@ -8,6 +8,7 @@
  * Texts are compared without regard to the case of ASCII letters.
  */
 import { type RawBuilder, sql } from 'kysely'
+import { hasNamedValue } from '../storage/json-list.js'
 import { prepareRead, type Read, type StatementBuilder } from '../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 import type { EmailStatus } from '../storage/tables/email-tables.js'
@@ -138,9 +139,7 @@ function buildSkip({ db, slot }: StatementBuilder<SkipValues>, narrow: RawBuilde
 }
 
 function buildComparison({ db, slot }: StatementBuilder<CompareValues>, narrow: RawBuilder<boolean>) {
-  const hasTag = sql<boolean>`exists (select 1 from json_each(emails.tags) where
-    json_extract(json_each.value, '$.name') = ${slot('tagName')} and
-    (${slot('tagValue')} is null or json_extract(json_each.value, '$.value') = ${slot('tagValue')}))`
+  const hasTag = hasNamedValue('emails.tags', slot('tagName'), slot('tagValue'))
   const hasRecipient = sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
     instr(lower(recipients.address), lower(${slot('recipient')})) > 0)`
   return db

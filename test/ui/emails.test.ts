@@ -182,7 +182,9 @@ t.test('emails are found by their recipient, subject, tag, status and time', { s
   await expectPresentable(t, dashboard, 'the list of emails')
 
   const filter = async (label: string, text: string, count: number): Promise<void> => {
-    await page.getByLabel(label, { exact: true }).fill(text)
+    const field = page.getByLabel(label, { exact: true })
+    if (!(await field.isVisible())) await page.getByText('More filters').click()
+    await field.fill(text)
     await page.getByRole('button', { name: 'Filter' }).click()
     await page.waitForFunction(`document.querySelectorAll('tbody tr').length === ${count}`)
     await page.getByRole('button', { name: 'Clear' }).click()

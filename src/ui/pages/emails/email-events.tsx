@@ -34,7 +34,7 @@ export function EmailEvents({ id }: { readonly id: string }): VNode {
 
 const columns: readonly Column<EmailEvent>[] = [
   { title: 'Event', show: ({ type }) => <EventName type={type} /> },
-  { title: 'Recipient', show: ({ recipient }) => recipient ?? '–' },
+  { title: 'Recipient', show: ({ recipient }) => <span class="address">{recipient ?? '–'}</span> },
   { title: 'Details', show: ({ data }) => describeData(data) },
   { title: 'Time', show: ({ created_at: at }) => <Time at={at} /> },
 ]

@@ -19,7 +19,8 @@ const statuses = [
   'complained',
 ] as const satisfies readonly NonNullable<Query['status']>[]
 
-const shownNames = ['recipient', 'subject', 'status', 'domain', 'tag', 'from', 'to']
+const laterNames = ['domain', 'tag', 'from', 'to']
+const shownNames = ['recipient', 'subject', 'status', ...laterNames]
 /** `broadcast_id`: set by links to this page. */
 export const filterNames = [...shownNames, 'broadcast_id']
 
@@ -55,10 +56,15 @@ export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof 
         <TextField name="recipient" label="Recipient" optional placeholder="bob@example.com" value={get('recipient')} />
         <TextField name="subject" label="Subject" optional value={get('subject')} />
         <SelectField name="status" label="Status" options={options} value={get('status')} />
-        <TextField name="domain" label="Sending domain" optional value={get('domain')} />
-        <TextField name="tag" label="Tag" optional placeholder="name or name: value" value={get('tag')} />
-        <TextField name="from" label="From" type="datetime-local" optional value={get('from')} />
-        <TextField name="to" label="Until" type="datetime-local" optional value={get('to')} />
+        <details class="more more-filters" open={laterNames.some((name) => get(name) !== '')}>
+          <summary>More filters</summary>
+          <div class="form-inline">
+            <TextField name="domain" label="Sending domain" optional value={get('domain')} />
+            <TextField name="tag" label="Tag" optional placeholder="name: value" value={get('tag')} />
+            <TextField name="from" label="From" type="datetime-local" optional value={get('from')} />
+            <TextField name="to" label="Until" type="datetime-local" optional value={get('to')} />
+          </div>
+        </details>
       </Filters>
       {get('broadcast_id') === '' ? null : (
         <Note tone="info">

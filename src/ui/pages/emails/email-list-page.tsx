@@ -50,7 +50,7 @@ async function loadEmails(get: (name: string) => string, cursor: string | undefi
 const columns: readonly Column<FoundEmail>[] = [
   { title: 'Subject', show: (email) => <SubjectCell email={email} /> },
   { title: 'To', show: ({ recipients }) => <RecipientsCell recipients={recipients} /> },
-  { title: 'From', show: ({ from_email: from }) => from },
+  { title: 'From', show: ({ from_email: from }) => <span class="address">{from}</span> },
   { title: 'Status', show: (email) => <StatusCell email={email} /> },
   { title: 'Accepted', show: ({ created_at: at }) => <Time at={at} /> },
 ]
@@ -70,10 +70,10 @@ function SubjectCell({ email }: { readonly email: FoundEmail }): VNode {
 function RecipientsCell({ recipients }: Pick<FoundEmail, 'recipients'>): VNode {
   const [first = '–', ...others] = recipients
   return (
-    <>
+    <span class="address">
       {first}
       {others.length === 0 ? null : <span class="row-note">and {others.length} more</span>}
-    </>
+    </span>
   )
 }
 

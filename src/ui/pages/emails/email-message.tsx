@@ -45,7 +45,7 @@ function MessageParts({ email }: { readonly email: EmailContent }): VNode {
         <p class="section-intro">Pictures from the network are not loaded here, and links lead nowhere.</p>
       )}
       <Attachments email={email} />
-      <p>
+      <p class="message-file">
         <Button onClick={() => saveFile(`/v1/emails/${id}/raw`, `${id}.eml`)}>Save the message as a file</Button>
       </p>
     </>

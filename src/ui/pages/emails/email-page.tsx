@@ -75,15 +75,28 @@ function EmailFacts({ email }: { readonly email: EmailStory }): VNode {
           { name: 'Accepted', value: <Time at={email.created_at} /> },
           ...moments,
           ...optional,
-          { name: 'Message-ID', value: <Copy text={email.message_id} label="the Message-ID" /> },
-          { name: 'Id', value: <Copy text={email.id} label="the id" /> },
         ]}
       />
+      <EmailIds email={email} />
       {tracking.skipped === undefined ? null : (
         <Note tone="warn">
           <p>Opens and clicks are not tracked: {tracking.skipped}</p>
         </Note>
       )}
     </>
+  )
+}
+
+function EmailIds({ email }: { readonly email: EmailStory }): VNode {
+  return (
+    <details class="more">
+      <summary>Ids of the email and its message</summary>
+      <p>
+        Id: <Copy text={email.id} label="the id" />
+      </p>
+      <p>
+        Message-ID: <Copy text={email.message_id} label="the Message-ID" />
+      </p>
+    </details>
   )
 }

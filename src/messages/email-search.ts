@@ -58,7 +58,7 @@ interface PageRequest {
   readonly limit: number
 }
 
-export interface SearchPage {
+interface SearchPage {
   readonly emails: readonly FoundEmail[]
   /** The email behind which the next page begins; null: there is nothing more. */
   readonly next: Place | null
@@ -71,7 +71,7 @@ interface Place {
 }
 
 /** Rows of one request: about 100 ms. */
-const MAX_COMPARED = 20_000
+const MAX_COMPARED = 40_000
 
 export async function searchEmails(
   read: Read,

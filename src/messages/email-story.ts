@@ -2,7 +2,7 @@
 import type { RecipientDetails } from './email-details.js'
 
 /** A sentence with a moment in it, which its reader writes as is usual there. */
-export interface TimedText {
+interface TimedText {
   readonly before: string
   /** ISO 8601; null: the sentence has none. */
   readonly at: string | null

@@ -160,6 +160,21 @@ t.test('a scheduled email is rescheduled, sent now, and another cancelled', { sk
   t.same(dashboard.faults, [])
 })
 
+t.test('a template is sent with values of its variables', { skip }, async (t) => {
+  const { app, dashboard, page } = await openWorld(t)
+  const body = { name: `Welcome ${HOSTILE}`, subject: 'Hello {{user.name}}', text: 'Order {{order}}' }
+  t.equal((await app.rest('POST', '/v1/templates', { body })).status, 201)
+  await compose(page, 'unused', ['bob@b.test'])
+  await page.getByLabel('Content').selectOption('template')
+  await page.getByLabel('Variable order').fill('4711')
+  await page.getByLabel('Variable user.name').fill('Bob')
+  await page.getByRole('button', { name: 'Send the email' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Hello Bob' }).waitFor()
+  await page.getByRole('tab', { name: 'Message' }).click()
+  await page.locator('.message-text', { hasText: 'Order 4711' }).waitFor()
+  t.same(dashboard.faults, [])
+})
+
 t.test('emails are found by their recipient, subject, tag, status and time', { skip }, async (t) => {
   const { app, dashboard, page } = await openWorld(t)
   await dashboard.open('/emails')

@@ -9,7 +9,7 @@ import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { Note, StatusBadge, Time } from '../../components/values.tsx'
-import { type FoundEmail, isOpen, titleOf } from './email.ts'
+import { type FoundEmail, titleOf } from './email.ts'
 import { EmailFilters, filterNames, toQuery } from './email-filters.tsx'
 import './emails.css'
 
@@ -20,7 +20,7 @@ const PAUSE = 5_000
 export function EmailListPage(): VNode {
   const filters = useFilters(filterNames)
   const pages = usePages((cursor) => loadEmails(filters.get, cursor), [filters.key], {
-    every: ({ rows }) => (rows.some(isOpen) ? PAUSE : null),
+    every: ({ rows }) => (rows.some(({ status }) => status === 'queued') ? PAUSE : null),
   })
   const compose = (
     <ButtonLink href="/emails/new" tone="primary">

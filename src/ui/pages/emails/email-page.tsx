@@ -15,8 +15,8 @@ import { EmailMessage } from './email-message.tsx'
 import { RecipientStories } from './recipient-stories.tsx'
 import './emails.css'
 
-/** Milliseconds between two loads of an email that is under way. */
-const PAUSE = 2_000
+/** Milliseconds until an email is loaded again: while an attempt is made or due, and while it waits. */
+const PAUSE = { attempt: 1_500, wait: 6_000 }
 
 export function EmailPage({ params: { id = '' } }: PageProps): VNode {
   const email = useLoad(() => unwrap(sessionApi.GET('/ui/api/emails/{id}/story', { params: { path: { id } } })), [id], {
@@ -33,6 +33,16 @@ export function EmailPage({ params: { id = '' } }: PageProps): VNode {
       <Loaded from={email}>{(story) => <EmailParts email={story} onChanged={reload} />}</Loaded>
     </Page>
   )
+}
+
+/** Null: nothing more happens by itself. */
+function choosePause(email: EmailStory): number | null {
+  if (!isOpen(email)) return null
+  const soon = Date.now() + PAUSE.wait
+  const isDue = email.recipients.some(
+    ({ next, held_by: heldBy }) => next !== null && heldBy === null && (next.at === null || Date.parse(next.at) < soon),
+  )
+  return isDue ? PAUSE.attempt : PAUSE.wait
 }
 
 function EmailParts({ email, onChanged }: EmailPartProps): VNode {

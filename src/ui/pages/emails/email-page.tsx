@@ -20,7 +20,7 @@ const PAUSE = { attempt: 1_500, wait: 6_000 }
 
 export function EmailPage({ params: { id = '' } }: PageProps): VNode {
   const email = useLoad(() => unwrap(sessionApi.GET('/ui/api/emails/{id}/story', { params: { path: { id } } })), [id], {
-    every: (data) => (isOpen(data) ? PAUSE : null),
+    every: choosePause,
   })
   const { data, reload } = email
   return (

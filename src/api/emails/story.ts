@@ -92,7 +92,7 @@ function sentenceOf(reason: Reason | null): string | null {
 
 /** An entry that is being attempted, or that waits for a paused broadcast, has no time. */
 function listActs({ status, held_by, next_attempt_at }: RecipientDetails): ('hold' | 'release' | 'retry')[] {
-  const isOpen = status === 'queued' || status === 'scheduled'
-  if (!isOpen || held_by === 'operator' || next_attempt_at === null) return []
-  return held_by === 'workspace' ? ['release', 'retry'] : ['hold', 'retry']
+  if (held_by === 'operator' || next_attempt_at === null) return []
+  const hold = held_by === 'workspace' ? ('release' as const) : ('hold' as const)
+  return status === 'scheduled' ? [hold] : [hold, 'retry']
 }

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
+import { asApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -51,12 +52,13 @@ function NoDomain(): VNode {
 function EmailForm({ domains }: { readonly domains: readonly string[] }): VNode {
   const [kind, setKind] = useState<ContentKind>('text')
   const [, navigate] = useLocation()
-  // The same key for each attempt of this form: what was sent already is not sent again.
+  // While no answer comes, a further attempt has the same key: what was accepted is not sent again.
   const key = useRef(crypto.randomUUID())
   const send = async (values: FormData): Promise<void> => {
     const params = { header: { 'Idempotency-Key': key.current } }
-    const { id } = await unwrap(api.POST('/v1/emails', { params, body: toRequest(values, kind) })).catch((error) => {
-      key.current = crypto.randomUUID()
+    const sending = unwrap(api.POST('/v1/emails', { params, body: toRequest(values, kind) }))
+    const { id } = await sending.catch((error: unknown) => {
+      if (asApiError(error).status !== 0) key.current = crypto.randomUUID()
       throw error
     })
     notify('The email is accepted.')

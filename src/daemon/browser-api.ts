@@ -8,6 +8,9 @@ import { sessionRoutes } from '../api/account/session.js'
 import { audiencePageRoutes } from '../api/audiences/audience-pages.js'
 import { broadcastLinksRoute } from '../api/broadcasts/broadcast-links.js'
 import { templatePageRoutes } from '../api/content/template-pages.js'
+import { queueActRoutes } from '../api/emails/queue-acts.js'
+import { searchRoute } from '../api/emails/search.js'
+import { storyRoute } from '../api/emails/story.js'
 import { exportViewRoute } from '../api/exports/export-view.js'
 import type { BrowserApi } from '../api/http/pipeline/browser-api.js'
 import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
@@ -26,8 +29,8 @@ import { buildExportDeps, type RouteDeps } from './api-routes.js'
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
 function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
-  const { accountDeps, config, database, mime } = deps
-  const { read } = database
+  const { accountDeps, config, database, mime, onDueChanged } = deps
+  const { read, commit } = database
   return [
     ...sessionRoutes(accountDeps),
     profileRoute(accountDeps),
@@ -40,6 +43,9 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     ...audiencePageRoutes(read),
     ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview')),
     broadcastLinksRoute(read),
+    searchRoute({ read }),
+    storyRoute({ read }),
+    ...queueActRoutes({ read, commit, onDueChanged }),
   ]
 }
 

@@ -4,6 +4,7 @@ import { audienceRoutes } from './pages/audiences/routes.ts'
 import { auditLogRoutes } from './pages/audit-log/routes.ts'
 import { broadcastRoutes } from './pages/broadcasts/routes.ts'
 import { domainRoutes } from './pages/domains/routes.ts'
+import { emailRoutes } from './pages/emails/routes.ts'
 import { exportRoutes } from './pages/exports/routes.ts'
 import { inboundRoutes } from './pages/inbound/routes.ts'
 import { keyRoutes } from './pages/keys/routes.ts'
@@ -27,4 +28,5 @@ export const routes: readonly PageRoute[] = [
   ...audienceRoutes,
   ...templateRoutes,
   ...broadcastRoutes,
+  ...emailRoutes,
 ]

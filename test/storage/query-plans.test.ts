@@ -26,7 +26,7 @@ SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery 
   return query
 }
 
-/** These start their work when they are loaded, in a thread or a process of their own; the dashboard runs in browsers. */
+/** These start their work when they are loaded, in a thread or a process of their own, or run in browsers. */
 const programs = /(?:-worker|-thread|main)\.ts$|^ui\//
 
 async function loadEverything(): Promise<void> {

@@ -17,8 +17,6 @@ const WORKSPACE_HEADER = 'X-Workspace-Id'
 
 export const api = createClient<paths>({ baseUrl: BASE_URL })
 export const sessionApi = createClient<sessionPaths>()
-/** What pages need of the chosen workspace, and the interface lacks. */
-export const pageApi = createClient<sessionPaths>()
 
 const nameWorkspace: Middleware = {
   onRequest: ({ request }) => {
@@ -29,7 +27,7 @@ const nameWorkspace: Middleware = {
 }
 
 api.use(nameWorkspace)
-pageApi.use(nameWorkspace)
+sessionApi.use(nameWorkspace)
 
 type FetchedAnswer<Data> =
   | { readonly data: Data; readonly error?: never; readonly response: Response }

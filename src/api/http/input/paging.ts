@@ -37,7 +37,7 @@ export const idCursor = cursorSchema(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 /** The cursor of a list that is ordered by a growing number. */
 export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 
-function encodeCursor(place: string | number): string {
+export function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
 }
 

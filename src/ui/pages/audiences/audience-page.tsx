@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { api, pageApi, saveFile, unwrap } from '../../api/client.ts'
+import { api, saveFile, sessionApi, unwrap } from '../../api/client.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -52,7 +52,7 @@ function AudienceParts({ audience, from }: PartsProps): VNode {
   const { id, contacts_count: count, created_at: created } = audience
   const path = { id }
   const numbers = useLoad(
-    () => unwrap(pageApi.GET('/ui/api/audiences/{id}/numbers', { params: { path } })),
+    () => unwrap(sessionApi.GET('/ui/api/audiences/{id}/numbers', { params: { path } })),
     [id, count],
   )
   const { data } = numbers

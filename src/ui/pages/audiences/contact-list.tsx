@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { pageApi, unwrap } from '../../api/client.ts'
+import { sessionApi, unwrap } from '../../api/client.ts'
 import { type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { TextField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
@@ -32,7 +32,7 @@ export function ContactList({ audienceId, onChanged }: ContactListProps): VNode 
       ...(audienceId === null ? {} : { audience_id: audienceId }),
       ...(search === '' ? {} : { search }),
     }
-    return toCursorPage(await unwrap(pageApi.GET('/ui/api/contacts', { params: { query } })))
+    return toCursorPage(await unwrap(sessionApi.GET('/ui/api/contacts', { params: { query } })))
   }
   const pages = usePages(load, [audienceId, filters.key])
   return (

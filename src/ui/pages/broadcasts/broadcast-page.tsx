@@ -1,7 +1,7 @@
 /** One broadcast: how far it is, its numbers, what is clicked, and the acts that its state allows. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
-import { api, pageApi, unwrap } from '../../api/client.ts'
+import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
 import { formatNumber, formatPercent } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
@@ -170,7 +170,7 @@ function BroadcastNumbers({ broadcast }: PartProps): VNode {
 }
 
 function ClickedLinks({ id, clicks }: { readonly id: string; readonly clicks: number }): VNode {
-  const load = () => unwrap(pageApi.GET('/ui/api/broadcasts/{id}/links', { params: { path: { id } } }))
+  const load = () => unwrap(sessionApi.GET('/ui/api/broadcasts/{id}/links', { params: { path: { id } } }))
   const links = useLoad(load, [id, clicks])
   return (
     <Section title="Links clicked" intro="The first click of each recipient.">

@@ -1,5 +1,5 @@
 /** A broadcast, its audience, and what the editor of a draft chooses from. */
-import { api, pageApi, unwrap } from '../../api/client.ts'
+import { api, sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { type Audience, loadAllAudiences } from '../audiences/audience.ts'
 
@@ -27,7 +27,7 @@ export async function loadChoices(): Promise<DraftChoices> {
     loadAllAudiences(),
     loadAll(async (offset) => {
       const params = { query: { limit: PAGE_SIZE, offset } }
-      return (await unwrap(pageApi.GET('/ui/api/templates', { params }))).data
+      return (await unwrap(sessionApi.GET('/ui/api/templates', { params }))).data
     }),
     loadAll(async (offset) => {
       const params = { query: { limit: PAGE_SIZE, offset } }

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ApiError } from '../../api/api-error.ts'
-import { api, pageApi, unwrap } from '../../api/client.ts'
+import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
@@ -23,7 +23,7 @@ interface SendDialogProps {
 
 export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNode {
   const path = { id: broadcast.audience_id }
-  const numbers = useLoad(() => unwrap(pageApi.GET('/ui/api/audiences/{id}/numbers', { params: { path } })))
+  const numbers = useLoad(() => unwrap(sessionApi.GET('/ui/api/audiences/{id}/numbers', { params: { path } })))
   const send = async (values: FormData): Promise<void> => {
     const sent = await unwrap(
       api.POST('/v1/broadcasts/{id}/send', { params: { path: { id: broadcast.id } }, body: readSchedule(values) }),

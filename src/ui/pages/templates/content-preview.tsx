@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { asApiError } from '../../api/api-error.ts'
-import { pageApi, sessionApi, unwrap } from '../../api/client.ts'
+import { sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
 import { Fault } from '../../components/loaded.tsx'
@@ -35,7 +35,7 @@ type Words = readonly [content: Content, data: Record<string, unknown>]
 
 async function loadPreview([{ subject, html, text }, data]: Words): Promise<Preview> {
   const body = { subject, html: html || null, text: text || null, template_data: data }
-  const preview = await unwrap(pageApi.POST('/ui/api/template-previews', { body }))
+  const preview = await unwrap(sessionApi.POST('/ui/api/template-previews', { body }))
   const frame =
     preview.html === null || preview.html === ''
       ? null

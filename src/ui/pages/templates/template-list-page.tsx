@@ -1,7 +1,7 @@
 /** All templates of the workspace. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
-import { pageApi, unwrap } from '../../api/client.ts'
+import { sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
 import { ButtonLink } from '../../components/button.tsx'
@@ -58,6 +58,6 @@ function formatNames(names: readonly string[]): string {
 
 async function loadTemplates(position: string | undefined): Promise<ListPage<ListedTemplate>> {
   const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(pageApi.GET('/ui/api/templates', { params: { query } }))
+  const { data } = await unwrap(sessionApi.GET('/ui/api/templates', { params: { query } }))
   return toOffsetPage(data, position, PAGE_SIZE)
 }

@@ -9,6 +9,9 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { attentionRoute } from '../api/overview/attention.js'
+import { dailyMetricsRoute } from '../api/overview/daily.js'
+import { queueRoute } from '../api/overview/queue.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
@@ -17,12 +20,20 @@ import type { RouteDeps } from './api-routes.js'
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-function buildBrowserRoutes({ accountDeps, database: { read }, mime }: RouteDeps): readonly BrowserRoute[] {
+function buildBrowserRoutes({
+  accountDeps,
+  certificateOf,
+  database: { read },
+  mime,
+}: RouteDeps): readonly BrowserRoute[] {
   return [
     ...sessionRoutes(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+    dailyMetricsRoute({ read }),
+    queueRoute({ read }),
+    attentionRoute({ read, certificateOf }),
   ]
 }
 

@@ -75,6 +75,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   'Audit log': 'Administrative acts.',
   Session: 'Signing in and out, and sessions.',
   'Own account': 'Password and second factor.',
+  Overview: 'What the first page of a workspace shows.',
   'Message views': 'HTML of messages for a sandboxed frame.',
   'SMS verification': 'Codes that are sent to a phone, and checked.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',

@@ -2,7 +2,17 @@
 import { accountRoutes } from './pages/account/routes.ts'
 import { domainRoutes } from './pages/domains/routes.ts'
 import { keyRoutes } from './pages/keys/routes.ts'
+import { metricRoutes } from './pages/metrics/routes.ts'
+import { overviewRoutes } from './pages/overview/routes.ts'
+import { workspaceRoutes } from './pages/workspace/routes.ts'
 import type { PageRoute } from './shell/page-route.ts'
 
 /** The first whose path fits is shown: `/domains/new` stands before `/domains/:id`. */
-export const routes: readonly PageRoute[] = [...domainRoutes, ...keyRoutes, ...accountRoutes]
+export const routes: readonly PageRoute[] = [
+  ...overviewRoutes,
+  ...domainRoutes,
+  ...keyRoutes,
+  ...metricRoutes,
+  ...workspaceRoutes,
+  ...accountRoutes,
+]

@@ -9,7 +9,6 @@ import './daily-charts.css'
 export type Day = components['schemas']['DailyMetrics']['data'][number]
 
 export interface MetricsQuery {
-  readonly days?: number
   /** ISO 8601. */
   readonly from?: string
   readonly to?: string
@@ -20,6 +19,14 @@ export interface MetricsQuery {
 /** The time zone of the browser. */
 export function findZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
+/** Midnight at the beginning of the first of the last `count` days, today included. */
+export function startOfDays(count: number): string {
+  const at = new Date()
+  at.setHours(0, 0, 0, 0)
+  at.setDate(at.getDate() - count + 1)
+  return at.toISOString()
 }
 
 export async function loadDays(query: MetricsQuery): Promise<readonly Day[]> {

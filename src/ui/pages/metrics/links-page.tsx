@@ -4,6 +4,7 @@ import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
 import { TextField } from '../../components/fields.tsx'
+import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
@@ -29,8 +30,10 @@ export function LinksPage(): VNode {
       intro="Links in tracked emails, the most clicked first. Clicks of programs are left out."
     >
       <Filters names={names} filters={filters}>
-        <WindowFields get={filters.get} />
-        <TextField name="domain" label="Sending domain" optional value={domain} placeholder="example.com" />
+        <FilterErrors error={pages.error}>
+          <WindowFields get={filters.get} />
+          <TextField name="domain" label="Sending domain" optional value={domain} placeholder="example.com" />
+        </FilterErrors>
       </Filters>
       <PagedTable
         caption="Clicked links"

@@ -27,7 +27,7 @@ export function MailFigures({ metrics: { summary, rates }, days }: MailNumbers):
         { name: 'Sent', value: formatNumber(summary.sent), remark: remarkOnUnsent(summary) },
         rated('Delivered', summary.delivered, `${formatRate(rates.delivery_rate)} of sent`),
         rated('Bounced', summary.bounced, `${formatRate(rates.bounce_rate)} of sent`),
-        rated('Complained', complained, `${formatShare(complained, summary.delivered)} of delivered`),
+        rated('Complained', complained, `${formatSmallShare(complained, summary.delivered)} of delivered`),
         rated('Opened', summary.unique_opens, `${formatRate(rates.open_rate)} of delivered`),
         rated('Clicked', summary.unique_clicks, `${formatRate(rates.click_rate)} of delivered`),
       ]}
@@ -53,6 +53,9 @@ function formatRate(percentage: number): string {
   return formatPercent(percentage / 100)
 }
 
-function formatShare(part: number, whole: number): string {
-  return formatPercent(whole === 0 ? 0 : Math.min(1, part / whole))
+const smallPercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 })
+
+/** Of complaints, a tenth of a percent is much. */
+function formatSmallShare(part: number, whole: number): string {
+  return smallPercent.format(whole === 0 ? 0 : Math.min(1, part / whole))
 }

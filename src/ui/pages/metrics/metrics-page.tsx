@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useLoad } from '../../api/use-load.ts'
 import { TextField } from '../../components/fields.tsx'
+import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
@@ -28,9 +29,11 @@ export function MetricsPage(): VNode {
       intro="An email counts on the day on which it was made, with what happened to it since. So do its opens and clicks."
     >
       <Filters names={names} filters={filters}>
-        <WindowFields get={filters.get} />
-        <TextField name="domain" label="Sending domain" optional value={domain} placeholder="example.com" />
-        <TextField name="tag" label="Tag" optional value={tag} placeholder="name:value" />
+        <FilterErrors error={numbers.error}>
+          <WindowFields get={filters.get} />
+          <TextField name="domain" label="Sending domain" optional value={domain} placeholder="example.com" />
+          <TextField name="tag" label="Tag" optional value={tag} placeholder="name:value" />
+        </FilterErrors>
       </Filters>
       <Loaded from={numbers}>{(found) => <Numbers numbers={found} />}</Loaded>
     </Page>

@@ -1,20 +1,22 @@
 /** The filter of a stretch of time: the last days, or from one day to another. */
 import type { VNode } from 'preact'
 import { SelectField, TextField } from '../../components/fields.tsx'
-import type { MetricsQuery } from './daily-charts.tsx'
+import { type MetricsQuery, startOfDays } from './daily-charts.tsx'
 
 export const windowNames = ['days', 'from', 'to'] as const
 
 const DEFAULT_DAYS = '30'
+const MAX_DAYS = 90
 const ranges = ['7', '30', '90'].map((value) => ({ value, label: `Last ${value} days` }))
 
 /** Reads one parameter of the address; empty: there is none. */
 type GetFilter = (name: string) => string
 
 /** Dates of the browser's zone; `to` is the last day of the window. */
-export function readWindow(get: GetFilter): Pick<MetricsQuery, 'days' | 'from' | 'to'> {
+export function readWindow(get: GetFilter): Pick<MetricsQuery, 'from' | 'to'> {
   const [from, to] = [toMoment(get('from'), 0), toMoment(get('to'), 1)]
-  if (from === undefined && to === undefined) return { days: Number(get('days') || DEFAULT_DAYS) }
+  if (from === undefined && to === undefined)
+    return { from: startOfDays(Math.min(Number(get('days')) || Number(DEFAULT_DAYS), MAX_DAYS)) }
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
 }
 

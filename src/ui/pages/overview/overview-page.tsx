@@ -5,7 +5,7 @@ import { ButtonLink } from '../../components/button.tsx'
 import { ChoiceBar, useChoice } from '../../components/choice-bar.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { DailyCharts } from '../metrics/daily-charts.tsx'
+import { DailyCharts, startOfDays } from '../metrics/daily-charts.tsx'
 import { loadMailNumbers, MailFigures, type MailNumbers } from '../metrics/mail-figures.tsx'
 import { NeedsAttention } from './needs-attention.tsx'
 import './overview.css'
@@ -18,12 +18,13 @@ const PAUSE = 60_000
 
 export function OverviewPage(): VNode {
   const [days, chooseDays] = useChoice('days', ranges, '30')
-  const numbers = useLoad(() => loadMailNumbers({ days: Number(days) }), [days], { every: () => PAUSE })
+  const numbers = useLoad(() => loadMailNumbers({ from: startOfDays(Number(days)) }), [days], { every: () => PAUSE })
   return (
     <Page title="Overview">
       <NeedsAttention />
       <Section
         title={`Mail of the last ${days} days`}
+        intro="An email counts on the day on which it was made, with what happened to it since."
         actions={<ChoiceBar label="Days that are shown" choices={ranges} chosen={days} onChoose={chooseDays} />}
       >
         <Loaded from={numbers}>{(found) => <Numbers numbers={found} />}</Loaded>

@@ -11,6 +11,9 @@ import type { QueueCounts } from './attention-items.ts'
 /** Milliseconds between two looks. */
 const PAUSE = 10_000
 
+/** These are shown also if there are none. */
+const usual: readonly string[] = ['waiting', 'sending', 'deferred', 'scheduled']
+
 const kinds = [
   ['waiting', 'Waiting', 'for their first attempt'],
   ['sending', 'Being sent', 'at this moment'],
@@ -29,7 +32,9 @@ export function QueueNow(): VNode {
         {(found) => (
           <>
             <Figures
-              figures={kinds.map(([kind, name, remark]) => ({ name, value: formatNumber(found[kind]), remark }))}
+              figures={kinds
+                .filter(([kind]) => found[kind] > 0 || usual.includes(kind))
+                .map(([kind, name, remark]) => ({ name, value: formatNumber(found[kind]), remark }))}
             />
             {found.complete ? null : (
               <p class="soft">The queue is long: the numbers are those of the entries that are due first.</p>

@@ -14,6 +14,9 @@ type PlanUsage = components['schemas']['PlanUsage']
 type CreditsUsage = components['schemas']['CreditsUsage']
 type Usage = PlanUsage | CreditsUsage
 
+/** Milliseconds. */
+const DAY = 86_400_000
+
 export function UsagePage(): VNode {
   const usage = useLoad(() => unwrap(api.GET('/v1/usage')))
   return (
@@ -28,7 +31,7 @@ function UsageParts({ usage }: { readonly usage: Usage }): VNode {
     <>
       {'usage' in usage ? <PlanEmails usage={usage} /> : <Credits usage={usage} />}
       <Inbound inbound={usage.inbound} />
-      <Codes sms={usage.sms} />
+      <SmsCodes sms={usage.sms} />
     </>
   )
 }
@@ -84,8 +87,24 @@ function Inbound({ inbound: { bytes_held: held, bytes_limit: limit } }: Pick<Usa
   )
 }
 
-function Codes({ sms }: Pick<Usage, 'sms'>): VNode {
-  const { sms_sent: sent, segments, limit_per_day: limit, days } = sms
+type DayOfCodes = Usage['sms']['days'][number]
+
+/** With the days that have none, up to today. */
+function fillDays(days: readonly DayOfCodes[]): readonly DayOfCodes[] {
+  const [first] = days
+  if (first === undefined) return []
+  const known = new Map(days.map((day) => [day.date, day]))
+  const filled: DayOfCodes[] = []
+  for (let at = Date.parse(first.date); at <= Date.now(); at += DAY) {
+    const date = new Date(at).toISOString().slice(0, 10)
+    filled.push(known.get(date) ?? { date, sms_sent: 0, segments: 0 })
+  }
+  return filled
+}
+
+function SmsCodes({ sms }: Pick<Usage, 'sms'>): VNode {
+  const { sms_sent: sent, segments, limit_per_day: limit } = sms
+  const days = fillDays(sms.days)
   return (
     <Section title="Verification codes by SMS" intro="Days are those of UTC. Most providers charge each segment.">
       <Facts

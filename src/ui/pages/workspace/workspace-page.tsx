@@ -44,16 +44,20 @@ export function WorkspacePage(): VNode {
 function WorkspaceFacts({ shown }: PartProps): VNode {
   const { id, name, slug, role, member_count: members, created_at: created } = shown
   return (
-    <Facts
-      facts={[
-        { name: 'Name', value: name },
-        { name: 'Id', value: <Copy text={id} label="the id of the workspace" /> },
-        { name: 'Short name', value: <code>{slug}</code> },
-        { name: 'Your role', value: <StatusBadge status={role} tone="info" /> },
-        { name: 'Members', value: formatNumber(members) },
-        { name: 'Created', value: <Time at={created} kind="day" /> },
-      ]}
-    />
+    <>
+      <Facts
+        facts={[
+          { name: 'Name', value: name },
+          { name: 'Short name', value: <code>{slug}</code> },
+          { name: 'Your role', value: <StatusBadge status={role} tone="info" /> },
+          { name: 'Members', value: formatNumber(members) },
+          { name: 'Created', value: <Time at={created} kind="day" /> },
+        ]}
+      />
+      <p class="facts-more">
+        Id: <Copy text={id} label="the id of the workspace" />
+      </p>
+    </>
   )
 }
 
@@ -92,10 +96,11 @@ function Deletion({ shown: { id, name } }: PartProps): VNode {
       </Section>
     )
   }
+  const leave = (): void => navigate('/')
   const remove = async (): Promise<void> => {
     await unwrap(api.DELETE('/v1/workspaces/{id}', { params: { path: { id } } }))
     notify(`The workspace “${name}” is deleted.`)
-    navigate('/')
+    leave()
     await readSession()
   }
   return (

@@ -89,22 +89,20 @@ function Inbound({ inbound: { bytes_held: held, bytes_limit: limit } }: Pick<Usa
 
 type DayOfCodes = Usage['sms']['days'][number]
 
-/** With the days that have none, up to today. */
+const SHOWN_DAYS = 30
+
+/** The last days (UTC), with those that have no codes. */
 function fillDays(days: readonly DayOfCodes[]): readonly DayOfCodes[] {
-  const [first] = days
-  if (first === undefined) return []
   const known = new Map(days.map((day) => [day.date, day]))
-  const filled: DayOfCodes[] = []
-  for (let at = Date.parse(first.date); at <= Date.now(); at += DAY) {
-    const date = new Date(at).toISOString().slice(0, 10)
-    filled.push(known.get(date) ?? { date, sms_sent: 0, segments: 0 })
-  }
-  return filled
+  return Array.from({ length: SHOWN_DAYS }, (_, place) => {
+    const date = new Date(Date.now() - (SHOWN_DAYS - 1 - place) * DAY).toISOString().slice(0, 'yyyy-mm-dd'.length)
+    return known.get(date) ?? { date, sms_sent: 0, segments: 0 }
+  })
 }
 
 function SmsCodes({ sms }: Pick<Usage, 'sms'>): VNode {
-  const { sms_sent: sent, segments, limit_per_day: limit } = sms
-  const days = fillDays(sms.days)
+  const { sms_sent: sent, segments, limit_per_day: limit, days } = sms
+  const shown = fillDays(days)
   return (
     <Section title="Verification codes by SMS" intro="Days are those of UTC. Most providers charge each segment.">
       <Facts
@@ -119,11 +117,11 @@ function SmsCodes({ sms }: Pick<Usage, 'sms'>): VNode {
       ) : (
         <Chart
           title="Codes by day"
-          times={days.map(({ date }) => new Date(`${date}T00:00`).toISOString())}
+          times={shown.map(({ date }) => new Date(`${date}T00:00`).toISOString())}
           formatTime={formatDay}
           series={[
-            { name: 'Codes', values: days.map((day) => day.sms_sent) },
-            { name: 'Segments', values: days.map((day) => day.segments) },
+            { name: 'Codes', values: shown.map((day) => day.sms_sent) },
+            { name: 'Segments', values: shown.map((day) => day.segments) },
           ]}
         />
       )}

@@ -14,9 +14,9 @@ const HOSTILE = 'https://x.test/?a="><img src=x onerror=document.title=1>'
 t.test('numbers of mail by tag, clicked links, and what is used of the plan', { skip }, async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
-  const settings = { limits: { default_plan: 'small' }, plans: { small: { emails_per_month: 10 } } }
-  const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  t.ok(settings)
+  const settings = { limits: { plans: { small: { emails_per_month: 10 } } } }
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, settings })
+  await app.daemon.database.commit([{ sql: `update workspaces set plan = 'small'`, parameters: [] }])
   const dashboard = await openDashboard(t, app)
   const { page } = dashboard
   const body = {
@@ -71,8 +71,9 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await page.waitForFunction('document.querySelectorAll("tbody tr").length === 11')
 
   await page.getByRole('link', { name: 'Usage and limits' }).click()
-  await page.getByText('Codes by day').waitFor()
+  await page.locator('.chart-title', { hasText: 'Codes by day' }).waitFor()
   t.match(await page.locator('.fact', { hasText: 'Codes today' }).textContent(), /42$/)
+  t.match(await page.locator('.progress').first().textContent(), /1 of 10$/)
   await expectPresentable(t, dashboard, 'usage')
   t.same(dashboard.faults, [])
 })

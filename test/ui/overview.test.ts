@@ -61,7 +61,7 @@ t.test('it shows what needs attention and the numbers of mail', { skip }, async 
   await dashboard.signIn()
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   await page.getByText('Nothing. Domains, webhooks, limits and broadcasts are in order.').waitFor()
-  await page.getByText('Sent mail by day').waitFor()
+  await page.locator('.chart-title', { hasText: 'Sent mail by day' }).waitFor()
   await expectPresentable(t, dashboard, 'an overview without mail')
 
   const domainId = await causeTrouble(app)
@@ -107,8 +107,8 @@ t.test('the operator sees that the certificate ends', { skip }, async (t) => {
   const { page } = dashboard
   await dashboard.signIn()
   await page.getByText('Nothing. Domains').waitFor()
-  const [expiry] = app.rows<{ at: number }>('select 0 as at').map(() => app.now() + 730 * DAY)
-  await page.clock.setFixedTime((expiry ?? 0) - 3.5 * DAY)
+  // The daemon makes its own certificate for 730 days.
+  await page.clock.setFixedTime(app.now() + 726.5 * DAY)
   await dashboard.open('/overview')
   await page.getByText('The certificate of the service expires in 3 days').waitFor()
   t.same(dashboard.faults, [])

@@ -1,5 +1,9 @@
 /** The page of the workspace: its name, another one, its deletion, and what a member is not offered. */
 import t from 'tap'
+import { insertMember } from '../../src/accounts/people/members.js'
+import { insertUser } from '../../src/accounts/people/users.js'
+import { parseAddress } from '../../src/mail/address.js'
+import { uuidv7 } from '../../src/platform/ids.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
@@ -64,7 +68,19 @@ t.test(
     await dashboard.open('/workspace')
     await page.getByText('posthorn workspace set-operator').waitFor()
     t.equal(await page.getByRole('button', { name: 'Delete Own' }).count(), 0)
-    await app.daemon.database.commit([{ sql: `update members set role = 'member'`, parameters: [] }])
+    const owner = uuidv7(app.now())
+    const { workspaceId } = app
+    await app.daemon.database.commit([
+      { sql: `update members set role = 'member' where workspace_id = ?`, parameters: [workspaceId] },
+      insertUser({
+        id: owner,
+        email: parseAddress('ann@a.test'),
+        full_name: 'Ann',
+        password_hash: null,
+        created_at: 0,
+      }),
+      insertMember({ id: uuidv7(app.now()), workspace_id: workspaceId, user_id: owner, role: 'owner', joined_at: 0 }),
+    ])
     await dashboard.open('/workspace')
     await page.getByText('Your role').waitFor()
     t.equal(await page.getByRole('button', { name: 'Save the settings' }).count(), 0)

@@ -51,6 +51,8 @@ t.test('a change of the workspace shows the things of that one alone', { skip },
   await dashboard.open('/domains')
   await page.getByRole('link', { name: 'a.test', exact: true }).waitFor()
   await page.getByLabel('Workspace').selectOption({ label: '<script>Second</script>' })
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByRole('link', { name: 'Domains', exact: true }).click()
   await page.getByText('No domain yet').waitFor()
   t.equal(await page.getByRole('link', { name: 'a.test', exact: true }).count(), 0)
   await expectPresentable(t, dashboard, 'an empty list')

@@ -13,7 +13,7 @@ import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
 import { type KeyRoute, route } from '../http/route.js'
 
-export interface AttentionDeps {
+interface AttentionDeps {
   readonly read: Read
   /** PEM, of the certificate that is served now. */
   readonly certificateOf: () => string

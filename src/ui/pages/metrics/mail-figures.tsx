@@ -6,7 +6,7 @@ import { Figures } from '../../components/figures.tsx'
 import { formatNumber, formatPercent } from '../../components/format.ts'
 import { type Day, findZone, loadDays, type MetricsQuery } from './daily-charts.tsx'
 
-export type Metrics = components['schemas']['Metrics']
+type Metrics = components['schemas']['Metrics']
 
 export interface MailNumbers {
   readonly metrics: Metrics

@@ -3,9 +3,9 @@ import type { components as apiComponents } from '../../api/schema.d.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { formatBytes, formatDateTime, formatNumber, formatPercent } from '../../components/format.ts'
 
-export type Attention = components['schemas']['Attention']
+type Attention = components['schemas']['Attention']
 export type QueueCounts = components['schemas']['QueueCounts']
-export type Usage = apiComponents['schemas']['PlanUsage'] | apiComponents['schemas']['CreditsUsage']
+type Usage = apiComponents['schemas']['PlanUsage'] | apiComponents['schemas']['CreditsUsage']
 
 export interface AttentionItem {
   readonly key: string
@@ -14,23 +14,25 @@ export interface AttentionItem {
   readonly title: string
   readonly text: string
   /** The page where it is mended; null: the text says how. */
-  readonly mend: { readonly href: string; readonly label: string } | null
+  readonly link: { readonly href: string; readonly label: string } | null
 }
 
 interface Known {
   readonly attention: Attention
   readonly queue: QueueCounts
   readonly usage: Usage
+  /** Whether the user acts for the operator, who releases held mail. */
+  readonly mayOperate: boolean
   readonly now: number
 }
 
 /** What stops mail comes first. */
-export function listAttentionItems({ attention, queue, usage, now }: Known): readonly AttentionItem[] {
+export function listAttentionItems({ attention, queue, usage, mayOperate, now }: Known): readonly AttentionItem[] {
   return [
     ...attention.domains.map(toDomainItem),
     ...attention.webhooks.map(toWebhookItem),
     ...listQuotaItems(usage),
-    ...listHeldItems(queue),
+    ...listHeldItems(queue, mayOperate),
     ...attention.broadcasts.map(toBroadcastItem),
     ...attention.sms_holds.map(toHoldItem),
     ...listCertificateItems(attention.certificate, now),
@@ -38,7 +40,7 @@ export function listAttentionItems({ attention, queue, usage, now }: Known): rea
 }
 
 function toDomainItem({ id, domain, status, fails_at: failsAt }: Attention['domains'][number]): AttentionItem {
-  const common = { key: `domain-${id}`, mend: { href: `/domains/${id}`, label: `Records of ${domain}` } }
+  const common = { key: `domain-${id}`, link: { href: `/domains/${id}`, label: `Records of ${domain}` } }
   if (failsAt !== null) {
     const text = `Its DNS records are missing. Sending from it stops at ${formatDateTime(failsAt)} unless they return.`
     return { ...common, tone: 'bad', title: `${domain} is about to fail`, text }
@@ -52,7 +54,7 @@ function toDomainItem({ id, domain, status, fails_at: failsAt }: Attention['doma
 }
 
 function toWebhookItem({ id, url, ...webhook }: Attention['webhooks'][number]): AttentionItem {
-  const common = { key: `webhook-${id}`, mend: { href: `/webhooks/${id}`, label: 'Open the webhook' } }
+  const common = { key: `webhook-${id}`, link: { href: `/webhooks/${id}`, label: 'Open the webhook' } }
   const { disabled_reason: reason, failing_since: since } = webhook
   if (reason === null) {
     const time = since === null ? '' : ` since ${formatDateTime(since)}`
@@ -101,23 +103,24 @@ function toQuotaItem(used: number, limit: number | null, text: string, what: str
         ? 'A limit of the plan is used up'
         : `${formatPercent(used / limit)} of a limit of the plan is used`,
       text: `${text} ${effect}`,
-      mend: { href: '/usage', label: 'Usage and limits' },
+      link: { href: '/usage', label: 'Usage and limits' },
     },
   ]
 }
 
-function listHeldItems({ held, complete }: QueueCounts): readonly AttentionItem[] {
+function listHeldItems({ held, complete }: QueueCounts, mayOperate: boolean): readonly AttentionItem[] {
   if (held === 0) return []
   const count = `${complete ? '' : 'At least '}${formatNumber(held)} ${held === 1 ? 'recipient waits' : 'recipients wait'}`
   const text = `${count} until the operator of the service releases the mail.`
-  return [{ key: 'held', tone: 'bad', title: 'Mail is held', text, mend: { href: '/emails', label: 'Emails' } }]
+  const link = mayOperate ? { href: '/operator/queue', label: 'Open the queue' } : { href: '/emails', label: 'Emails' }
+  return [{ key: 'held', tone: 'bad', title: 'Mail is held', text, link }]
 }
 
 function toBroadcastItem({ id, name, status, ...more }: Attention['broadcasts'][number]): AttentionItem {
   const { waits_until: until, note } = more
   const why = note === null ? '' : ` ${toSentence(note)}`
-  const mend = { href: `/broadcasts/${id}`, label: 'Open the broadcast' }
-  const common = { key: `broadcast-${id}`, tone: 'warn', mend } as const
+  const link = { href: `/broadcasts/${id}`, label: 'Open the broadcast' }
+  const common = { key: `broadcast-${id}`, tone: 'warn', link } as const
   if (status === 'paused')
     return { ...common, title: `The broadcast “${name}” is paused`, text: `Resume or cancel it.${why}` }
   const time = until === null ? '' : ` It goes on at ${formatDateTime(until)}.`
@@ -128,7 +131,7 @@ function toHoldItem({ prefix, until }: Attention['sms_holds'][number]): Attentio
   const text =
     `Few of the codes that were sent there were entered, which is how fraud with SMS looks. Codes are sent again at ` +
     `${formatDateTime(until)}, or when the operator releases the prefix: posthorn sms release ${prefix}`
-  return { key: `sms-${prefix}`, tone: 'bad', title: `No codes by SMS to ${prefix}`, text, mend: null }
+  return { key: `sms-${prefix}`, tone: 'bad', title: `No codes by SMS to ${prefix}`, text, link: null }
 }
 
 const DAY = 86_400_000
@@ -144,7 +147,7 @@ function listCertificateItems(certificate: Attention['certificate'], now: number
       ? 'The certificate of the service has expired'
       : `The certificate of the service expires in ${left} ${left === 1 ? 'day' : 'days'}`
   const text = 'Renew the files that [tls] names in the configuration, then reload the service with SIGHUP.'
-  return [{ key: 'certificate', tone: left < 7 ? 'bad' : 'warn', title, text, mend: null }]
+  return [{ key: 'certificate', tone: left < 7 ? 'bad' : 'warn', title, text, link: null }]
 }
 
 function toSentence(note: string): string {

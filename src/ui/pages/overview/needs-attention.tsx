@@ -1,4 +1,4 @@
-/** What needs attention, each with the way to mend it. */
+/** What needs attention, each with the page where it is repaired. */
 import type { VNode } from 'preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -6,6 +6,7 @@ import { ButtonLink } from '../../components/button.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Note } from '../../components/values.tsx'
+import { mayOperate } from '../../session/session-state.ts'
 import { type AttentionItem, listAttentionItems } from './attention-items.ts'
 
 /** Milliseconds between two looks. */
@@ -40,19 +41,19 @@ async function loadItems(): Promise<readonly AttentionItem[]> {
     unwrap(sessionApi.GET('/ui/api/queue')),
     unwrap(api.GET('/v1/usage')),
   ])
-  return listAttentionItems({ attention, queue, usage, now: Date.now() })
+  return listAttentionItems({ attention, queue, usage, mayOperate: mayOperate.value, now: Date.now() })
 }
 
-function Item({ item: { tone, title, text, mend } }: { readonly item: AttentionItem }): VNode {
+function Item({ item: { tone, title, text, link } }: { readonly item: AttentionItem }): VNode {
   return (
     <li class={`attention-item attention-${tone}`}>
       <div>
         <h3>{title}</h3>
         <p>{text}</p>
       </div>
-      {mend === null ? null : (
-        <ButtonLink small href={mend.href}>
-          {mend.label}
+      {link === null ? null : (
+        <ButtonLink small href={link.href}>
+          {link.label}
         </ButtonLink>
       )}
     </li>

@@ -59,6 +59,8 @@ t.test('a change of the workspace shows the things of that one alone', { skip },
   await page.reload()
   await page.getByText('No domain yet').waitFor()
   await page.getByLabel('Workspace').selectOption({ label: 'Own' })
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByRole('link', { name: 'Domains', exact: true }).click()
   await page.getByRole('link', { name: 'a.test', exact: true }).waitFor()
   t.same(dashboard.faults, [])
 })

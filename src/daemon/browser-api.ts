@@ -12,6 +12,7 @@ import { buildBrowserDocument } from '../api/openapi/openapi.js'
 import { attentionRoute } from '../api/overview/attention.js'
 import { dailyMetricsRoute } from '../api/overview/daily.js'
 import { queueRoute } from '../api/overview/queue.js'
+import { suppressionSearchRoute } from '../api/suppressions/suppression-search.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
@@ -34,6 +35,7 @@ function buildBrowserRoutes({
     dailyMetricsRoute({ read }),
     queueRoute({ read }),
     attentionRoute({ read, certificateOf }),
+    suppressionSearchRoute({ read }),
   ]
 }
 

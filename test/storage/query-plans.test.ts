@@ -26,8 +26,8 @@ SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery 
   return query
 }
 
-/** These start their work when they are loaded, in a thread or a process of their own. */
-const programs = /(?:-worker|-thread|main)\.ts$/
+/** These start their work when they are loaded, in a thread or a process of their own; the dashboard runs in browsers. */
+const programs = /(?:-worker|-thread|main)\.ts$|^ui\//
 
 async function loadEverything(): Promise<void> {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' })

@@ -112,6 +112,8 @@ export interface RouteDeps {
   readonly acceptDeps: AcceptDeps
   readonly accountDeps: PasswordDeps
   readonly checkSession: CheckSession
+  /** PEM, of the certificate that is served now. */
+  readonly certificateOf: () => string
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
   readonly onWorkspaceClosed: (workspaceId: string) => void

@@ -17,6 +17,9 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { attentionRoute } from '../api/overview/attention.js'
+import { dailyMetricsRoute } from '../api/overview/daily.js'
+import { queueRoute } from '../api/overview/queue.js'
 import { suppressionSearchRoute } from '../api/suppressions/suppression-search.js'
 import { auditViewRoute } from '../api/workspaces/audit-view.js'
 import type { PlanLimits } from '../config/plans.js'
@@ -29,7 +32,7 @@ import { buildExportDeps, type RouteDeps } from './api-routes.js'
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
 function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
-  const { accountDeps, config, database, mime, onDueChanged } = deps
+  const { accountDeps, certificateOf, config, database, mime, onDueChanged } = deps
   const { read, commit } = database
   return [
     ...sessionRoutes(accountDeps),
@@ -37,6 +40,9 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+    dailyMetricsRoute({ read }),
+    queueRoute({ read }),
+    attentionRoute({ read, certificateOf }),
     suppressionSearchRoute({ read }),
     auditViewRoute({ read }),
     exportViewRoute(buildExportDeps(deps)),

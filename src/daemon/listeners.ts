@@ -69,6 +69,7 @@ export async function openListeners(
     limits,
     ...{ mime, templates, identity, sms },
     recordHit: (hit) => services.hits.record(hit),
+    certificateOf: () => served.cert,
     rotationDeps: domainChecks.rotationDeps,
   })
   const listeners = { submission, mx, zone, api: api.listener }

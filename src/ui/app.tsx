@@ -42,7 +42,7 @@ function SessionPages(): VNode | null {
           </Route>
         ))}
         <Route path="/">
-          <Redirect to="/domains" replace />
+          <Redirect to="/overview" replace />
         </Route>
         <Route component={NotFoundPage} />
       </Switch>

@@ -9,17 +9,23 @@ import { exportRoutes } from './pages/exports/routes.ts'
 import { inboundRoutes } from './pages/inbound/routes.ts'
 import { keyRoutes } from './pages/keys/routes.ts'
 import { memberRoutes } from './pages/members/routes.ts'
+import { metricRoutes } from './pages/metrics/routes.ts'
+import { overviewRoutes } from './pages/overview/routes.ts'
 import { suppressionRoutes } from './pages/suppressions/routes.ts'
 import { templateRoutes } from './pages/templates/routes.ts'
 import { webhookRoutes } from './pages/webhooks/routes.ts'
+import { workspaceRoutes } from './pages/workspace/routes.ts'
 import type { PageRoute } from './shell/page-route.ts'
 
 /** The first whose path fits is shown: `/domains/new` stands before `/domains/:id`. */
 export const routes: readonly PageRoute[] = [
+  ...overviewRoutes,
   ...domainRoutes,
   ...inboundRoutes,
   ...suppressionRoutes,
   ...keyRoutes,
+  ...metricRoutes,
+  ...workspaceRoutes,
   ...accountRoutes,
   ...webhookRoutes,
   ...exportRoutes,

@@ -16,8 +16,8 @@ const TAG_RULE = `allowed: name:value, each of 1 to ${MAX_TAG_TEXT} characters`
 const ZONE_RULE = 'allowed: the name of a time zone of the IANA database, such as Europe/Berlin'
 const MAX_ZONE = 64
 
-const tagFilter = z.string(TAG_RULE).refine(isTag, TAG_RULE)
-const timeZone = z.string(ZONE_RULE).transform((given, context): OffsetAt => {
+export const tagFilter = z.string(TAG_RULE).refine(isTag, TAG_RULE)
+export const timeZone = z.string(ZONE_RULE).transform((given, context): OffsetAt => {
   const zone = given.length > MAX_ZONE ? null : findTimeZone(given)
   if (zone !== null) return zone
   context.addIssue({ code: 'custom', message: ZONE_RULE })

@@ -8,11 +8,12 @@ interface ProgressProps {
   readonly done: number
   /** Null: not known yet. */
   readonly total: number | null
+  readonly formatValue?: (value: number) => string
 }
 
-export function Progress({ label, done, total }: ProgressProps): VNode {
+export function Progress({ label, done, total, formatValue = formatNumber }: ProgressProps): VNode {
   const id = useId()
-  const numbers = total === null ? formatNumber(done) : `${formatNumber(done)} of ${formatNumber(total)}`
+  const numbers = total === null ? formatValue(done) : `${formatValue(done)} of ${formatValue(total)}`
   return (
     <div class="progress">
       <label for={id}>

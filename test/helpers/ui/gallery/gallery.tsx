@@ -7,7 +7,9 @@ import { api, saveFile, toUpload, unwrap } from '../../../../src/ui/api/client.t
 import { toCursorPage, usePages } from '../../../../src/ui/api/use-pages.ts'
 import { Button } from '../../../../src/ui/components/button.tsx'
 import { Chart } from '../../../../src/ui/components/chart.tsx'
+import { ChoiceBar, useChoice } from '../../../../src/ui/components/choice-bar.tsx'
 import { FileField, SelectField, TextField } from '../../../../src/ui/components/fields.tsx'
+import { Figures } from '../../../../src/ui/components/figures.tsx'
 import { Filters, useFilters } from '../../../../src/ui/components/filters.tsx'
 import { Form, FormActions, SubmitButton } from '../../../../src/ui/components/form.tsx'
 import { readFile } from '../../../../src/ui/components/form-values.ts'
@@ -54,6 +56,15 @@ function Gallery(): VNode {
           <Progress label="Import" done={250} total={1_000} />
           <Progress label="Export" done={250} total={null} />
         </Section>
+        <Section title="Figures" actions={<Choice />}>
+          <Figures
+            figures={[
+              { name: 'Sent', value: '1,234,567,890' },
+              { name: 'Opened', value: 0, remark: 'none of those that were delivered' },
+              { name: hostile, value: hostile, remark: hostile },
+            ]}
+          />
+        </Section>
         <Section title="Parts">
           <Tabs
             label="Parts"
@@ -73,6 +84,13 @@ function Gallery(): VNode {
       </Page>
     </main>
   )
+}
+
+const ranges = ['7', '30'].map((value) => ({ value, label: `${value} days` }))
+
+function Choice(): VNode {
+  const [chosen, choose] = useChoice('range', ranges, '7')
+  return <ChoiceBar label="Range" choices={ranges} chosen={chosen} onChoose={choose} />
 }
 
 function List(): VNode {

@@ -64,7 +64,7 @@ async function signIn(page, link) {
 
 function pagesOf(ids) {
   const readme = [
-    ['overview', '/'],
+    ['overview', '/overview'],
     ['email', `/emails/${ids.email}`],
   ]
   const others = [
@@ -72,7 +72,7 @@ function pagesOf(ids) {
     ['email-bounced', `/emails/${ids.bounced}`],
     ['email-new', '/emails/new'],
     ['metrics', '/metrics'],
-    ['links', '/metrics/links'],
+    ['links', '/links'],
     ['domains', '/domains'],
     ['domain', `/domains/${ids.domain}`],
     ['domain-new', '/domains/new'],
@@ -93,7 +93,7 @@ function pagesOf(ids) {
     ['members', '/members'],
     ['audit-log', '/audit-log'],
     ['usage', '/usage'],
-    ['settings', '/settings'],
+    ['workspace', '/workspace'],
     ['account', '/account'],
     ['workspaces', '/operator/workspaces'],
     ['queue', '/operator/queue'],

@@ -26,6 +26,7 @@ import * as metrics from './migrations/0024-metrics.js'
 import * as exports from './migrations/0025-exports.js'
 import * as sms from './migrations/0026-sms.js'
 import * as sessions from './migrations/0027-sessions.js'
+import * as queueLists from './migrations/0030-queue-lists.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -54,4 +55,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0025-exports': exports,
   '0026-sms': sms,
   '0027-sessions': sessions,
+  '0030-queue-lists': queueLists,
 }

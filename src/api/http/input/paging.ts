@@ -31,6 +31,8 @@ function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.Zo
 
 /** The cursor of a list that is ordered by id. */
 export const idCursor = cursorSchema(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, (text) => text)
+/** The cursor of a list that is ordered by slug. */
+export const slugCursor = cursorSchema(/^[a-z0-9-]{1,80}$/, (text) => text)
 /** The cursor of a list that is ordered by a growing number. */
 export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 

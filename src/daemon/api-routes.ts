@@ -69,6 +69,7 @@ import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
 import { openRoutes } from './open-routes.js'
+import type { Operator } from './operator.js'
 import type { Sms } from './sms.js'
 import type { Limits } from './workspace-limits.js'
 
@@ -112,6 +113,7 @@ export interface RouteDeps {
   readonly acceptDeps: AcceptDeps
   readonly accountDeps: PasswordDeps
   readonly checkSession: CheckSession
+  readonly operator: Operator
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
   readonly onWorkspaceClosed: (workspaceId: string) => void

@@ -9,6 +9,9 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { queueRoutes } from '../api/operator/queue.js'
+import { serviceRoutes } from '../api/operator/service.js'
+import { operatorWorkspaceRoutes } from '../api/operator/workspaces.js'
 import type { PlanLimits } from '../config/plans.js'
 import { version } from '../platform/version.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
@@ -17,12 +20,25 @@ import type { RouteDeps } from './api-routes.js'
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-function buildBrowserRoutes({ accountDeps, database: { read }, mime }: RouteDeps): readonly BrowserRoute[] {
+function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
+  const { accountDeps, database, mime } = deps
+  const { read } = database
   return [
     ...sessionRoutes(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+    ...operatorRoutes(deps),
+  ]
+}
+
+function operatorRoutes({ config, database: { read, commit }, limits, operator }: RouteDeps): readonly BrowserRoute[] {
+  const { plans, inboundBytes } = limits
+  const naming = { publicUrl: config.service.public_url, planSettings: config.limits }
+  return [
+    ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
+    ...queueRoutes({ ...operator, read, commit }),
+    ...serviceRoutes({ ...operator, read, commit }),
   ]
 }
 

@@ -13,7 +13,7 @@ export interface DaemonOptions {
   readonly clock: Clock
   readonly log: Log
   /** The newest lines of `log`. Default: the page of the log is empty. */
-  readonly logTail?: Pick<LogTail, 'read'>
+  readonly logTail?: Pick<LogTail, 'read'> | undefined
   /** For tests. */
   readonly edges?: Partial<Edges>
   readonly stopTimeouts?: typeof defaultStopTimeouts

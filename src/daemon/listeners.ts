@@ -21,6 +21,7 @@ import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
+import { listEndpoints, wireOperator } from './operator.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
@@ -38,7 +39,7 @@ export interface Listeners extends ServedRoutes {
 }
 
 export async function openListeners(
-  { config, clock, log, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
+  { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -61,6 +62,12 @@ export async function openListeners(
   open.push(mx)
   const zone = await openZoneListener({ ...common, database })
   open.push(zone)
+  const operator = wireOperator({
+    ...{ config, clock, logTail, database, served, hasDiskSpace },
+    onQueueChanged: services.delivery.wake,
+    listEndpoints: () => listEndpoints({ submission, mx, zone, api: api.listener }),
+  })
+  stopSteps.push(operator.stop)
   const routes = api.serve({
     ...common,
     ...sending,
@@ -68,6 +75,7 @@ export async function openListeners(
     database,
     limits,
     ...{ mime, templates, identity, sms },
+    operator,
     recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })

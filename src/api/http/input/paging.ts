@@ -40,6 +40,11 @@ function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
 }
 
+/** The cursor of a page that begins after this place; null: there is none. */
+export function toCursor(place: string | number | null): string | null {
+  return place === null ? null : encodeCursor(place)
+}
+
 interface Page<Shown> {
   readonly data: readonly Shown[]
   readonly has_more: boolean
@@ -58,7 +63,7 @@ export function buildPage<Row, Shown>(
   return {
     data: shown.map(show),
     has_more: last !== undefined,
-    next_cursor: last === undefined ? null : encodeCursor(placeOf(last)),
+    next_cursor: toCursor(last === undefined ? null : placeOf(last)),
   }
 }
 

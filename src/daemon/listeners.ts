@@ -21,7 +21,7 @@ import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
-import { listEndpoints, wireOperator } from './operator.js'
+import { wireOperator } from './operator.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
@@ -62,24 +62,18 @@ export async function openListeners(
   open.push(mx)
   const zone = await openZoneListener({ ...common, database })
   open.push(zone)
-  const operator = wireOperator({
-    ...{ config, clock, logTail, database, served, hasDiskSpace },
-    onQueueChanged: services.delivery.wake,
-    listEndpoints: () => listEndpoints({ submission, mx, zone, api: api.listener }),
-  })
+  const listeners = { submission, mx, zone, api: api.listener }
+  const onQueueChanged = services.delivery.wake
+  const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
   stopSteps.push(operator.stop)
   const routes = api.serve({
     ...common,
     ...sending,
     ...changeCallbacks(services, submission, log),
-    database,
-    limits,
-    ...{ mime, templates, identity, sms },
-    operator,
+    ...{ database, limits, mime, templates, identity, sms, operator },
     recordHit: (hit) => services.hits.record(hit),
     rotationDeps: domainChecks.rotationDeps,
   })
-  const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
   return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
 }

@@ -6,7 +6,7 @@ import type { QueueRouteDeps } from '../api/operator/queue.js'
 import type { ServiceRouteDeps } from '../api/operator/service.js'
 import type { Config } from '../config/complete.js'
 import { createQueueCensus } from '../messages/queue/queue-census.js'
-import { createQueueWork } from '../messages/queue/queue-work.js'
+import { QueueWork } from '../messages/queue/queue-work.js'
 import { formatTimestamp } from '../platform/clock.js'
 import { readDiskSpace } from '../platform/disk-space.js'
 import { startProcessMeter } from '../platform/processes/process-meter.js'
@@ -26,7 +26,7 @@ interface OperatorDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'logTail
   readonly served: Pick<TlsFiles, 'cert'>
   readonly hasDiskSpace: () => boolean
   readonly onQueueChanged: () => void
-  readonly listEndpoints: () => Health['listeners']
+  readonly listeners: Bound
 }
 
 export interface Operator
@@ -40,7 +40,7 @@ export function wireOperator(deps: OperatorDeps): Operator {
   const { read, commit } = database
   const meter = startProcessMeter()
   const readCensus = createQueueCensus({ read, clock })
-  const queueWork = createQueueWork({ read, commit, clock, onQueueChanged })
+  const queueWork = new QueueWork({ read, commit, clock, onQueueChanged })
   const readHealth = async (): Promise<Health> => {
     const [process, queue, storage, { webhooks, failing, behind }] = await Promise.all([
       meter.read(),
@@ -59,7 +59,7 @@ export function wireOperator(deps: OperatorDeps): Operator {
         oldest_at: queue.oldestAt === null ? null : formatTimestamp(queue.oldestAt),
       },
       webhooks: { enabled: webhooks, failing, behind },
-      listeners: deps.listEndpoints(),
+      listeners: listEndpoints(deps.listeners),
     }
   }
   return {
@@ -121,7 +121,7 @@ interface Bound {
   readonly api: { readonly endpoints: readonly Config['api']['listen'][number][] }
 }
 
-export function listEndpoints({ submission, mx, zone, api }: Bound): Health['listeners'] {
+function listEndpoints({ submission, mx, zone, api }: Bound): Health['listeners'] {
   const show = (name: string, { endpoints }: Bound['submission']): Health['listeners'] =>
     endpoints.map(({ host, port }) => ({ name, address: `${host}:${port}` }))
   return [

@@ -8,7 +8,7 @@ import { parseLogLine } from './log-line.js'
 const MAX_LINES = 1_000
 const MAX_LINE = 4_000
 
-export interface TailLine {
+interface TailLine {
   /** Grows with each line. */
   readonly seq: number
   /** ISO 8601 in UTC. */

@@ -2,7 +2,8 @@
 import { accountRoutes } from './pages/account/routes.ts'
 import { domainRoutes } from './pages/domains/routes.ts'
 import { keyRoutes } from './pages/keys/routes.ts'
+import { operatorRoutes } from './pages/operator/routes.ts'
 import type { PageRoute } from './shell/page-route.ts'
 
 /** The first whose path fits is shown: `/domains/new` stands before `/domains/:id`. */
-export const routes: readonly PageRoute[] = [...domainRoutes, ...keyRoutes, ...accountRoutes]
+export const routes: readonly PageRoute[] = [...domainRoutes, ...keyRoutes, ...operatorRoutes, ...accountRoutes]

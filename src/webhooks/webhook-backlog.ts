@@ -10,7 +10,7 @@ const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1),
 )
 
-export interface WebhookBacklog {
+interface WebhookBacklog {
   /** Enabled webhooks that were looked at: at most 5,000. */
   readonly webhooks: number
   /** Those whose last attempts failed. */

@@ -21,7 +21,7 @@ import { address, name, notFound, timestamp, wholeNumber } from '../http/input/v
 import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
 import { operatedWorkspace, showOperatedWorkspace, type WorkspaceViewDeps } from './workspace-view.js'
 
-export interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {
+interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {
   readonly plans: PlanCache
   /** Those of the configuration, and the plan of new workspaces. */
   readonly planSettings: { readonly plans: Plans; readonly default_plan: string }

@@ -60,7 +60,7 @@ export function* iterateEntries(read: Read, filter: QueueFilter): Generator<List
   }
 }
 
-export interface EntryPage extends QueueFilter {
+interface EntryPage extends QueueFilter {
   /** Only entries whose id comes after this one. */
   readonly after: string
   readonly limit: number

@@ -21,14 +21,14 @@ const REST = 10
 
 export type StateCounts = Readonly<Record<QueueStatus, number>>
 
-export interface DomainCount extends StateCounts {
+interface DomainCount extends StateCounts {
   readonly domain: string
   readonly total: number
   /** When the oldest of them was accepted. */
   readonly oldestAt: number
 }
 
-export interface ReasonCount {
+interface ReasonCount {
   readonly reason: string
   /** One of their replies. */
   readonly sample: string | null

@@ -28,62 +28,67 @@ export interface QueueWorkState {
   readonly error: string | null
 }
 
-export interface QueueWork {
-  /** Throws a Refusal `conflict` while another is running. */
-  readonly start: (act: QueueAct, filter: QueueFilter, actor: Actor) => QueueWorkState
-  /** The present or the last one; null: none since the start. */
-  readonly show: () => QueueWorkState | null
-  /** Ends it after its portion. */
-  readonly stop: () => Promise<void>
-}
-
 interface QueueWorkDeps extends Store {
   readonly clock: Clock
   /** Called after each portion. */
   readonly onQueueChanged: () => void
 }
 
-export function createQueueWork(deps: QueueWorkDeps): QueueWork {
-  let state: QueueWorkState | null = null
-  let running: Promise<void> = Promise.resolve()
-  let stopping = false
-  const update = (change: Partial<QueueWorkState>): void => {
-    if (state !== null) state = { ...state, ...change }
+export class QueueWork {
+  private state: QueueWorkState | null = null
+  private running: Promise<void> = Promise.resolve()
+  private stopping = false
+
+  constructor(private readonly deps: QueueWorkDeps) {}
+
+  /** The present or the last one; null: none since the start. */
+  show(): QueueWorkState | null {
+    return this.state
   }
-  const perform = async (act: QueueAct, filter: QueueFilter, actor: Actor): Promise<void> => {
-    try {
-      const ended = await changeAll(deps, { act, filter, actor, isStopping: () => stopping }, (changed, missed) =>
-        update({ changed: (state?.changed ?? 0) + changed, missed: (state?.missed ?? 0) + missed }),
-      )
-      update({ state: ended, endedAt: deps.clock() })
-    } catch (error) {
-      update({ state: 'failed', endedAt: deps.clock(), error: errorMessageOf(error) })
+
+  /** Throws a Refusal `conflict` while another is running. */
+  start(act: QueueAct, filter: QueueFilter, actor: Actor): QueueWorkState {
+    if (this.state?.state === 'running') throw new Refusal('conflict', 'another act on the queue is running')
+    const startedAt = this.deps.clock()
+    const begun = {
+      act,
+      filter,
+      state: 'running',
+      changed: 0,
+      missed: 0,
+      startedAt,
+      endedAt: null,
+      error: null,
+    } as const
+    this.state = begun
+    this.stopping = false
+    this.running = this.perform(begun, actor)
+    return begun
+  }
+
+  /** Ends it after its portion. */
+  async stop(): Promise<void> {
+    this.stopping = true
+    await this.running
+  }
+
+  private async perform(begun: QueueWorkState, actor: Actor): Promise<void> {
+    const { act, filter } = begun
+    const { clock } = this.deps
+    let state = begun
+    const update = (change: Partial<QueueWorkState>): void => {
+      state = { ...state, ...change }
+      this.state = state
     }
-  }
-  return {
-    show: () => state,
-    start: (act, filter, actor) => {
-      if (state?.state === 'running') throw new Refusal('conflict', 'another act on the queue is running')
-      stopping = false
-      const startedAt = deps.clock()
-      const begun = {
-        act,
-        filter,
-        state: 'running',
-        changed: 0,
-        missed: 0,
-        startedAt,
-        endedAt: null,
-        error: null,
-      } as const
-      state = begun
-      running = perform(act, filter, actor)
-      return begun
-    },
-    stop: async () => {
-      stopping = true
-      await running
-    },
+    try {
+      const work = { act, filter, actor, isStopping: () => this.stopping }
+      const ended = await changeAll(this.deps, work, (changed, missed) =>
+        update({ changed: state.changed + changed, missed: state.missed + missed }),
+      )
+      update({ state: ended, endedAt: clock() })
+    } catch (error) {
+      update({ state: 'failed', endedAt: clock(), error: errorMessageOf(error) })
+    }
   }
 }
 

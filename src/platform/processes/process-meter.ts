@@ -16,7 +16,7 @@ interface Delays {
   readonly max: number
 }
 
-export interface ProcessState {
+interface ProcessState {
   /** Seconds. */
   readonly uptime: number
   /** Bytes in memory, of all threads. */
@@ -31,7 +31,7 @@ export interface ProcessState {
   readonly load: number
 }
 
-export interface ProcessMeter {
+interface ProcessMeter {
   readonly read: () => Promise<ProcessState>
   readonly stop: () => void
 }

@@ -9,7 +9,7 @@ const selectWords = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
 )
 
-export interface TrainingState {
+interface TrainingState {
   /** Messages. */
   readonly learned: TokenCount
   /** Of them, those received in the last 180 days. */

@@ -4,7 +4,7 @@ import type { Health } from './operator-types.ts'
 interface Concern {
   readonly tone: 'warn' | 'bad'
   readonly title: string
-  readonly mend: string
+  readonly remedy: string
 }
 
 const DAY = 86_400_000
@@ -23,27 +23,28 @@ export function findConcerns(health: Health, now: number): readonly Concern[] {
 function findCertificateConcerns({ certificate }: Health, now: number): readonly Concern[] {
   const days = (new Date(certificate.expires_at).getTime() - now) / DAY
   if (days <= 0) {
-    const mend = 'Clients refuse the connection. Put a new certificate in its place and send the service SIGHUP.'
-    return [{ tone: 'bad', title: 'The certificate has expired', mend }]
+    const remedy = 'Clients refuse the connection. Put a new certificate in its place and send the service SIGHUP.'
+    return [{ tone: 'bad', title: 'The certificate has expired', remedy }]
   }
   if (days > CERTIFICATE_SOON) return []
-  const mend = 'Renew it and send the service SIGHUP; a self-signed one is renewed at the next start.'
-  return [{ tone: 'warn', title: `The certificate expires in ${Math.ceil(days)} days`, mend }]
+  const remedy = 'Renew it and send the service SIGHUP; a self-signed one is renewed at the next start.'
+  return [{ tone: 'warn', title: `The certificate expires in ${Math.ceil(days)} days`, remedy }]
 }
 
 function findStorageConcerns({ storage }: Health): readonly Concern[] {
   const { accepts_mail: acceptsMail, disk_free: free, disk_total: total, wal } = storage
   const concerns: Concern[] = []
   if (!acceptsMail) {
-    const mend = 'No new mail is accepted. Make room on the disk of the data folder: mail is accepted again by itself.'
-    concerns.push({ tone: 'bad', title: 'The disk is nearly full', mend })
+    const remedy =
+      'No new mail is accepted. Make room on the disk of the data folder: mail is accepted again by itself.'
+    concerns.push({ tone: 'bad', title: 'The disk is nearly full', remedy })
   } else if (free < total * LITTLE_ROOM) {
-    const mend = 'Make room, or shorten the retention in the configuration, before new mail is refused.'
-    concerns.push({ tone: 'warn', title: 'Less than a tenth of the disk is free', mend })
+    const remedy = 'Make room, or shorten the retention in the configuration, before new mail is refused.'
+    concerns.push({ tone: 'warn', title: 'Less than a tenth of the disk is free', remedy })
   }
   if (wal > LARGE_WAL) {
-    const mend = 'A long read, such as a backup by another program, keeps it from being written back. Look for one.'
-    concerns.push({ tone: 'warn', title: 'The write-ahead log is large', mend })
+    const remedy = 'A long read, such as a backup by another program, keeps it from being written back. Look for one.'
+    concerns.push({ tone: 'warn', title: 'The write-ahead log is large', remedy })
   }
   return concerns
 }
@@ -51,16 +52,16 @@ function findStorageConcerns({ storage }: Health): readonly Concern[] {
 function findWorkConcerns({ webhooks, process, queue }: Health): readonly Concern[] {
   const concerns: Concern[] = []
   if (queue.held > 0) {
-    const mend = 'Held entries wait until you release them, or until their broadcast goes on: see the queue.'
-    concerns.push({ tone: 'warn', title: 'Mail is held in the queue', mend })
+    const remedy = 'Held entries wait until you release them, or until their broadcast goes on: see the queue.'
+    concerns.push({ tone: 'warn', title: 'Mail is held in the queue', remedy })
   }
   if (webhooks.behind > FAR_BEHIND) {
-    const mend = 'An endpoint is slow or fails. Its workspace sees the deliveries and can disable the webhook.'
-    concerns.push({ tone: 'warn', title: 'A webhook is far behind', mend })
+    const remedy = 'An endpoint is slow or fails. Its workspace sees the deliveries and can disable the webhook.'
+    concerns.push({ tone: 'warn', title: 'A webhook is far behind', remedy })
   }
   if (process.delay_max > LONG_DELAY) {
-    const mend = 'The main thread was blocked. The log may say by what; a machine that is overloaded shows it too.'
-    concerns.push({ tone: 'warn', title: `The event loop was held up for ${process.delay_max} ms`, mend })
+    const remedy = 'The main thread was blocked. The log may say by what; a machine that is overloaded shows it too.'
+    concerns.push({ tone: 'warn', title: `The event loop was held up for ${process.delay_max} ms`, remedy })
   }
   return concerns
 }

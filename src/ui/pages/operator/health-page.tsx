@@ -54,9 +54,9 @@ function Concerns({ health }: { readonly health: Health }): VNode {
   }
   return (
     <>
-      {concerns.map(({ tone, title, mend }) => (
+      {concerns.map(({ tone, title, remedy }) => (
         <Note key={title} tone={tone} title={title}>
-          <p>{mend}</p>
+          <p>{remedy}</p>
         </Note>
       ))}
     </>

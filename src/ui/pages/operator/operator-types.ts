@@ -12,3 +12,9 @@ export type QueueStatus = QueueEntry['status']
 export type Health = Schemas['Health']
 export type LogLine = Schemas['LogLine']
 export type ServiceSuppression = Schemas['ServiceSuppression']
+
+export interface QueueFilters {
+  readonly domain?: string
+  readonly status?: QueueStatus
+  readonly workspace_id?: string
+}

@@ -5,11 +5,12 @@ import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
+import { formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import { notify } from '../../shell/notices.tsx'
-import type { QueueAct, QueueEntry, QueueStatus, QueueWork } from './operator-types.ts'
+import type { QueueAct, QueueEntry, QueueFilters, QueueStatus, QueueWork } from './operator-types.ts'
 import { DeleteDialog, EntryActs } from './queue-entry-acts.tsx'
 import { MatchingActs } from './queue-work.tsx'
 
@@ -19,12 +20,6 @@ const statuses: readonly QueueStatus[] = ['queued', 'deferred', 'scheduled', 'se
 interface QueueEntriesProps {
   readonly work: QueueWork | null
   readonly onChanged: () => void
-}
-
-export interface QueueFilters {
-  readonly domain?: string
-  readonly status?: QueueStatus
-  readonly workspace_id?: string
 }
 
 export function QueueEntries({ work, onChanged }: QueueEntriesProps): VNode {
@@ -42,17 +37,7 @@ export function QueueEntries({ work, onChanged }: QueueEntriesProps): VNode {
   }
   return (
     <>
-      <Filters names={filterNames} filters={filters}>
-        <TextField name="domain" label="Recipient domain" type="search" optional value={filters.get('domain')} />
-        <SelectField name="status" label="Status" options={statusOptions} value={filters.get('status')} />
-        <TextField
-          name="workspace_id"
-          label="Id of the workspace"
-          type="search"
-          optional
-          value={filters.get('workspace_id')}
-        />
-      </Filters>
+      <EntryFilters filters={filters} />
       {filters.isFiltered ? (
         <MatchingActs filters={query} disabled={work?.state === 'running'} onStarted={changed} />
       ) : null}
@@ -67,6 +52,22 @@ export function QueueEntries({ work, onChanged }: QueueEntriesProps): VNode {
         <DeleteDialog entry={deleting} onConfirm={() => act(deleting, 'delete')} onClose={() => setDeleting(null)} />
       )}
     </>
+  )
+}
+
+function EntryFilters({ filters }: { readonly filters: ReturnType<typeof useFilters> }): VNode {
+  return (
+    <Filters names={filterNames} filters={filters}>
+      <TextField name="domain" label="Recipient domain" type="search" optional value={filters.get('domain')} />
+      <SelectField name="status" label="Status" options={statusOptions} value={filters.get('status')} />
+      <TextField
+        name="workspace_id"
+        label="Id of the workspace"
+        type="search"
+        optional
+        value={filters.get('workspace_id')}
+      />
+    </Filters>
   )
 }
 
@@ -108,30 +109,50 @@ function EmptyPage({ isFiltered, hasMore }: { readonly isFiltered: boolean; read
 }
 
 const columns: readonly Column<QueueEntry>[] = [
-  { title: 'Recipient', show: ({ recipient }) => <span>{recipient}</span> },
   {
-    title: 'Email',
-    show: ({ subject, from_email: from }) => (
-      <span>
-        {subject === '' ? 'No subject' : subject}
+    title: 'Recipient',
+    show: ({ recipient, subject, from_email: from }) => (
+      <>
+        {recipient}
+        <span class="row-note">{subject === '' ? 'No subject' : subject}</span>
         <span class="row-note">from {from}</span>
-      </span>
+      </>
     ),
   },
-  { title: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
-  { title: 'Tries', kind: 'number', show: ({ attempts }) => attempts },
-  { title: 'Accepted', show: ({ enqueued_at: at }) => <Time at={at} kind="relative" /> },
-  { title: 'Next try', show: ({ next_attempt_at: at }) => <Time at={at} kind="relative" /> },
+  {
+    title: 'Status',
+    show: ({ status, attempts }) => (
+      <>
+        <StatusBadge status={status} />
+        {attempts === 0 ? null : <span class="row-note">{describeTries(attempts)}</span>}
+      </>
+    ),
+  },
+  {
+    title: 'Next try',
+    show: ({ next_attempt_at: next, enqueued_at: accepted }) => (
+      <>
+        <Time at={next} kind="relative" />
+        <span class="row-note">
+          accepted <Time at={accepted} kind="relative" />
+        </span>
+      </>
+    ),
+  },
   {
     title: 'Waits for',
     show: ({ waits_for: waits, last_response: response }) => (
-      <span>
-        {waits ?? (response === null ? '–' : null)}
+      <>
+        {waits ?? (response === null ? '–' : 'the next try')}
         {response === null ? null : <span class="row-note">{response}</span>}
-      </span>
+      </>
     ),
   },
 ]
+
+function describeTries(attempts: number): string {
+  return attempts === 1 ? 'tried once' : `tried ${formatNumber(attempts)} times`
+}
 
 function buildActions(
   act: (entry: QueueEntry, what: QueueAct) => Promise<void>,

@@ -15,7 +15,7 @@ export function EntryActs({ entry: { recipient, status }, onAct, onDelete }: Ent
   const isHeld = status === 'held'
   return (
     <>
-      <Button small onClick={() => onAct('retry')} label={`Try ${recipient} now`}>
+      <Button small onClick={() => onAct('retry')} label={`Try now: ${recipient}`}>
         Try now
       </Button>
       <Button

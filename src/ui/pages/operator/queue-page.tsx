@@ -2,14 +2,14 @@
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
-import { useLoad } from '../../api/use-load.ts'
+import { type Loading, useLoad } from '../../api/use-load.ts'
 import { formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { Facts, Note, Time } from '../../components/values.tsx'
-import type { QueueCensus } from './operator-types.ts'
+import type { QueueCensus, QueueWork } from './operator-types.ts'
 import { QueueEntries } from './queue-entries.tsx'
 import { QueueWorkNote } from './queue-work.tsx'
 
@@ -42,27 +42,29 @@ export function QueuePage(): VNode {
           </>
         )}
       </Loaded>
-      <Tabs
-        label="Parts of the queue"
-        tabs={[
-          {
-            id: 'domains',
-            title: 'By domain',
-            show: () => <Loaded from={census}>{(data) => <Domains census={data} />}</Loaded>,
-          },
-          {
-            id: 'reasons',
-            title: 'By reason',
-            show: () => <Loaded from={census}>{(data) => <Reasons census={data} />}</Loaded>,
-          },
-          {
-            id: 'entries',
-            title: 'Entries',
-            show: () => <QueueEntries onChanged={refresh} work={work.data?.work ?? null} />,
-          },
-        ]}
-      />
+      <QueueTabs census={census} work={work.data?.work ?? null} onChanged={refresh} />
     </Page>
+  )
+}
+
+interface QueueTabsProps {
+  readonly census: Loading<QueueCensus>
+  readonly work: QueueWork | null
+  readonly onChanged: () => void
+}
+
+function QueueTabs({ census, work, onChanged }: QueueTabsProps): VNode {
+  const showDomains = (): VNode => <Loaded from={census}>{(data) => <Domains census={data} />}</Loaded>
+  const showReasons = (): VNode => <Loaded from={census}>{(data) => <Reasons census={data} />}</Loaded>
+  return (
+    <Tabs
+      label="Parts of the queue"
+      tabs={[
+        { id: 'domains', title: 'By domain', show: showDomains },
+        { id: 'reasons', title: 'By reason', show: showReasons },
+        { id: 'entries', title: 'Entries', show: () => <QueueEntries onChanged={onChanged} work={work} /> },
+      ]}
+    />
   )
 }
 
@@ -145,7 +147,7 @@ const domainColumns: readonly Column<QueueCensus['domains'][number]>[] = [
 ]
 
 const reasonColumns: readonly Column<QueueCensus['reasons'][number]>[] = [
-  { title: 'Reason', show: ({ reason }) => <span>{reason}</span> },
+  { title: 'Reason', show: ({ reason }) => reason },
   { title: 'Entries', kind: 'number', show: ({ total }) => formatNumber(total) },
-  { title: 'One of the answers', show: ({ sample }) => <span>{sample ?? '–'}</span> },
+  { title: 'One of the answers', show: ({ sample }) => sample ?? '–' },
 ]

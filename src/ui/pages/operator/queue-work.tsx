@@ -8,8 +8,7 @@ import { formatNumber } from '../../components/format.ts'
 import { Progress } from '../../components/progress.tsx'
 import { Note, Time } from '../../components/values.tsx'
 import { notify } from '../../shell/notices.tsx'
-import type { QueueAct, QueueWork } from './operator-types.ts'
-import type { QueueFilters } from './queue-entries.tsx'
+import type { QueueAct, QueueFilters, QueueWork } from './operator-types.ts'
 
 interface ActText {
   readonly button: string

@@ -59,7 +59,7 @@ export function MatchingActs({ filters, disabled, onStarted }: MatchingActsProps
     onStarted()
   }
   return (
-    <div class="form-actions">
+    <div class="form-actions act-row">
       {acts.map((act) => (
         <Button key={act} small disabled={disabled} onClick={() => setChosen(act)}>
           {texts[act].button}

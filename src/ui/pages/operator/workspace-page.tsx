@@ -26,14 +26,12 @@ export function WorkspacePage({ params: { id = '' } }: PageProps): VNode {
       title={data?.name ?? 'Workspace'}
       badge={data?.is_operator === true ? <StatusBadge status="operator" tone="info" /> : undefined}
       up={{ href: '/operator/workspaces', label: 'All workspaces' }}
+      intro={<Copy text={id} label="the id of the workspace" />}
     >
       <Loaded from={loading}>
         {(workspace) => (
           <>
             <Facts facts={listFacts(workspace)} />
-            <p>
-              <Link href={`/operator/queue?workspace_id=${encodeURIComponent(id)}`}>Its mail in the queue</Link>
-            </p>
             <PlanSection workspace={workspace} loading={loading} />
             {workspace.owner.has_password ? null : <LinkSection workspace={workspace} />}
           </>
@@ -47,7 +45,6 @@ function listFacts(workspace: OperatedWorkspace): Parameters<typeof Facts>[0]['f
   const { id, owner, members, created_at: created, spam_training: training } = workspace
   const { emails_sent: sent, emails_limit: limit, inbound_bytes: held, inbound_limit: room } = workspace
   return [
-    { name: 'Id', value: <Copy text={id} label="the id of the workspace" /> },
     { name: 'Owner', value: owner.email },
     { name: 'Members', value: formatNumber(members) },
     { name: 'Emails in the last 30 days', value: ofLimit(sent, limit, formatNumber) },
@@ -57,6 +54,10 @@ function listFacts(workspace: OperatedWorkspace): Parameters<typeof Facts>[0]['f
       value: `${formatNumber(training.learned.spam)} spam, ${formatNumber(training.learned.ham)} ham`,
     },
     { name: 'Created', value: <Time at={created} /> },
+    {
+      name: 'Queue',
+      value: <Link href={`/operator/queue?tab=entries&workspace_id=${encodeURIComponent(id)}`}>Its entries</Link>,
+    },
   ]
 }
 

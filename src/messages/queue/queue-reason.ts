@@ -4,7 +4,7 @@ import { waitsForOf } from './queue.js'
 import type { QueueStatus } from './queue-admin.js'
 
 /** Reply code, and enhanced status code if there is one. */
-const codesForm = /^([245]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})\b)?/
+const codesForm = /^([245]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})\b|\b)/
 /** Characters of a reply without a code. */
 const MAX_REASON = 80
 

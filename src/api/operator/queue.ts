@@ -79,7 +79,7 @@ function entriesRoute({ read }: QueueRouteDeps): BrowserRoute {
     tag,
     summary: 'List the queue of all workspaces, oldest first',
     description:
-      'One page looks through at most 10,000 entries, so it may have fewer than `limit` while there are more.',
+      'One page looks through at most 5,000 entries, so it may have fewer than `limit` while there are more.',
     query: listQuery,
     answers: { 200: { description: 'A page.', schema: entryPage } },
     refusals: [],

@@ -7,12 +7,10 @@
  */
 import type { Clock } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
-import { waitForStep } from '../../storage/stepped-walk.js'
+import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { type QueueStatus, queueStatuses } from './queue-admin.js'
 import { reasonOfEntry } from './queue-reason.js'
 
-/** Entries of one step: it reads them from the table itself, in the order of its key. */
-const STEP = 500
 /** Groups that are counted; entries of further ones are counted together. */
 const MAX_GROUPS = 20_000
 /** Milliseconds that a caller waits for a count. */
@@ -162,10 +160,10 @@ function wait(): Promise<void> {
 
 async function countAll(read: Read, count: Count): Promise<void> {
   for (let after = ''; ; ) {
-    const entries = entriesAfter(read, { after, limit: STEP })
+    const entries = entriesAfter(read, { after, limit: ROW_STEP })
     for (const entry of entries) count.add(entry)
     after = entries.at(-1)?.id ?? ''
-    if (entries.length < STEP) break
+    if (entries.length < ROW_STEP) break
     await waitForStep()
   }
   count.complete = true

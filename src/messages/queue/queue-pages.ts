@@ -8,8 +8,8 @@ import type { Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from './queue-admin.js'
 
-/** Steps of one page: 10,000 entries. */
-const MAX_STEPS = 40
+/** Steps of one page: 5,000 entries. */
+const MAX_STEPS = 20
 
 interface QueuePageQuery {
   readonly filter: QueueFilter

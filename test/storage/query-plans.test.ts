@@ -31,7 +31,8 @@ const programs = /(?:-worker|-thread|main)\.ts$/
 
 async function loadEverything(): Promise<void> {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  for (const file of files.filter((name) => /(?<!\.d)\.ts$/.test(name) && !programs.test(name))) {
+  const ofDaemon = files.filter((name) => /(?<!\.d)\.ts$/.test(name) && !name.startsWith('ui/'))
+  for (const file of ofDaemon.filter((name) => !programs.test(name))) {
     await import(join(process.cwd(), 'dist/src', file.replace(/ts$/, 'js')))
   }
 }

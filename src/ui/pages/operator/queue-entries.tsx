@@ -104,7 +104,8 @@ async function changeEntry({ id, recipient }: QueueEntry, act: QueueAct): Promis
 }
 
 function EmptyPage({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }): VNode {
-  if (hasMore) return <Empty title="None of the first 5,000 entries matches: the next page looks through those after them" />
+  if (hasMore)
+    return <Empty title="None of the first 5,000 entries matches: the next page looks through those after them" />
   return <Empty title={isFiltered ? 'No entry matches' : 'The queue is empty'} />
 }
 

@@ -88,7 +88,7 @@ async function smppUnits(octets) {
 
 const gatewayLogin = { username: 'account', password: 'secret', sender: 'Posthorn', body_template: '{}' }
 const gatewayStyles = [createTwilioStyle(gatewayLogin), createTemplateStyle(gatewayLogin)]
-const sentMessage = { text: { text: 'Your code is 048213' }, receiptUrl: 'https://a.test/v1/sms/receipts/sms_1/token' }
+const sentMessage = { text: { text: 'Your code is 048213' }, receiptUrl: 'https://a.test/v1/sms/receipts/code-1/token' }
 
 /** As the answer of a gateway, plain and in JSON, and as what it reports. */
 function gatewayTexts(text) {

@@ -45,7 +45,10 @@ export function parseConfig(text: string, file: string | null, machine: Machine)
   const issues = settings.safeParse(written.toml).error?.issues ?? []
   const sound: FileSettings = withoutFaults(written.toml, issues)
   const checked = settings.parse(sound)
-  const problems = [...problemsOf(issues, written.toml), ...findContradictions(checked, sound)]
+  const faults = problemsOf(issues, written.toml)
+  const faulty = new Set(faults.map(({ key }) => key))
+  // A faulty value counts as absent above, which must not become a second problem of its key.
+  const problems = [...faults, ...findContradictions(checked, sound).filter(({ key }) => !faulty.has(key))]
   if (problems.length > 0) return { kind: 'problems', file, problems }
   return { kind: 'config', file, config: completeConfig(checked, machine, file === null ? '.' : dirname(file)) }
 }

@@ -257,14 +257,22 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   ]
 }
 
-function exportEndpoints({ config, database, identity, hasDiskSpace, onExportRequested }: RouteDeps): readonly Route[] {
+export function buildExportDeps({
+  config,
+  database,
+  identity,
+  hasDiskSpace,
+  onExportRequested,
+}: RouteDeps): ExportDeps {
   const { read, commit } = database
   const { data_dir: dataDir, public_url: publicUrl } = config.service
   const files = { folder: exportFolder(dataDir), lifetime: config.retention.exports, secret: identity.linkSecret }
-  return [
-    ...exportRoutes({ read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }),
-    exportDownloadRoute({ read, ...files }),
-  ]
+  return { read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }
+}
+
+function exportEndpoints(deps: RouteDeps): readonly Route[] {
+  const exporting = buildExportDeps(deps)
+  return [...exportRoutes(exporting), exportDownloadRoute(exporting)]
 }
 
 function inboundRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {

@@ -4,7 +4,6 @@
  * Without a provider both refuse. A stop lets sends under way end for a moment, then closes the provider: what was not
  * answered by then is void.
  */
-import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/complete.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -13,6 +12,7 @@ import type { Clock } from '../platform/clock.js'
 import { createDialer } from '../platform/dialer.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
+import { readAuthorities } from '../platform/tls-files.js'
 import { createReceiptApplier, type ReceiptApplier } from '../sms/apply-receipt.js'
 import { type CodeChecker, createCodeChecker } from '../sms/check-code.js'
 import { deriveCodeKey } from '../sms/code-hash.js'
@@ -75,8 +75,8 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
     applyReceipt,
     start: async () => {
       warnOfSettings(config, log)
-      const now = clock()
-      await recoverCodes({ read, commit, log }, { before: now, now })
+      // All of them, also if the clock was set back since.
+      await recoverCodes({ read, commit, log }, { before: Number.MAX_SAFE_INTEGER, now: clock() })
     },
     stop: async () => {
       await sends.waitUntilIdle(MAX_SMS_STOP)
@@ -110,7 +110,7 @@ async function openProvider(
     const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
     return createSmppProvider({
       ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password, sender },
-      dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readFile(smpp.ca_file, 'utf8')),
+      dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readAuthorities(smpp.ca_file)),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
       ...{ clock, random, log, onReceipt },
     })

@@ -60,6 +60,17 @@ export async function readTlsFiles(certFile: string, keyFile: string): Promise<T
   return { cert, key, caFile: certFile }
 }
 
+/** The PEM text of certificates that are trusted. Throws, naming the file, if it cannot be read or does not begin with one. */
+export async function readAuthorities(file: string): Promise<string> {
+  const authorities = await readFile(file, 'utf8')
+  try {
+    new X509Certificate(authorities)
+  } catch (error) {
+    throw new Error(`${file} holds no certificate in PEM form: ${errorMessageOf(error)}`)
+  }
+  return authorities
+}
+
 const DAY = 86_400_000
 
 async function readStoredPair({ folder, hostname, now }: SelfSignedOptions): Promise<TlsFiles | null> {

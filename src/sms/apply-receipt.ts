@@ -78,8 +78,8 @@ interface Plan {
 }
 
 function planReceipt(read: Read, receipt: Receipt, at: number): Plan | Exclude<ReceiptResult, 'applied'> {
-  const { provider, messageId, smsId, state } = receipt
-  const part = smsId === null && messageId !== null ? findPart(read, { provider, messageId })[0] : undefined
+  const { smsId, state } = receipt
+  const part = smsId === null ? findReportedPart(read, receipt) : undefined
   const id = smsId ?? part?.sms_id
   if (id === undefined) return 'too-early'
   const code = findReportedCode(read, { id })[0]
@@ -98,6 +98,17 @@ function planReceipt(read: Read, receipt: Receipt, at: number): Plan | Exclude<R
   if (effect.delivery === 'failed')
     writes.push(markUndelivered({ ...ref, at }), recordSmsFailed(code, 'undelivered', at))
   return { code, writes }
+}
+
+function findReportedPart(
+  read: Read,
+  { provider, messageIds }: Receipt,
+): ReturnType<typeof findPart>[number] | undefined {
+  for (const messageId of messageIds) {
+    const [part] = findPart(read, { provider, messageId })
+    if (part !== undefined) return part
+  }
+  return undefined
 }
 
 function logReceipt(log: ReceiptDeps['log'], { state, reason }: Receipt, code: ReportedCode): void {

@@ -19,9 +19,12 @@ export async function askProvider(
   message: SmsMessage,
   { clock, deadline }: Patience,
 ): Promise<SendOutcome> {
+  const timeLeft = deadline - clock()
+  if (timeLeft <= 0) return { kind: 'refused', reason: 'no time was left to ask the provider' }
   const abortController = new AbortController()
   const { signal } = abortController
-  const patience = Math.max(0, deadline - clock()) + DEADLINE_TOLERANCE
+  // At most so long, even if the clock was set back.
+  const patience = Math.min(timeLeft, MAX_PROVIDER_TIME) + DEADLINE_TOLERANCE
   const lateness: SendOutcome = { kind: 'silent', reason: 'the provider has not kept its deadline' }
   const late = sleep(patience, lateness, { signal })
   late.catch(() => undefined)

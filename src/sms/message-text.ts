@@ -2,7 +2,7 @@
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
-/** UTF-16 units of a template: at most eight segments. */
+/** UTF-16 units of a template: at most eight segments, or ten if nearly all of it are placeholders for long codes. */
 export const MAX_TEMPLATE_LENGTH = 480
 
 const DEFAULT_TEMPLATE = 'Your verification code is {code}, valid for {minutes} minutes.'

@@ -2,7 +2,7 @@
 import type { EncodedText } from './text-encoding.js'
 
 export interface SmsMessage {
-  /** `sms_…`. */
+  /** A UUIDv7. */
   readonly id: string
   /** E.164, with the plus sign. */
   readonly phone: string
@@ -31,8 +31,8 @@ export interface SmsProvider {
 /** What a provider reports later of a message, or of a part of it. */
 export interface Receipt {
   readonly provider: string
-  /** The provider's id; null: `smsId` is known. */
-  readonly messageId: string | null
+  /** Ids of the provider that the message may have, most likely first; empty: `smsId` is known. */
+  readonly messageIds: readonly string[]
   /** From a receipt URL. */
   readonly smsId: string | null
   readonly state: 'delivered' | 'failed'

@@ -117,17 +117,16 @@ async function admitCode(
 function createCode(
   codeKey: KeyObject,
   { workspaceId, template, codeLength, expiryMinutes: minutes, metadata }: CodeRequest,
-  { phone, range, prefix, country }: Destination,
+  { phone, prefix, country }: Destination,
   { provider, now }: { readonly provider: string; readonly now: number },
 ): AdmittedCode {
-  const id = `sms_${uuidv7(now)}`
+  const id = uuidv7(now)
   const digits = generateCode(codeLength)
   const text = encodeText(buildMessageText(template, { code: digits, minutes }))
   const code: NewCode = {
     id,
     workspace_id: workspaceId,
     phone,
-    phone_range: range,
     prefix,
     country,
     ...hashCode(codeKey, id, digits),

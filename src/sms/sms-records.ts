@@ -30,7 +30,6 @@ export const insertCode = prepareWrite<NewCode>(({ db, slot }) => {
       eb.val(slot('id')).as('id'),
       eb.val(slot('workspace_id')).as('workspace_id'),
       eb.val(slot('phone')).as('phone'),
-      eb.val(slot('phone_range')).as('phone_range'),
       eb.val(slot('prefix')).as('prefix'),
       eb.val(slot('country')).as('country'),
       sql.lit('sending' as const).as('status'),
@@ -46,7 +45,7 @@ export const insertCode = prepareWrite<NewCode>(({ db, slot }) => {
       eb.val(slot('expires_at')).as('expires_at'),
     ])
     .where((eb) => eb.exists(living))
-  const destination = ['phone', 'phone_range', 'prefix', 'country'] as const
+  const destination = ['phone', 'prefix', 'country'] as const
   const message = ['metadata', 'encoding', 'segments', 'provider', 'delivery', 'created_at', 'expires_at'] as const
   return db
     .insertInto('sms_codes')

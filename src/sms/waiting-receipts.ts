@@ -1,4 +1,9 @@
-/** Receipts for messages that are not known yet, in memory: each is tried again a few times, within a minute. */
+/**
+ * Receipts for messages that are not known yet, in memory: each is tried again a few times, within a minute.
+ *
+ * Limit: 10,000. Those that come while as many wait are dropped; the log has one line when that begins and one, with
+ * their number, when half of them have gone, so that a flood does not fill it.
+ */
 import type { Log } from '../platform/log.js'
 import type { Receipt } from './provider.js'
 
@@ -9,6 +14,8 @@ const MAX_WAITING = 10_000
 export class WaitingReceipts {
   private readonly timers = new Set<NodeJS.Timeout>()
   private isStopped = false
+  /** Dropped since there was no more room. */
+  private surplus = 0
 
   constructor(
     private readonly log: Pick<Log, 'info' | 'warn'>,
@@ -17,8 +24,8 @@ export class WaitingReceipts {
   ) {}
 
   add(receipt: Receipt): void {
-    if (this.timers.size >= MAX_WAITING) this.drop(receipt, `${MAX_WAITING} receipts wait already`)
-    else this.schedule(receipt, 0)
+    if (this.timers.size < MAX_WAITING) this.schedule(receipt, 0)
+    else this.dropSurplus(receipt)
   }
 
   stop(): void {
@@ -36,6 +43,7 @@ export class WaitingReceipts {
     }
     const timer = setTimeout(() => {
       this.timers.delete(timer)
+      this.endSurplus()
       void this.tryAgain(receipt, tries + 1)
     }, delay)
     this.timers.add(timer)
@@ -50,8 +58,20 @@ export class WaitingReceipts {
     this.schedule(receipt, tries)
   }
 
-  private drop({ provider, messageId, smsId, state }: Receipt, why: string): void {
-    const about = smsId === null ? { message_id: messageId } : { sms_id: smsId }
+  private dropSurplus({ provider }: Receipt): void {
+    this.surplus += 1
+    if (this.surplus > 1) return
+    this.log.warn({ provider, waiting: MAX_WAITING }, 'too many receipts wait: others are dropped')
+  }
+
+  private endSurplus(): void {
+    if (this.surplus === 0 || this.timers.size > MAX_WAITING / 2) return
+    this.log.warn({ dropped: this.surplus }, 'receipts can wait again')
+    this.surplus = 0
+  }
+
+  private drop({ provider, messageIds, smsId, state }: Receipt, why: string): void {
+    const about = smsId === null ? { message_id: messageIds[0] } : { sms_id: smsId }
     this.log.info({ provider, ...about, state, why }, 'a receipt was dropped')
   }
 }

@@ -5,6 +5,7 @@ import { readSession } from './session/sign-in.ts'
 import './style/base.css'
 import './style/shell.css'
 import './style/components.css'
+import './style/lists.css'
 
 void readSession()
 const place = document.getElementById('app')

@@ -157,9 +157,15 @@ function checkError({ status, text, json }: RestAnswer): void {
   if (!form.safeParse(errors).success) throw new Error(text)
 }
 
+/** What the daemon notes of a domain by itself: the clock of the test passes the time of its next check. */
+const checkColumns: ReadonlySet<string> = new Set(['record_states', 'checked_at', 'next_check_at'])
+
 /** All rows of a workspace, in every table that has any. */
 function everythingOf(app: TestDaemon, workspaceId: string): unknown {
-  return workspaceTables.map((table) => [table, app.rows(`select * from ${table} where workspace_id = ?`, workspaceId)])
+  return workspaceTables.map((table) => {
+    const rows = app.rows<object>(`select * from ${table} where workspace_id = ?`, workspaceId)
+    return [table, rows.map((row) => Object.entries(row).filter(([column]) => !checkColumns.has(column)))]
+  })
 }
 
 t.test('no request makes the API answer a 5xx, hang, or reveal or change anything of another workspace', async (t) => {

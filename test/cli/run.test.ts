@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -148,6 +149,17 @@ t.test('a faulty configuration stops every command, with all of its problems rep
   rmdirSync(good.data)
   writeFileSync(good.data, 'a file')
   t.match(await good.run('check'), { status: 1, out: /service\.data_dir: .* is not a directory/ })
+})
+
+t.test('a check reads the file of authorities that SMPP needs', async (t) => {
+  const { config, data, run } = createInstallation(t)
+  mkdirSync(data)
+  const file = join(dirname(config), 'ca.pem')
+  const sms = `[sms]\nprovider = "smpp"\n[sms.smpp]\nurl = "smpps://sms.test"\nsystem_id = "a"\nca_file = "${file}"\n`
+  appendFileSync(config, sms)
+  t.match(await run('check'), { status: 1, out: /sms\.smpp\.ca_file: ENOENT.*ca\.pem/ })
+  writeFileSync(file, 'no certificate')
+  t.match(await run('check'), { status: 1, out: /sms\.smpp\.ca_file: .*ca\.pem holds no certificate in PEM form/ })
 })
 
 t.test('the program runs as a process', async (t) => {

@@ -423,6 +423,13 @@ t.test('settings of SMS that are not valid are refused', async (t) => {
   for (const [toml, key] of refused) t.same(keys(toml), [key], toml)
 })
 
+t.test('a faulty value of a setting that is needed is one problem', async (t) => {
+  t.same(keys('[sms]\nprovider = "http"\n[sms.http]\nurl = "ftp://sms.test/"'), ['sms.http.url'])
+  const smpp = '[sms]\nprovider = "smpp"\n[sms.smpp]\nurl = "sms.test:2775"'
+  t.same(keys(`${smpp}\nsystem_id = "a"`), ['sms.smpp.url'])
+  t.same(keys(smpp), ['sms.smpp.url', 'sms.smpp.system_id'], 'another key that is needed is a problem of its own')
+})
+
 t.test('a URL of a message centre has a host, a port and TLS or not', async (t) => {
   const urlOf = (url: string) => config(parseConfig(`[sms.smpp]\nurl = "${url}"`, null, laptop)).sms.smpp.url
   t.same(urlOf('smpp://sms.test'), { host: 'sms.test', port: 2775, secure: false })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
 import { databaseFile } from '../../src/storage/open.js'
-import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
 import { openTestDatabase } from '../helpers/database/database.js'
 import { codeIn, openSmsGateway, type SmsGateway, smsSettings } from '../helpers/http/sms-gateway.js'
 import { webhookReceiver } from '../helpers/http/webhook-receiver.js'
@@ -187,6 +187,20 @@ t.test('a stop does not wait for a gateway that is silent', async (t) => {
   const rows = read<{ status: string; delivery: string }>('select status, delivery from sms_codes order by id', [])
   t.match(rows, [{ status: 'pending' }, { status: 'void', delivery: 'failed' }])
   t.same(app.errors, [])
+})
+
+t.test('a code whose sender died is void after the start, also if the clock was set back', async (t) => {
+  const gateway = await openSmsGateway(t)
+  const settings = { sms: smsSettings(gateway) }
+  const first = await testDaemon(t, { settings, ahead: 3_600_000 })
+  const id = await send(first)
+  await withOwnDatabase(first, async ({ commit }) => {
+    await commit([{ sql: `update sms_codes set status = 'sending', delivery = 'sending'`, parameters: [] }])
+  })
+  await first.stop()
+  const second = await testDaemon(t, { settings, folder: first.folder })
+  t.match(second.rows('select id, status, reason from sms_codes'), [{ id, status: 'void', reason: 'interrupted' }])
+  t.same(eventTypes(second), ['sms.sent', 'sms.failed'])
 })
 
 t.test('the provider for development logs the text, and says so at the start', async (t) => {

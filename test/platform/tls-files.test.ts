@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/platform/clock.js'
 import { createNotifySocket } from '../../src/platform/processes/notify-socket.js'
-import { loadTlsFiles, readTlsFiles } from '../../src/platform/tls-files.js'
+import { loadTlsFiles, readAuthorities, readTlsFiles } from '../../src/platform/tls-files.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 
 const run = promisify(execFile)
@@ -154,4 +154,16 @@ while True:
   t.equal(warnings.length, 1, 'a socket that is gone is only logged')
   await createNotifySocket(null, log).notifyReady('not under systemd')
   t.equal(warnings.length, 1)
+})
+
+t.test('a file of authorities holds certificates, or is refused by its name', async (t) => {
+  const folder = scratch(t)
+  const { cert, caFile } = await loadTlsFiles(null, { folder, hostname: 'mx.test', now })
+  t.equal(await readAuthorities(caFile), cert)
+  const broken = join(folder, 'broken.pem')
+  for (const content of ['', 'no certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n']) {
+    writeFileSync(broken, content)
+    await t.rejects(readAuthorities(broken), { message: /broken\.pem holds no certificate in PEM form: / })
+  }
+  await t.rejects(readAuthorities(join(folder, 'absent.pem')), { message: /absent\.pem/ })
 })

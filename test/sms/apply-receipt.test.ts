@@ -38,11 +38,11 @@ async function testReceipts(t: Test): Promise<Receipts> {
 }
 
 const ofPart = (messageId: string, state: Receipt['state']): Receipt => ({
-  ...{ provider: 'http', messageId, smsId: null, state },
+  ...{ provider: 'http', messageIds: [messageId], smsId: null, state },
   reason: 'stat:X',
 })
 const ofCode = (smsId: string, state: Receipt['state']): Receipt => ({
-  ...{ provider: 'http', messageId: null, smsId, state },
+  ...{ provider: 'http', messageIds: [], smsId, state },
   reason: 'X',
 })
 
@@ -219,6 +219,21 @@ t.test('a receipt that comes before the answer of the provider is applied after 
   t.equal(app.codeOf(id)?.delivery, 'sent')
   await waitUntil('the early receipt is applied', () => app.codeOf(id)?.delivery === 'delivered')
   t.same(app.partsOf(id), ['delivered'])
+})
+
+t.test('of several ids that a message may have, the first that is known counts', async (t) => {
+  const app = await testReceipts(t)
+  const known = await sendParts(app, 1)
+  const second = await sendParts(app, 1)
+  const messageIds = ['unknown', ...known.ids, ...second.ids]
+  t.equal(await app.apply({ ...ofPart('', 'delivered'), messageIds }), 'applied')
+  t.same([app.codeOf(known.id)?.delivery, app.codeOf(second.id)?.delivery], ['delivered', 'sent'])
+  app.provider.answer = async () => {
+    t.equal(await app.apply({ ...ofPart('', 'delivered'), messageIds: ['255', 'ff'] }), 'unknown')
+    return { kind: 'accepted', messageIds: ['ff'] }
+  }
+  const { id } = await sendCode(app)
+  await waitUntil('the early receipt is applied', () => app.codeOf(id)?.delivery === 'delivered')
 })
 
 t.test('a provider that uses an id again means the newest message', async (t) => {

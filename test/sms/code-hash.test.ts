@@ -17,14 +17,14 @@ t.test('a code has its digits, with leading zeros, each as likely as another', a
 })
 
 t.test('a hash is of one code, record, salt and key', async (t) => {
-  const row = { id: 'sms_1', ...hashCode(key, 'sms_1', '012345') }
+  const row = { id: 'code-1', ...hashCode(key, 'code-1', '012345') }
   t.ok(isCode(key, row, '012345'))
   for (const code of ['12345', '012346', '0123456', '', '０12345']) t.notOk(isCode(key, row, code), code)
-  t.notOk(isCode(key, { ...row, id: 'sms_2' }, '012345'), 'of another record')
+  t.notOk(isCode(key, { ...row, id: 'code-2' }, '012345'), 'of another record')
   t.notOk(isCode(key, { ...row, ...{ salt: Buffer.alloc(16) } }, '012345'), 'with another salt')
   t.notOk(isCode(secret, row, '012345'), 'with the secret itself')
   t.notOk(isCode(deriveCodeKey(createSecretKey(Buffer.alloc(32, 2))), row, '012345'), 'of another installation')
-  t.notSame(hashCode(key, 'sms_1', '012345').code_hash, row.code_hash, 'each has a salt of its own')
+  t.notSame(hashCode(key, 'code-1', '012345').code_hash, row.code_hash, 'each has a salt of its own')
   t.equal(row.salt.length, 16)
   t.equal(row.code_hash.length, 32)
 })

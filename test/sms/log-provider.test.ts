@@ -9,14 +9,14 @@ t.test('the text is one line of the log, and the message counts as sent', async 
   const log = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) })
   const provider = createLogProvider({ log })
   const message = {
-    id: 'sms_1',
+    id: 'code-1',
     phone: '+4915123456789',
     text: encodeText('Code 048213\n'),
     expiresAt: 0,
     receiptUrl: '',
   }
   t.same(await provider.send(message, 0), { kind: 'accepted', messageIds: [] })
-  t.match(lines, [{ level: 30, sms_id: 'sms_1', phone: '+4915123456789', text: 'Code 048213\n' }])
+  t.match(lines, [{ level: 30, sms_id: 'code-1', phone: '+4915123456789', text: 'Code 048213\n' }])
   t.equal(provider.name, 'log')
   await provider.stop()
 })

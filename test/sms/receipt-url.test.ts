@@ -5,12 +5,12 @@ import t from 'tap'
 import { buildReceiptUrl, isReceiptToken } from '../../src/sms/receipt-url.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 1))
-const ID = 'sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
+const ID = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
 const url = buildReceiptUrl(secret, 'https://mail.example.test', ID)
 const token = url.slice(url.lastIndexOf('/') + 1)
 
 t.test('the token is 128 bits in 26 characters, of the secret and the id', async (t) => {
-  t.match(url, /^https:\/\/mail\.example\.test\/v1\/sms\/receipts\/sms_[0-9a-f-]{36}\/[a-z2-7]{26}$/)
+  t.match(url, /^https:\/\/mail\.example\.test\/v1\/sms\/receipts\/[0-9a-f-]{36}\/[a-z2-7]{26}$/)
   t.ok(isReceiptToken(secret, ID, token))
   t.equal(isReceiptToken(createSecretKey(Buffer.alloc(32, 2)), ID, token), false)
   t.equal(isReceiptToken(secret, ID.replace(/.$/, '1'), token), false)

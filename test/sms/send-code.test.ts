@@ -41,13 +41,18 @@ t.test('an accepted code is valid, and everything of it is stored but the code',
   const phone = '+49 (0) 151 234-567.89'
   const template = 'Ihr Code: {code} ({minutes})'
   const sent = await codes.send({ workspaceId: 'ws_1', phone, template, codeLength: 8, expiryMinutes: 5, metadata })
-  t.match(sent, { id: /^sms_[0-9a-f-]{36}$/, phone: PHONE, expiresAt: START + 300_000 })
+  t.match(sent, { id: /^[0-9a-f-]{36}$/, phone: PHONE, expiresAt: START + 300_000 })
   const [message] = codes.messages
   t.match(message?.text.text, /^Ihr Code: \d{8} \(5\)$/)
-  t.match(message, { id: sent.id, phone: PHONE, expiresAt: sent.expiresAt, receiptUrl: /\/sms_.*\/token$/ })
+  t.match(message, {
+    id: sent.id,
+    phone: PHONE,
+    expiresAt: sent.expiresAt,
+    receiptUrl: /\/receipts\/[0-9a-f-]{36}\/token$/,
+  })
   const [row] = codesOf(codes.database)
   t.match(row, {
-    ...{ id: sent.id, workspace_id: 'ws_1', phone: PHONE, phone_range: '+491512345', prefix: '+49151', country: 'DE' },
+    ...{ id: sent.id, workspace_id: 'ws_1', phone: PHONE, prefix: '+49151', country: 'DE' },
     ...{ status: 'pending', delivery: 'sent', attempts: 0, reason: null, encoding: 'gsm', segments: 1 },
     ...{ provider: 'http', created_at: START, sent_at: START, metadata: JSON.stringify(metadata) },
   })
@@ -155,15 +160,27 @@ t.test('a provider that breaks its promises is silent', async (t) => {
 
 t.test('a provider that never answers is given up', async (t) => {
   const codes = await testCodes(t, {
-    // The whole time has gone by before the provider is asked.
+    // Nearly all of the time has gone by before the provider is asked.
     chargeSend: () => {
-      codes.clock.now += 12_000
+      codes.clock.now += 11_999
       return { writes: [], findRefusal: () => null }
     },
   })
   codes.provider.answer = () => new Promise(() => undefined)
   t.equal((await refusalOf(sendCode(codes))).kind, 'no-answer')
   t.match(codesOf(codes.database), [{ status: 'void', reason: 'silent' }])
+})
+
+t.test('a provider is not asked when no time is left: the code could not be valid', async (t) => {
+  const codes = await testCodes(t, {
+    chargeSend: () => {
+      codes.clock.now += 12_000
+      return { writes: [], findRefusal: () => null }
+    },
+  })
+  t.equal((await refusalOf(sendCode(codes))).kind, 'unavailable')
+  t.same(codes.messages, [])
+  t.match(codesOf(codes.database), [{ status: 'void', reason: 'refused' }])
 })
 
 t.test('without a provider nothing is stored', async (t) => {

@@ -5,7 +5,7 @@ import type { Receipt } from '../../src/sms/provider.js'
 import { WaitingReceipts } from '../../src/sms/waiting-receipts.js'
 
 const receipt = (messageId: string): Receipt => ({
-  ...{ provider: 'smpp', messageId, smsId: null },
+  ...{ provider: 'smpp', messageIds: [messageId], smsId: null },
   ...{ state: 'delivered' as const, reason: '' },
 })
 
@@ -77,10 +77,13 @@ t.test('at most 10,000 wait, and a stop drops them', async (t) => {
   })
   for (let count = 0; count < 10_000; count += 1) waiting.add(receipt(`m${count}`))
   t.equal(lines.length, 0)
-  waiting.add(receipt('last'))
-  t.match(lines, [{ fields: { message_id: 'last', why: '10000 receipts wait already' } }])
+  for (let count = 0; count < 500; count += 1) waiting.add(receipt('surplus'))
+  t.same(lines.splice(0), [
+    { fields: { provider: 'smpp', waiting: 10_000 }, text: 'too many receipts wait: others are dropped' },
+  ])
   await pass(1)
   t.equal(tries, 20_000)
+  t.same(lines, [{ fields: { dropped: 500 }, text: 'receipts can wait again' }])
   waiting.stop()
   await pass(120)
   waiting.add(receipt('later'))

@@ -23,7 +23,7 @@ const reason = z
 const response = z.string().meta({ description: 'What the server answered, or what went wrong.' })
 
 const smsFields = {
-  sms_id: z.string().meta({ example: 'sms_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
+  sms_id: z.string().meta({ example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
   phone: z.string().meta({ description: 'E.164.', example: '+4915123456789' }),
   country: z.string().meta({ description: 'ISO 3166-1 alpha-2.', example: 'DE' }),
   encoding: z.enum(['gsm', 'ucs2']),

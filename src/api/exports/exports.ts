@@ -69,7 +69,7 @@ const begun = z
   })
   .meta({ id: 'RequestedExport' })
 
-const exportResource = z
+export const exportResource = z
   .strictObject({
     export_id: uuid,
     type,
@@ -153,11 +153,11 @@ function listRoute(deps: ExportDeps): Route {
     },
     refusals: [],
     run: ({ principal: { workspaceId }, now }) =>
-      json(200, { data: listExports(deps.read, { workspaceId }).map((row) => toResource(deps, row, now)) }),
+      json(200, { data: listExports(deps.read, { workspaceId }).map((row) => toExportResource(deps, row, now)) }),
   })
 }
 
-function toResource(
+export function toExportResource(
   { secret, publicUrl, lifetime }: ExportDeps,
   row: ExportRow,
   now: number,

@@ -1,14 +1,15 @@
 /**
- * Routes for people in a browser, as data: they are served under `/ui/api` only and know sessions, no keys.
+ * Routes for people in a browser, as data: they are served under `/ui/api` only, with a session and never with a key.
  *
  * `session` needs a session, and `operator` that of an owner or admin of the operator's workspace
- * (`sessionRoute`). `sign-in` needs none, and its `run` is given the session if there is one (`signInRoute`).
+ * (`sessionRoute`). `sign-in` needs none, and its `run` is given the session if there is one (`signInRoute`). What pages
+ * need of a workspace beyond the API is an ordinary `route` in their list, with the permission of its area.
  */
 import type { z } from 'zod'
 import type { OpenSession } from '../../accounts/sessions/session-check.js'
 import type { Answer } from './answer.js'
 import type { Common } from './documented-route.js'
-import { withoutTypes } from './route.js'
+import { type KeyRoute, withoutTypes } from './route.js'
 
 interface BrowserCall<Query, Body> {
   readonly params: Readonly<Record<string, string>>
@@ -47,7 +48,14 @@ interface SignInRoute extends BrowserCommon {
   readonly run: (call: SignInCall) => Promise<Answer> | Answer
 }
 
-export type BrowserRoute = SessionRoute | SignInRoute
+export type PeopleRoute = SessionRoute | SignInRoute
+/** A `KeyRoute` is what a page needs of a workspace and the API lacks: its principal is that of the session. */
+export type BrowserRoute = PeopleRoute | KeyRoute
+
+/** Whether the route acts in the workspace that the request names. */
+export function isOfWorkspace(route: BrowserRoute): route is KeyRoute {
+  return !['session', 'operator', 'sign-in'].includes(route.area)
+}
 
 interface SessionSpec<Query, Body> extends BrowserCommon {
   readonly area: 'session' | 'operator'

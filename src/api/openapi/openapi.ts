@@ -77,6 +77,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Session: 'Signing in and out, and sessions.',
   'Own account': 'Password and second factor.',
   'Message views': 'HTML of messages for a sandboxed frame.',
+  'Workspace views': 'Lists of a workspace as the dashboard shows them.',
   'SMS verification': 'Codes that are sent to a phone, and checked.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }

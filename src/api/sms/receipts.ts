@@ -62,7 +62,7 @@ function receiptRoute({ secret, applyReceipt }: ReceiptDeps, method: 'POST' | 'G
     isAuthorized: ({ id = '', token = '' }) => isReceiptToken(secret, id, token),
     run: async ({ params: { id = '' }, fields }) => {
       const report = readReport(fields)
-      if (report !== null) await applyReceipt({ provider: 'http', messageId: null, smsId: id, ...report })
+      if (report !== null) await applyReceipt({ provider: 'http', messageIds: [], smsId: id, ...report })
       return noContent
     },
   })

@@ -16,7 +16,7 @@ import { type Route, route } from '../http/route.js'
 
 /** Characters: judging the number allows fewer. */
 const MAX_PHONE = 40
-const ID = 'sms_01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
+const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 const PHONE = '+4915123456789'
 
 const phone = z
@@ -75,7 +75,7 @@ const checkedCode = z
   .strictObject({
     valid: z.boolean().meta({ example: false }),
     status: z.enum(['verified', 'invalid', 'expired', 'max_attempts']).meta({ example: 'invalid' }),
-    message: z.string().meta({ example: 'The code is wrong: 2 attempts are left.' }),
+    message: z.string().meta({ example: 'the code is wrong: 2 attempts are left' }),
   })
   .meta({ id: 'SmsChecked' })
 

@@ -12,7 +12,7 @@ import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems, type Problem } from '../../config/problems.js'
 import { readDiskSpace } from '../../platform/disk-space.js'
 import { errorMessageOf } from '../../platform/errors.js'
-import { readTlsFiles } from '../../platform/tls-files.js'
+import { readAuthorities, readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Answer } from '../command.js'
@@ -34,8 +34,9 @@ export async function check(load: () => LoadedConfig): Promise<Answer> {
   }
 }
 
-async function findProblems({ service, tls }: Config): Promise<readonly Problem[]> {
+async function findProblems({ service, tls, sms }: Config): Promise<readonly Problem[]> {
   const { cert_file, key_file } = tls
+  const { ca_file } = sms.smpp
   const problems: Problem[] = []
   const collectProblem = async (key: string, work: () => unknown): Promise<void> => {
     try {
@@ -45,6 +46,8 @@ async function findProblems({ service, tls }: Config): Promise<readonly Problem[
     }
   }
   if (cert_file !== null && key_file !== null) await collectProblem('tls', () => readTlsFiles(cert_file, key_file))
+  if (sms.provider === 'smpp' && ca_file !== null)
+    await collectProblem('sms.smpp.ca_file', () => readAuthorities(ca_file))
   await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir))
   return problems
 }

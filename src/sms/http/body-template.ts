@@ -3,16 +3,11 @@
  *
  * `{to}`, `{text}`, `{from}`, `{id}` and `{receipt_url}` are filled in one pass, so a text that contains `{to}` stays as
  * it is. Each value is escaped for its place: within the quotes of a JSON string, in the text or a quoted attribute of
- * XML, in the value of a form. Everything else of the template is sent as it stands.
+ * XML, in the value of a form. Everything else of the template is sent as it stands. Answers: `template-answer.ts`.
  */
-import type { SendOutcome, SmsMessage } from '../provider.js'
-import {
-  buildBasicAuthorization,
-  type GatewayAnswer,
-  type HttpStyle,
-  isSuccess,
-  parseAnswerObject,
-} from './http-style.js'
+import type { SmsMessage } from '../provider.js'
+import { buildBasicAuthorization, type HttpStyle } from './http-style.js'
+import { describeTemplateAnswer, readTemplateAnswer } from './template-answer.js'
 
 interface TemplateSettings {
   readonly body_template: string
@@ -32,18 +27,14 @@ const forms: Readonly<Record<'json' | 'xml' | 'form', BodyForm>> = {
   form: { type: 'application/x-www-form-urlencoded', escapeValue: escapeFormValue },
 }
 
-/** Fields in which gateways answer with the id of the message. */
-const ID_FIELDS = ['id', 'message_id', 'messageId', 'sid'] as const
-const MAX_ID_LENGTH = 200
-
 export function createTemplateStyle(settings: TemplateSettings): HttpStyle {
   const { body_template: template, sender } = settings
   const form = formOf(template)
   const headers = { 'content-type': form.type, ...buildAuthorization(settings) }
   return {
     buildRequest: (message) => ({ headers, body: fillTemplate(template, form, valuesOf(message, sender)) }),
-    readAnswer,
-    describeAnswer,
+    readAnswer: readTemplateAnswer,
+    describeAnswer: describeTemplateAnswer,
   }
 }
 
@@ -104,27 +95,4 @@ function escapeFormValue(value: string): string {
 /** UTF-8 has no half of a surrogate pair. */
 function replaceUnpaired(value: string): string {
   return Buffer.from(value).toString()
-}
-
-function readAnswer(answer: GatewayAnswer): SendOutcome {
-  if (!isSuccess(answer)) return { kind: 'refused', reason: describeAnswer(answer) }
-  const id = findId(answer)
-  return { kind: 'accepted', messageIds: id === null ? [] : [id] }
-}
-
-/** Null: the answer has none in a field that we know. */
-function findId(answer: GatewayAnswer): string | null {
-  const object = parseAnswerObject(answer)
-  if (object === null) return null
-  for (const field of ID_FIELDS) {
-    const value = object[field]
-    // A greater number has lost digits.
-    const id = Number.isSafeInteger(value) ? String(value) : value
-    if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH) return id
-  }
-  return null
-}
-
-function describeAnswer({ status, text }: GatewayAnswer): string {
-  return text === '' ? `answered ${status}` : `answered ${status}: ${text}`
 }

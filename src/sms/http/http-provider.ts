@@ -3,6 +3,9 @@
  *
  * All requests for a message are made before its deadline. Redirects are not followed: credentials and codes go to the
  * configured URL alone. The gateway reports over the URL of receipts.
+ *
+ * A message that waits behind 100 others is refused 3 s before its deadline: its answer would come too late, and the
+ * phone would get a code that is not valid.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../platform/clock.js'
@@ -10,6 +13,7 @@ import { errorMessageOf } from '../../platform/errors.js'
 import { createHttpClient, type HttpClient } from '../../platform/http/http-client.js'
 import { HttpFault } from '../../platform/http/http-fault.js'
 import type { RandomSource } from '../../platform/random.js'
+import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
 import { version } from '../../platform/version.js'
 import type { SendOutcome, SmsMessage, SmsProvider } from '../provider.js'
 import { createTemplateStyle } from './body-template.js'
@@ -39,6 +43,9 @@ interface HttpProviderDeps {
 
 /** Requests at once. */
 const MAX_CONNECTIONS = 100
+const MAX_WAITING = 10_000
+/** Milliseconds before the deadline, after which no request waits for its turn. */
+const ANSWER_TIME = 3_000
 const MAX_ANSWER_BYTES = 16_384
 
 /** The client is made at once, because loading it blocks the thread for a while. */
@@ -53,17 +60,19 @@ export function createHttpProvider(deps: HttpProviderDeps): SmsProvider {
   // Each message reports it.
   client.catch(() => undefined)
   const stopping = new AbortController()
+  const slots = createSemaphore(MAX_CONNECTIONS, MAX_WAITING)
   const style = (settings.style === 'twilio' ? createTwilioStyle : createTemplateStyle)({ ...settings, sender })
   const credentials = credentialsOf(settings)
   return {
     name: 'http',
     send: async (message, deadline) => {
-      const outcome = await sendMessage({ ...deps, client, style, signal: stopping.signal }, message, deadline)
+      const outcome = await sendMessage({ ...deps, client, style, slots, signal: stopping.signal }, message, deadline)
       if (outcome.kind === 'accepted') return outcome
       return { ...outcome, reason: toLogReason(outcome.reason, message, credentials) }
     },
     stop: async () => {
       stopping.abort()
+      slots.close()
       await (await client.catch(() => null))?.close()
     },
   }
@@ -78,6 +87,7 @@ function credentialsOf({ username, password, url }: HttpProviderSettings): reado
 interface Gateway extends Pick<HttpProviderDeps, 'settings' | 'clock' | 'random'> {
   readonly client: Promise<HttpClient>
   readonly style: HttpStyle
+  readonly slots: Semaphore
   readonly signal: AbortSignal
 }
 
@@ -93,11 +103,13 @@ async function sendMessage(gateway: Gateway, message: SmsMessage, deadline: numb
 }
 
 async function runRequests(gateway: Gateway, request: GatewayRequest, deadline: number): Promise<SendOutcome> {
-  const { clock, random, style, signal } = gateway
+  const { clock, random, style, slots, signal } = gateway
   const client = await gateway.client
   for (let tries = 1; ; tries += 1) {
+    const isAdmitted = await slots.acquire(Math.max(0, deadline - ANSWER_TIME - clock()))
     signal.throwIfAborted()
-    const { result, reason, answer } = await runRequest(gateway, client, request, deadline)
+    if (!isAdmitted) return { kind: 'refused', reason: 'too many messages wait for the gateway' }
+    const { result, reason, answer } = await runRequest(gateway, client, request, deadline).finally(slots.release)
     const step = decideNextStep(result, { tries, now: clock(), deadline, random: random() })
     if (step.kind === 'retry') await sleep(step.delay, undefined, { signal })
     else if (step.kind === 'answered' && answer !== null) return style.readAnswer(answer)

@@ -1,4 +1,5 @@
 /** How messages are handed to an HTTP gateway: what a request of its kind looks like, and what its answers say. */
+import { isRecord } from '../../platform/records.js'
 import type { SendOutcome, SmsMessage } from '../provider.js'
 
 export interface GatewayRequest {
@@ -30,17 +31,20 @@ export function isSuccess({ status }: Pick<GatewayAnswer, 'status'>): boolean {
   return status >= 200 && status < 300
 }
 
+const MAX_ID_LENGTH = 200
+
+/** Of a message, as a gateway may give it; it is stored. */
+export function isMessageId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH
+}
+
 /** Null: the answer is no JSON object. */
 export function parseAnswerObject({ text, isComplete }: GatewayAnswer): Readonly<Record<string, unknown>> | null {
   if (!isComplete) return null
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : null
+    return isRecord(value) ? value : null
   } catch {
     return null
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

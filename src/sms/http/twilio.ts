@@ -8,6 +8,7 @@ import {
   buildBasicAuthorization,
   type GatewayAnswer,
   type HttpStyle,
+  isMessageId,
   isSuccess,
   parseAnswerObject,
 } from './http-style.js'
@@ -18,6 +19,9 @@ interface TwilioSettings {
   /** A number, a name, or the id of a messaging service. */
   readonly sender: string
 }
+
+/** Other senders that begin with these letters are names. */
+const messagingService = /^MG[0-9a-f]{32}$/
 
 /** Seconds that the interface allows as the validity of a message. */
 const MAX_VALIDITY = 36_000
@@ -30,7 +34,7 @@ export function createTwilioStyle({ username, password, sender }: TwilioSettings
     accept: 'application/json',
     authorization: buildBasicAuthorization(username, password),
   }
-  const from = sender.startsWith('MG') ? { MessagingServiceSid: sender } : { From: sender }
+  const from = messagingService.test(sender) ? { MessagingServiceSid: sender } : { From: sender }
   return {
     buildRequest: (message, now) => ({ headers, body: buildForm(message, from, now) }),
     readAnswer,
@@ -51,14 +55,14 @@ function buildForm(message: SmsMessage, from: Readonly<Record<string, string>>, 
 
 function readAnswer(answer: GatewayAnswer): SendOutcome {
   const { sid, status } = parseAnswerObject(answer) ?? {}
-  const isTaken = isSuccess(answer) && typeof sid === 'string' && sid !== '' && !failedStates.has(status)
+  const isTaken = isSuccess(answer) && isMessageId(sid) && !failedStates.has(status)
   return isTaken ? { kind: 'accepted', messageIds: [sid] } : { kind: 'refused', reason: describeAnswer(answer) }
 }
 
 /** A refusal has `code` and `message`, a message that failed at once `error_code` and `error_message`. */
 function describeAnswer(answer: GatewayAnswer): string {
   const object = parseAnswerObject(answer)
-  if (object === null) return `answered ${answer.status}, and not with JSON of this interface`
+  if (object === null) return `answered ${answer.status}, without the JSON of this API`
   const { status, code = object['error_code'], message = object['error_message'] } = object
   const state = typeof status === 'string' ? `, status ${status}` : ''
   const words = typeof message === 'string' ? `: ${message}` : ''

@@ -55,7 +55,9 @@ export class SmppLink {
   private readonly running: Promise<void>
   private readonly name: string
   private session: SmppSession | null = null
-  private lastFault = 'not tried yet'
+  /** Empty: the first attempt has not ended, or there is a session. */
+  private lastFault = ''
+  private step = 'the host is being looked up'
   private failures = 0
 
   constructor(private readonly deps: LinkDeps) {
@@ -66,7 +68,7 @@ export class SmppLink {
 
   /** Why there is no session. */
   get fault(): string {
-    return this.lastFault
+    return this.lastFault === '' ? this.step : this.lastFault
   }
 
   /** Null: there is none within `maxWait` milliseconds. */
@@ -153,7 +155,9 @@ export class SmppLink {
     for (const address of await this.findAddresses()) {
       limits.signal.throwIfAborted()
       try {
+        this.step = 'the connection is not accepted yet'
         const socket = await dialer.dial(address, server.port, limits)
+        if (server.secure) this.step = 'the TLS handshake is not answered yet'
         return server.secure ? await dialer.upgrade(socket, { ...limits, host: server.host, verify: true }) : socket
       } catch (error) {
         fault = error
@@ -174,6 +178,7 @@ export class SmppLink {
   private async bind(session: SmppSession): Promise<void> {
     const { systemId, password, times } = this.deps
     const fields = { system_id: systemId, password, system_type: '', interface_version: INTERFACE_VERSION }
+    this.step = 'the bind is not answered yet'
     const outcome = await session.request('bind_transceiver', fields, times.answer)
     if (outcome.kind === 'timeout') throw new Error(`no answer to the bind within ${times.answer / 1000} s`)
     if (outcome.kind !== 'response') throw new Error(await session.ended)

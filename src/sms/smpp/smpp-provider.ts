@@ -4,6 +4,9 @@
  * The segments of a message are submitted one after the other; all messages together have at most 10 that wait for
  * their responses. A segment is never submitted twice, except when the SMSC has answered that it took none: throttled,
  * or its queue full. Without a session, a message waits for one for at most 5 s. Neither texts nor phones are logged.
+ *
+ * A message that waits behind others is refused 3 s before its deadline. Else an SMSC that is slower than the requests
+ * would get each message when its answer comes too late, and phones would get codes that are not valid.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSemaphore } from '../../platform/semaphore.js'
@@ -20,6 +23,8 @@ interface SmppTimes extends LinkTimes {
   /** How long a message waits for a session. */
   readonly connectWait: number
   readonly throttlePause: number
+  /** For the answer: no message is begun later than so long before its deadline. */
+  readonly submission: number
 }
 
 interface SmppProviderDeps extends Omit<LinkDeps, 'times' | 'onDelivery'> {
@@ -43,6 +48,7 @@ const defaultTimes: SmppTimes = {
   unbind: 2_000,
   connectWait: 5_000,
   throttlePause: 1_000,
+  submission: 3_000,
 }
 
 const MAX_OUTSTANDING = 10
@@ -72,11 +78,12 @@ class SmppProvider implements SmsProvider {
   }
 
   async send(message: SmsMessage, deadline: number): Promise<SendOutcome> {
-    const { sender, clock } = this.deps
+    const { sender, clock, times } = this.deps
     this.reference = (this.reference + 1) % 256
     const messageIds: string[] = []
     for (const submission of buildSubmissions(message, { sender, now: clock(), reference: this.reference })) {
-      const outcome = await this.submit(submission, deadline)
+      const beginBy = messageIds.length === 0 ? deadline - times.submission : deadline
+      const outcome = await this.submit(submission, deadline, beginBy)
       if (outcome.kind !== 'accepted') return outcome
       messageIds.push(outcome.id)
     }
@@ -91,19 +98,19 @@ class SmppProvider implements SmsProvider {
   }
 
   /** Until the SMSC has taken or refused the segment, or the time is over. */
-  private async submit(submission: PduFields, deadline: number): Promise<SegmentOutcome> {
+  private async submit(submission: PduFields, deadline: number, beginBy: number): Promise<SegmentOutcome> {
     const { clock, times } = this.deps
-    const connectBy = Math.min(deadline, clock() + times.connectWait)
+    const connectBy = Math.min(beginBy, clock() + times.connectWait)
     let throttledFor = 0
     let throttledBy = 'throttled'
     for (;;) {
       const wait = this.throttle.remainingPause()
-      if (clock() + wait >= deadline) return { kind: 'refused', reason: `${throttledBy}, and no time is left` }
+      if (clock() + wait >= beginBy) return { kind: 'refused', reason: `${throttledBy}, and no time is left` }
       if (!(await this.waitFor(wait))) return { kind: 'refused', reason: 'the service is stopping' }
       throttledFor += wait
       const session = await this.link.waitForSession(connectBy + throttledFor - clock())
       if (session === null) return { kind: 'refused', reason: `no SMPP session: ${this.link.fault}` }
-      if (!(await this.window.acquire(Math.max(0, deadline - clock())))) {
+      if (!(await this.window.acquire(Math.max(0, beginBy - clock())))) {
         return { kind: 'refused', reason: 'too many messages wait for the SMSC' }
       }
       const sentAt = clock()
@@ -167,8 +174,7 @@ class SmppProvider implements SmsProvider {
     if (delivery.kind === 'message') return log.debug('a message from a phone is dropped')
     if (delivery.kind === 'no-news') return log.debug({ reason: delivery.reason }, 'a receipt without a final state')
     const { state, reason } = delivery
-    for (const messageId of this.ids.listCandidates(delivery.id)) {
-      if ((await onReceipt({ provider: this.name, messageId, smsId: null, state, reason })) === 'applied') return
-    }
+    const messageIds = this.ids.listCandidates(delivery.id)
+    await onReceipt({ provider: this.name, messageIds, smsId: null, state, reason })
   }
 }

@@ -3,8 +3,7 @@ import { runStatements } from '../migrate.js'
 
 export const up = runStatements([
   `create table sms_codes (
-    id text primary key, workspace_id text not null, phone text not null, phone_range text not null,
-    prefix text not null, country text not null,
+    id text primary key, workspace_id text not null, phone text not null, prefix text not null, country text not null,
     status text not null
       check (status in ('sending', 'pending', 'verified', 'expired', 'max_attempts', 'replaced', 'void')),
     salt blob not null, code_hash blob not null, attempts integer not null, metadata text,

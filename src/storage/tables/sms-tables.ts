@@ -16,13 +16,11 @@ export type SmsEncoding = 'gsm' | 'ucs2'
 export type SmsFault = 'refused' | 'silent' | 'undelivered' | 'interrupted'
 
 export interface SmsCodesTable {
-  /** `sms_` and a UUIDv7. */
+  /** A UUIDv7. */
   id: string
   workspace_id: string
   /** E.164, with the plus sign. */
   phone: string
-  /** The phone without its last four digits. */
-  phone_range: string
   /** The country calling code and the three digits that follow: what a conversion is watched by. */
   prefix: string
   /** ISO 3166-1 alpha-2. */

@@ -27,6 +27,7 @@ const nameWorkspace: Middleware = {
 }
 
 api.use(nameWorkspace)
+sessionApi.use(nameWorkspace)
 
 type FetchedAnswer<Data> =
   | { readonly data: Data; readonly error?: never; readonly response: Response }

@@ -2,7 +2,7 @@
  * Lists in pages, forwards and backwards. `load` gets the position of a page, undefined for the first, and answers
  * with its rows and the position of the next page: the cursor of a list, or its offset (`toOffsetPage`).
  */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { type Loading, useLoad } from './use-load.ts'
 
 export interface ListPage<Row> {
@@ -33,6 +33,8 @@ export function usePages<Row>(
   const key = JSON.stringify(keys)
   const [place, setPlace] = useState<Place>({ key, positions: [] })
   const positions = place.key === key ? place.positions : []
+  // Keys that were used before begin at the first page again.
+  useEffect(() => setPlace((before) => (before.key === key ? before : { key, positions: [] })), [key])
   const position = positions.at(-1)
   const loading = useLoad(() => load(position), [key, position], options)
   const next = loading.data?.next ?? null

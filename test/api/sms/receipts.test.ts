@@ -9,7 +9,7 @@ import { findFaults, request, startTestApi, type TestApi, type TestApiOptions } 
 import type { WireAnswer } from '../../helpers/http/wire.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 3))
-const ID = 'sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
+const ID = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
 const path = buildReceiptUrl(secret, '', ID)
 const wrongPath = path.replace(/.{4}$/, (end) => (end === 'aaaa' ? 'bbbb' : 'aaaa'))
 
@@ -40,7 +40,7 @@ async function startReceipts(t: Test, options: TestApiOptions = {}, fault?: Erro
 
 const form = 'application/x-www-form-urlencoded'
 const receiptOf = (state: Receipt['state'], reason: string): Receipt => ({
-  ...{ provider: 'http', messageId: null, smsId: ID, state },
+  ...{ provider: 'http', messageIds: [], smsId: ID, state },
   reason,
 })
 

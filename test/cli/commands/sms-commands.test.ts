@@ -17,7 +17,7 @@ t.test('a code is sent and checked', async (t) => {
   const sent = await app.cli('sms', 'send', '+49 151 234567-01', ...workspace)
   t.match(sent, {
     status: 0,
-    out: /^the provider took over the message to \+4915123456701 \(sms_\S+\)\nthe code is valid until \S+: /,
+    out: /^the provider took over the message to \+4915123456701 \([0-9a-f-]{36}\)\nthe code is valid until \S+: /,
   })
   t.match(gateway.messages[0]?.body, /^Your verification code is \d{6}, valid for 10 minutes\.$/)
   t.match(await app.cli('sms', 'check', PHONE, 'wrong', ...workspace), {
@@ -31,7 +31,7 @@ t.test('a code is sent and checked', async (t) => {
 
   const options = ['--template', '{code}!{minutes}', '--code-length', '8', '--expiry-minutes', '5']
   const other = await app.cli('sms', 'send', PHONE, ...options, ...workspace, '--json')
-  t.match(other.json(), { id: /^sms_/, phone: PHONE, status: 'sent', expires_at: /Z$/ })
+  t.match(other.json(), { id: /^[0-9a-f-]{36}$/, phone: PHONE, status: 'sent', expires_at: /Z$/ })
   t.match(gateway.messages[1]?.body, /^\d{8}!5$/)
   const body = { phone: PHONE, code: gateway.codeFor(PHONE) }
   t.match((await app.rest('POST', '/v1/sms/verify/check', { body })).json(), { valid: true }, 'the daemon knows it')

@@ -20,7 +20,7 @@ const CHECK = 'POST /v1/sms/verify/check'
 const template = 'Your code is {code}, for {minutes} minutes.'
 
 const sent = record({
-  id: matches(/^sms_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+  id: matches(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
   phone: matches(/^\+[1-9]\d+$/),
   status: equals('sent'),
   expires_at: timestamp,

@@ -23,7 +23,7 @@ export const SECRET = '493817'
 
 export function buildMessage(text: string): SmsMessage {
   return {
-    id: 'sms_1',
+    id: 'code-1',
     phone: PHONE,
     text: encodeText(text),
     expiresAt: systemClock() + 300_000,
@@ -50,7 +50,7 @@ export function openClient(t: Test, where: { readonly port: number }, changes: P
       return 'applied'
     },
     ...changes,
-    times: { minPause: 20, maxPause: 200, refusedPause: 60, throttlePause: 20, ...changes.times },
+    times: { minPause: 20, maxPause: 200, refusedPause: 60, throttlePause: 20, submission: 0, ...changes.times },
   })
   t.teardown(async () => {
     await provider.stop()

@@ -14,6 +14,7 @@ import type { Test } from 'tap'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import { givePassword, PASSWORD } from '../http/browser-client.js'
 import { openBrowser } from '../programs/chromium.js'
+import { waitUntil } from '../wait-until.js'
 
 export interface Dashboard {
   readonly context: BrowserContext
@@ -50,6 +51,12 @@ export async function openDashboard(t: Test, app: TestDaemon): Promise<Dashboard
     await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
   }
   return { context, page, faults, open, signIn }
+}
+
+/** Waits until the table of the page has so many rows. */
+export async function waitForRows({ page }: Pick<Dashboard, 'page'>, count: number): Promise<void> {
+  const rows = page.locator('tbody tr')
+  await waitUntil(`${count} rows`, async () => (await rows.count()) === count)
 }
 
 /** Refused requests are part of the tests: the console names each with its status. */

@@ -1,5 +1,6 @@
 /** The HTTP provider against gateways on loopback: what they get, and what each kind of answer leads to. */
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -16,11 +17,11 @@ const CODE = '048213'
 const TOKEN = 'abcdefghijklmnopqrstuvwxyz'
 
 const message: SmsMessage = {
-  id: 'sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
+  id: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
   phone: '+4915123456789',
   text: encodeText(`Ihr Code: ${CODE} & gültig`),
   expiresAt: systemClock() + 600_500,
-  receiptUrl: `https://mail.example.test/v1/sms/receipts/sms_0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10/${TOKEN}`,
+  receiptUrl: `https://mail.example.test/v1/sms/receipts/0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10/${TOKEN}`,
 }
 
 interface GivenSettings {
@@ -134,6 +135,8 @@ t.test('a message as Twilio wants it', async (t) => {
   })
   const inService = new URLSearchParams(second?.body)
   t.same([inService.get('MessagingServiceSid'), inService.has('From')], [sender, false])
+  t.match(await send(t, openProvider(t, gateway.url, { sender: 'MG Motors' })), { kind: 'accepted' })
+  t.equal(new URLSearchParams(gateway.requests[2]?.body).get('From'), 'MG Motors')
 })
 
 t.test('a refusal has its reason, without secrets that the gateway repeats', async (t) => {
@@ -144,6 +147,7 @@ t.test('a refusal has its reason, without secrets that the gateway repeats', asy
   const cases: readonly (readonly [number, unknown, string])[] = [
     [400, refusal, "answered 400, code 21211: The 'To' number is not valid"],
     [201, failed, 'answered 201, status failed, code 30007: Message filtered'],
+    [201, { ...created, sid: 'x'.repeat(201) }, 'answered 201, status queued'],
     [201, { ...failed, status: 'undelivered' }, 'answered 201, status undelivered, code 30007: Message filtered'],
     [
       401,
@@ -157,9 +161,9 @@ t.test('a refusal has its reason, without secrets that the gateway repeats', asy
     ],
     [400, { message: `in the token\n${TOKEN}, in ${CODE}` }, 'answered 400: in the token [hidden], in [hidden]'],
     [400, { code: 1, message: message.text.text }, 'answered 400, code 1: [hidden]'],
-    [200, '<html>Log in</html>', 'answered 200, and not with JSON of this interface'],
+    [200, '<html>Log in</html>', 'answered 200, without the JSON of this API'],
     [200, { status: 'queued' }, 'answered 200, status queued'],
-    [404, 'null', 'answered 404, and not with JSON of this interface'],
+    [404, 'null', 'answered 404, without the JSON of this API'],
     [307, { message: 'elsewhere' }, 'answered 307: elsewhere'],
   ]
   for (const [status, body, reason] of cases) {
@@ -193,7 +197,7 @@ t.test('5xx and 429 are tried again, as Retry-After says', async (t) => {
   answerInTurn(gateway, [502, 'bad'])
   t.same(await send(t, provider, 2_000), {
     kind: 'refused',
-    reason: 'answered 502, and not with JSON of this interface',
+    reason: 'answered 502, without the JSON of this API',
   })
 })
 
@@ -229,7 +233,7 @@ t.test('a huge answer is not read', async (t) => {
   })
   t.same(await send(t, openProvider(t, server.url)), {
     kind: 'refused',
-    reason: 'answered 201, and not with JSON of this interface',
+    reason: 'answered 201, without the JSON of this API',
   })
   t.same(await send(t, openProvider(t, server.url, { style: 'template' })), { kind: 'accepted', messageIds: [] })
   t.ok(written < 20_000_000, `${written} bytes were written`)
@@ -275,6 +279,28 @@ t.test('credentials of the URL are sent, and appear in no reason', async (t) => 
     reason: /^answered 403: Bearer \[hidden\] \[hidden\] \[hidden\]$/,
   })
   t.same([...new URLSearchParams(gateway.requests[0]?.body)], [['text', message.text.text]])
+})
+
+t.test('a gateway slower than the messages gets none whose answer would come too late', async (t) => {
+  let requests = 0
+  const server = createHttpServer((request, response) => {
+    requests += 1
+    request.resume()
+    setTimeout(() => response.writeHead(201).end(JSON.stringify(created)), 300)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const provider = openProvider(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const deadline = systemClock() + 3_400
+  const outcomes = await Promise.all(Array.from({ length: 500 }, () => provider.send(message, deadline)))
+  const refused = outcomes.filter(({ kind }) => kind === 'refused')
+  t.ok(refused.length >= 100, 'not all fit into the time')
+  t.match(refused[0], { reason: 'too many messages wait for the gateway' })
+  t.same(
+    outcomes.filter(({ kind }) => kind === 'silent'),
+    [],
+  )
+  t.equal(requests, 500 - refused.length)
 })
 
 t.test('a stop ends what is under way, and what comes later is refused', async (t) => {

@@ -6,8 +6,8 @@ import type { SmsMessage } from '../../../src/sms/provider.js'
 import { encodeText } from '../../../src/sms/text-encoding.js'
 
 const messageWith = (text: string): SmsMessage => ({
-  ...{ id: 'sms_1', phone: '+4915123456789', text: encodeText(text), expiresAt: 0 },
-  receiptUrl: 'https://mail.example.test/v1/sms/receipts/sms_1/tokentokentoken',
+  ...{ id: 'code-1', phone: '+4915123456789', text: encodeText(text), expiresAt: 0 },
+  receiptUrl: 'https://mail.example.test/v1/sms/receipts/code-1/tokentokentoken',
 })
 const credentials = ['auth-token', 'AC12', '', 'auth-token-2']
 
@@ -19,8 +19,8 @@ t.test('secrets are hidden, the longest first', async (t) => {
     ['"Code 04821375, 10 min" is too long', '"[hidden]" is too long'],
     ['body=Code+04821375%2C+10+min', 'body=Code+[hidden]%2C+10+min'],
     ['AC12:auth-token-2 and auth-token', '[hidden]:[hidden] and [hidden]'],
-    ['https://mail.example.test/v1/sms/receipts/sms_1/tokentokentoken failed', '[hidden] failed'],
-    ['/sms_1/tokentokentoken', '/sms_1/[hidden]'],
+    ['https://mail.example.test/v1/sms/receipts/code-1/tokentokentoken failed', '[hidden] failed'],
+    ['/code-1/tokentokentoken', '/code-1/[hidden]'],
     ['a\r\nb\u2028c\u0000\u001bd', 'a b c d'],
     ['error 10 of 21211', 'error 10 of 21211'],
   ]

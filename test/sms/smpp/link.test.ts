@@ -138,6 +138,24 @@ t.test('a name is resolved, and each of its addresses is tried', async (t) => {
   }
 })
 
+t.test('a message that is refused during the first attempt says what has not happened yet', async (t) => {
+  const { port } = await openServer(t, createServer())
+  const times = { connectWait: 200 }
+  const server = { host: '127.0.0.1', port, secure: true }
+  const resolveAddresses = () => new Promise<never>(() => undefined)
+  const cases = [
+    [openClient(t, { port }, { times }), 'the bind is not answered yet'],
+    [openClient(t, { port }, { times, server }), 'the TLS handshake is not answered yet'],
+    [
+      openClient(t, { port }, { times, server: { ...server, host: 'smsc.test' }, resolveAddresses }),
+      'the host is being looked up',
+    ],
+  ] as const
+  for (const [client, reason] of cases) {
+    t.same(await client.send('x'), { kind: 'refused', reason: `no SMPP session: ${reason}` })
+  }
+})
+
 t.test('a stop unbinds and waits for the answer, but not for long', async (t) => {
   const polite = await openSmsc(t)
   const mute = await openSmsc(t, { answers: { unbind: () => undefined } })

@@ -15,7 +15,7 @@ function send({ provider }: SmppClient, phone: string, written: string, timeLimi
 }
 
 function waitForReceipt({ receipts }: SmppClient, id: string): Promise<Receipt> {
-  return waitUntil('a receipt', () => receipts.find(({ messageId }) => messageId === id))
+  return waitUntil('a receipt', () => receipts.find(({ messageIds }) => messageIds.includes(id)))
 }
 
 async function readSubmission(smsc: Awaited<ReturnType<typeof netSmppServer>>, phone: string, since: number) {

@@ -137,6 +137,28 @@ t.test('a message without an answer is silent, and frees its place among 10', as
   t.match(await client.send(text), { kind: 'accepted', messageIds: ['a'] }, 'a late answer is ignored')
 })
 
+t.test('an SMSC slower than the messages gets none whose answer would come too late', async (t) => {
+  const smsc = await openSmsc(t, {
+    answers: {
+      submit_sm: (pdu, session) => {
+        setTimeout(() => session.send(pdu.response({ message_id: 'a' })), 300)
+        return undefined
+      },
+    },
+  })
+  const client = openClient(t, smsc, { times: { submission: 1_000 } })
+  await smsc.waitForBind()
+  const outcomes = await Promise.all(Array.from({ length: 100 }, () => client.send(text, 2_000)))
+  const refused = outcomes.filter(({ kind }) => kind === 'refused')
+  t.ok(refused.length >= 10, 'not all fit into the time')
+  t.match(refused[0], { reason: 'too many messages wait for the SMSC' })
+  t.same(
+    outcomes.filter(({ kind }) => kind === 'silent'),
+    [],
+  )
+  t.equal(smsc.listReceived('submit_sm').length, 100 - refused.length)
+})
+
 t.test('a message whose connection breaks is silent and never submitted again', async (t) => {
   let isBreaking = true
   const smsc = await openSmsc(t, {

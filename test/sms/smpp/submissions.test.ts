@@ -4,7 +4,7 @@ import { buildSubmissions } from '../../../src/sms/smpp/submissions.js'
 import { encodeText } from '../../../src/sms/text-encoding.js'
 
 const now = Date.UTC(2026, 0, 1)
-const message = { id: 'sms_1', phone: '+41791234567', text: encodeText('x'), expiresAt: now + 600_000, receiptUrl: '' }
+const message = { id: 'code-1', phone: '+41791234567', text: encodeText('x'), expiresAt: now + 600_000, receiptUrl: '' }
 const context = { sender: 'Posthorn', now, reference: 300 }
 
 t.test('the sender decides type and plan of the source', async (t) => {

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReservableMemory } from '../../../platform/memory/reservation.js'
+import { isRecord } from '../../../platform/records.js'
 import { parseJson } from './json-body.js'
 import { type BodyPace, readBody, sendContinue } from './read-body.js'
 
@@ -47,7 +48,7 @@ function parseForm(text: string): ReadonlyMap<string, string> {
 function parseObject(raw: Buffer): Readonly<Record<string, unknown>> {
   try {
     const value = parseJson(raw)
-    return isObject(value) ? value : {}
+    return isRecord(value) ? value : {}
   } catch {
     return {}
   }
@@ -57,7 +58,7 @@ function parseObject(raw: Buffer): Readonly<Record<string, unknown>> {
 function fieldsOf(object: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   return collectFields(
     Object.entries(object).flatMap(([name, value]) => {
-      const plain: unknown = isObject(value) ? value['name'] : value
+      const plain: unknown = isRecord(value) ? value['name'] : value
       return isScalar(plain) ? [[name, String(plain)] as const] : []
     }),
   )
@@ -70,10 +71,6 @@ function collectFields(pairs: readonly (readonly [name: string, value: string])[
     if (!fields.has(key)) fields.set(key, value)
   }
   return fields
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
 
 function isScalar(value: unknown): value is string | number | boolean {

@@ -18,8 +18,11 @@ export const sliceQuery = z.strictObject({
 
 const CURSOR_RULE = 'allowed: the next_cursor of an answer'
 
-/** A cursor whose position matches `form`. */
-function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.ZodOptional<z.ZodType<Place, string>> {
+/** A cursor whose position, in US-ASCII, matches `form`. */
+export function cursorSchema<Place>(
+  form: RegExp,
+  parse: (text: string) => Place,
+): z.ZodOptional<z.ZodType<Place, string>> {
   const schema = z.string(CURSOR_RULE).transform((given, context): Place => {
     const place = Buffer.from(given, 'base64url').toString('latin1')
     if (given === encodeCursor(place) && form.test(place)) return parse(place)
@@ -36,7 +39,7 @@ export const slugCursor = cursorSchema(/^[a-z0-9-]{1,80}$/, (text) => text)
 /** The cursor of a list that is ordered by a growing number. */
 export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 
-function encodeCursor(place: string | number): string {
+export function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
 }
 

@@ -1,6 +1,6 @@
 /**
  * The interface of pages in a browser, under `/ui/api`: `/ui/api/v1` has the routes of the API with a
- * session instead of a key, any other path is a route of people (`session-route.ts`).
+ * session instead of a key, any other path is a route for pages alone (`session-route.ts`).
  *
  * Routes without a key are not repeated there. A request that changes something must come from our own
  * site (`session-identity.ts`), and its body must be JSON, or the form of an upload.
@@ -10,7 +10,7 @@ import { requireJsonType } from '../input/json-body.js'
 import { hasBody } from '../input/read-body.js'
 import { JSON_TYPE } from '../output/send-reply.js'
 import { isKeyless, type Route } from '../route.js'
-import type { BrowserRoute } from '../session-route.js'
+import { type BrowserRoute, isOfWorkspace } from '../session-route.js'
 import type { ApiContext } from './api-context.js'
 import { createDispatch, type Dispatch, type Endpoint } from './dispatch.js'
 import { checkRate } from './request-identity.js'
@@ -55,7 +55,10 @@ export function createBrowserDispatch(
   )
   const ofPeople = { ...ofApi, sessions, requireOperator }
   const dispatchOwn = createDispatch([
-    ...browserRoutes.map((route) => endpointOf(route, PREFIX, createSessionHandler(route, ofPeople), deps)),
+    ...browserRoutes.map((route) => {
+      const run = isOfWorkspace(route) ? createHandler(route, ofApi) : createSessionHandler(route, ofPeople)
+      return endpointOf(route, PREFIX, run, deps)
+    }),
     documentEndpoint(document, deps),
   ])
   return (ctx, path) =>

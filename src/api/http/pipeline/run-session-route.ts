@@ -8,7 +8,7 @@ import type { OpenSession } from '../../../accounts/sessions/session-check.js'
 import { Refusal } from '../../../mail/refusal.js'
 import { readJson } from '../input/json-body.js'
 import { parseInput } from '../input/parse-input.js'
-import type { BrowserRoute } from '../session-route.js'
+import type { PeopleRoute } from '../session-route.js'
 import type { ApiContext } from './api-context.js'
 import { checkRate, type RequestIdentity } from './request-identity.js'
 import { emptyBody, paramsOf, parseQueryString, parseRouteQuery, type RunRouteDeps, sendAnswer } from './run-route.js'
@@ -24,7 +24,7 @@ interface RunSessionRouteDeps extends RunRouteDeps {
 const MAX_BODY = 16_384
 
 export function createSessionHandler(
-  route: BrowserRoute,
+  route: PeopleRoute,
   deps: RunSessionRouteDeps,
 ): (ctx: ApiContext) => Promise<void> {
   const { clock, memory, pace, sessions } = deps
@@ -55,16 +55,16 @@ export function createSessionHandler(
   }
 }
 
-type CallParts = Omit<Parameters<BrowserRoute['run']>[0], 'session'>
+type CallParts = Omit<Parameters<PeopleRoute['run']>[0], 'session'>
 
-function runRoute(route: BrowserRoute, session: OpenSession | null, call: CallParts): ReturnType<BrowserRoute['run']> {
+function runRoute(route: PeopleRoute, session: OpenSession | null, call: CallParts): ReturnType<PeopleRoute['run']> {
   if (route.area === 'sign-in') return route.run({ ...call, session })
   if (session === null) throw new Refusal('signed-out', 'the session has ended')
   return route.run({ ...call, session })
 }
 
 function authorizeSession(
-  { area }: BrowserRoute,
+  { area }: PeopleRoute,
   session: OpenSession | null,
   { fault }: RequestIdentity,
   { requireOperator }: RunSessionRouteDeps,

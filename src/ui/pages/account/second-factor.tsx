@@ -1,6 +1,7 @@
 /** The second factor: codes of an authenticator app, with recovery codes. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { blameField } from '../../api/blame-field.ts'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
@@ -37,11 +38,14 @@ function EnableDialog({ onClose }: { readonly onClose: () => void }): VNode {
   const [step, setStep] = useState<Step>({ kind: 'password' })
   const begin = async (values: FormData): Promise<void> => {
     const body = { password: readExactText(values, 'password') }
-    setStep({ kind: 'code', ...(await unwrap(sessionApi.POST('/ui/api/totp', { body }))) })
+    setStep({ kind: 'code', ...(await blameField('password', unwrap(sessionApi.POST('/ui/api/totp', { body })))) })
   }
   const confirm = async (values: FormData): Promise<void> => {
     const body = { code: readText(values, 'code') }
-    const { recovery_codes: codes } = await unwrap(sessionApi.POST('/ui/api/totp/confirm', { body }))
+    const { recovery_codes: codes } = await blameField(
+      'code',
+      unwrap(sessionApi.POST('/ui/api/totp/confirm', { body })),
+    )
     setStep({ kind: 'recovery', codes })
   }
   const finish = async (): Promise<void> => {
@@ -57,19 +61,30 @@ function EnableDialog({ onClose }: { readonly onClose: () => void }): VNode {
           <DialogActions label="Continue" onClose={onClose} />
         </Form>
       ) : (
-        <Form key="code" onSubmit={confirm}>
-          <p>
-            Scan this code with an authenticator app, or type in the secret. Then enter the code that the app shows.
-          </p>
-          <QrCode text={step.uri} label="QR code of the secret for an authenticator app" />
-          <p>
-            Secret: <Copy text={step.secret} label="the secret" />
-          </p>
-          <TextField name="code" label="Code of the app" inputMode="numeric" autoComplete="one-time-code" />
-          <DialogActions label="Turn it on" onClose={onClose} />
-        </Form>
+        <CodeForm secret={step.secret} uri={step.uri} onSubmit={confirm} onClose={onClose} />
       )}
     </Dialog>
+  )
+}
+
+interface CodeFormProps {
+  readonly secret: string
+  readonly uri: string
+  readonly onSubmit: (values: FormData) => Promise<void>
+  readonly onClose: () => void
+}
+
+function CodeForm({ secret, uri, onSubmit, onClose }: CodeFormProps): VNode {
+  return (
+    <Form key="code" onSubmit={onSubmit}>
+      <p>Scan this code with an authenticator app, or type in the secret. Then enter the code that the app shows.</p>
+      <QrCode text={uri} label="QR code of the secret for an authenticator app" />
+      <p>
+        Secret: <Copy text={secret} label="the secret" />
+      </p>
+      <TextField name="code" label="Code of the app" inputMode="numeric" autoComplete="one-time-code" />
+      <DialogActions label="Turn it on" onClose={onClose} />
+    </Form>
   )
 }
 
@@ -113,7 +128,7 @@ function RecoveryCodes({ codes, onClose }: RecoveryCodesProps): VNode {
 function DisableDialog({ onClose }: { readonly onClose: () => void }): VNode {
   const disable = async (values: FormData): Promise<void> => {
     const body = { password: readExactText(values, 'password'), code: readText(values, 'code') }
-    await unwrap(sessionApi.DELETE('/ui/api/totp', { body }))
+    await blameField('password', unwrap(sessionApi.DELETE('/ui/api/totp', { body })))
     notify('The second factor is off. All other sessions have ended.')
     onClose()
     await readSession()

@@ -69,6 +69,7 @@ import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
 import { openRoutes } from './open-routes.js'
+import type { Operator } from './operator.js'
 import type { Sms } from './sms.js'
 import type { Limits } from './workspace-limits.js'
 
@@ -114,6 +115,7 @@ export interface RouteDeps {
   readonly checkSession: CheckSession
   /** PEM, of the certificate that is served now. */
   readonly certificateOf: () => string
+  readonly operator: Operator
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
   readonly onWorkspaceClosed: (workspaceId: string) => void

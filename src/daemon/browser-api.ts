@@ -17,6 +17,9 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { queueRoutes } from '../api/operator/queue.js'
+import { serviceRoutes } from '../api/operator/service.js'
+import { operatorWorkspaceRoutes } from '../api/operator/workspaces.js'
 import { attentionRoute } from '../api/overview/attention.js'
 import { dailyMetricsRoute } from '../api/overview/daily.js'
 import { queueRoute } from '../api/overview/queue.js'
@@ -43,6 +46,7 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     dailyMetricsRoute({ read }),
     queueRoute({ read }),
     attentionRoute({ read, certificateOf }),
+    ...operatorRoutes(deps),
     suppressionSearchRoute({ read }),
     auditViewRoute({ read }),
     exportViewRoute(buildExportDeps(deps)),
@@ -52,6 +56,16 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     searchRoute({ read }),
     storyRoute({ read }),
     ...queueActRoutes({ read, commit, onDueChanged }),
+  ]
+}
+
+function operatorRoutes({ config, database: { read, commit }, limits, operator }: RouteDeps): readonly BrowserRoute[] {
+  const { plans, inboundBytes } = limits
+  const naming = { publicUrl: config.service.public_url, planSettings: config.limits }
+  return [
+    ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
+    ...queueRoutes({ ...operator, read, commit }),
+    ...serviceRoutes({ ...operator, read, commit }),
   ]
 }
 

@@ -21,6 +21,7 @@ import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
+import { wireOperator } from './operator.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
@@ -38,7 +39,7 @@ export interface Listeners extends ServedRoutes {
 }
 
 export async function openListeners(
-  { config, clock, log, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
+  { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -61,18 +62,19 @@ export async function openListeners(
   open.push(mx)
   const zone = await openZoneListener({ ...common, database })
   open.push(zone)
+  const listeners = { submission, mx, zone, api: api.listener }
+  const onQueueChanged = services.delivery.wake
+  const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
+  stopSteps.push(operator.stop)
   const routes = api.serve({
     ...common,
     ...sending,
     ...changeCallbacks(services, submission, log),
-    database,
-    limits,
-    ...{ mime, templates, identity, sms },
+    ...{ database, limits, mime, templates, identity, sms, operator },
     recordHit: (hit) => services.hits.record(hit),
     certificateOf: () => served.cert,
     rotationDeps: domainChecks.rotationDeps,
   })
-  const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
   return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
 }

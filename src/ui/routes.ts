@@ -10,6 +10,7 @@ import { inboundRoutes } from './pages/inbound/routes.ts'
 import { keyRoutes } from './pages/keys/routes.ts'
 import { memberRoutes } from './pages/members/routes.ts'
 import { metricRoutes } from './pages/metrics/routes.ts'
+import { operatorRoutes } from './pages/operator/routes.ts'
 import { overviewRoutes } from './pages/overview/routes.ts'
 import { suppressionRoutes } from './pages/suppressions/routes.ts'
 import { templateRoutes } from './pages/templates/routes.ts'
@@ -24,8 +25,25 @@ export const routes: readonly PageRoute[] = [
   ...inboundRoutes,
   ...suppressionRoutes,
   ...keyRoutes,
+export const routes: readonly PageRoute[] = [
+  ...overviewRoutes,
+  ...domainRoutes,
+  ...inboundRoutes,
+  ...suppressionRoutes,
+  ...keyRoutes,
   ...metricRoutes,
   ...workspaceRoutes,
+  ...operatorRoutes,
+  ...accountRoutes,
+  ...webhookRoutes,
+  ...exportRoutes,
+  ...memberRoutes,
+  ...auditLogRoutes,
+  ...audienceRoutes,
+  ...templateRoutes,
+  ...broadcastRoutes,
+  ...emailRoutes,
+]
   ...accountRoutes,
   ...webhookRoutes,
   ...exportRoutes,

@@ -73,6 +73,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Metrics: 'Numbers of emails, opens and clicks.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
+  Operator: "For owners and admins of the operator's workspace: all workspaces, the queue, the service.",
   Session: 'Signing in and out, and sessions.',
   'Own account': 'Password and second factor.',
   Overview: 'What the first page of a workspace shows.',

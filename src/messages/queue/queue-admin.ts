@@ -18,7 +18,7 @@ import { changeRecipientStatus } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
 
 export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
-type QueueStatus = (typeof queueStatuses)[number]
+export type QueueStatus = (typeof queueStatuses)[number]
 
 export interface QueueFilter {
   readonly workspaceId?: string | undefined
@@ -60,13 +60,14 @@ export function* iterateEntries(read: Read, filter: QueueFilter): Generator<List
   }
 }
 
-interface PageQuery extends QueueFilter {
+interface EntryPage extends QueueFilter {
   /** Only entries whose id comes after this one. */
   readonly after: string
   readonly limit: number
 }
 
-function listEntries(read: Read, filter: PageQuery): ListedEntry[] {
+/** One page, ordered by id. */
+export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
   const query = queryBuilder
     .selectFrom('queue')
     .innerJoin('recipients', 'recipients.id', 'queue.id')
@@ -110,9 +111,10 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
     case undefined:
       return narrow
     case 'held':
-      return narrow.where('queue.held', '<>', 0)
+      // Literals, here and below: partial indexes are not used for parameters.
+      return narrow.where('queue.held', '<>', sql.lit(0))
     case 'sending':
-      return narrow.where('queue.leased', '=', 1)
+      return narrow.where('queue.leased', '=', sql.lit(1))
     case 'scheduled':
       return narrow.where('recipients.status', '=', 'scheduled').where('queue.held', '=', 0)
     case 'deferred':

@@ -1,6 +1,7 @@
 /** Times, numbers and sizes as the browser's locale writes them. */
 
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const second = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const number = new Intl.NumberFormat()
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
@@ -8,6 +9,11 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
 export function formatDateTime(iso: string): string {
   return dateTime.format(new Date(iso))
+}
+
+/** With seconds. */
+export function formatSecond(iso: string): string {
+  return second.format(new Date(iso))
 }
 
 export function formatDay(iso: string): string {

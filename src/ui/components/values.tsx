@@ -1,23 +1,28 @@
 /** How values are shown: times, states, identifiers to copy, lists of facts, notes. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { formatDateTime, formatDay, formatRelative, formatUtc } from './format.ts'
+import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } from './format.ts'
 
 interface TimeProps {
   /** ISO 8601; null and undefined show `otherwise`. */
   readonly at: string | null | undefined
-  readonly kind?: 'moment' | 'day' | 'relative'
+  readonly kind?: 'moment' | 'second' | 'day' | 'relative'
   readonly otherwise?: string
 }
+
+const timeFormats = {
+  moment: formatDateTime,
+  second: formatSecond,
+  day: formatDay,
+  relative: (at: string) => formatRelative(at, Date.now()),
+} as const
 
 /** In the browser's zone, with the exact UTC on hover. */
 export function Time({ at, kind = 'moment', otherwise = '–' }: TimeProps): VNode {
   if (at === null || at === undefined) return <span class="soft">{otherwise}</span>
-  const text =
-    kind === 'day' ? formatDay(at) : kind === 'relative' ? formatRelative(at, Date.now()) : formatDateTime(at)
   return (
     <time class="time" dateTime={at} title={formatUtc(at)}>
-      {text}
+      {timeFormats[kind](at)}
     </time>
   )
 }

@@ -69,6 +69,10 @@ export const allowedPlans: readonly AllowedPlan[] = [
       'the clicks of one email, which are bounded as they are recorded, found and sorted once for a sweep of a scanner',
   },
   {
+    statement: 'select "seq" from "events" order by "seq" desc limit ?',
+    because: 'the newest one: it begins at the end of the primary key and goes no further than its limit',
+  },
+  {
     statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
     because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
   },

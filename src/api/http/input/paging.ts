@@ -34,11 +34,18 @@ export function cursorSchema<Place>(
 
 /** The cursor of a list that is ordered by id. */
 export const idCursor = cursorSchema(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, (text) => text)
+/** The cursor of a list that is ordered by slug. */
+export const slugCursor = cursorSchema(/^[a-z0-9-]{1,80}$/, (text) => text)
 /** The cursor of a list that is ordered by a growing number. */
 export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 
 export function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
+}
+
+/** The cursor of a page that begins after this place; null: there is none. */
+export function toCursor(place: string | number | null): string | null {
+  return place === null ? null : encodeCursor(place)
 }
 
 interface Page<Shown> {
@@ -59,7 +66,7 @@ export function buildPage<Row, Shown>(
   return {
     data: shown.map(show),
     has_more: last !== undefined,
-    next_cursor: last === undefined ? null : encodeCursor(placeOf(last)),
+    next_cursor: toCursor(last === undefined ? null : placeOf(last)),
   }
 }
 

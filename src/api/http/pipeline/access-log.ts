@@ -26,6 +26,9 @@ export function logOnClose(ctx: ApiContext, path: string, isQuiet: boolean, deps
   if (log.isLevelEnabled(isQuiet ? 'debug' : 'info')) ctx.res.once('close', () => logRequest(ctx, path, isQuiet, deps))
 }
 
+/** The page of the log asks for it again and again: lines about that would hide all others. */
+const LOG_ROUTE = '/ui/api/operator/log'
+
 type LogLine = { client: string } & Record<string, unknown>
 
 /** Builds the line field by field, since this is done for every request. */
@@ -46,7 +49,7 @@ function logRequest(ctx: ApiContext, path: string, isQuiet: boolean, { log, line
   if (code !== undefined) line['code'] = code
   if (!res.writableFinished) line['broken'] = true
   line['requestId'] = requestId
-  if (isQuiet) log.debug(line, 'request')
+  if (isQuiet || (route === LOG_ROUTE && code === undefined)) log.debug(line, 'request')
   else if ((principal === null && session === undefined) || (code !== undefined && res.statusCode < 500))
     lines.info(line, 'request')
   else log.info(line, 'request')

@@ -12,6 +12,7 @@ import type { Config } from '../config/complete.js'
 import { startDaemon } from '../daemon/daemon.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { createLogTail, type LogTail } from '../platform/log-tail.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
@@ -97,7 +98,8 @@ async function startSandbox(
     onArrival: (arrival) => print(arrivalLine(arrival)),
   })
   stopSteps.push(sink.stop)
-  const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock) })
+  const logTail = createLogTail()
+  const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock, logTail), logTail })
   stopSteps.push(daemon.stop)
   return { paths, configured, tls: daemon.tls, key, signIn, read }
 }
@@ -134,9 +136,14 @@ async function sendSample(
 }
 
 /** The log goes to a file; the terminal shows arrivals and the guide. */
-function openLogFile(file: string, { log }: Config, clock: Clock): Log {
+function openLogFile(file: string, { log }: Config, clock: Clock, tail: LogTail): Log {
+  const out = destination({ dest: file, mode: 0o600, sync: true })
+  const write = (line: string): void => {
+    tail.write(line)
+    out.write(line)
+  }
   const pinoOptions = { level: log.level, base: null, timestamp: () => `,"time":"${formatTimestamp(clock())}"` }
-  return pino(pinoOptions, destination({ dest: file, mode: 0o600, sync: true }))
+  return pino(pinoOptions, { write })
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {

@@ -35,11 +35,11 @@ interface BrowserApiDeps extends RunRouteDeps {
 const PREFIX = '/ui/api'
 const API_PREFIX = `${PREFIX}/v1`
 
-/** The path of a request under `/ui/api`; null: it is for something else. */
+/** The path of a request for `/ui/api` or below; null: it is for something else. */
 export function findBrowserPath(url: string): string | null {
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)
-  return path.startsWith(`${PREFIX}/`) ? path : null
+  return path === PREFIX || path.startsWith(`${PREFIX}/`) ? path : null
 }
 
 /** `path`: as `findBrowserPath` returns it. */

@@ -49,6 +49,8 @@ export async function openDashboard(t: Test, app: TestDaemon): Promise<Dashboard
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+    // The first page takes the focus when its code is there: a key that is pressed before would go to its heading.
+    await page.locator('h1:focus').waitFor()
   }
   return { context, page, faults, open, signIn }
 }

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 /** Folders with the slowest files: they start first, so that the run does not wait for them at the end. */
-const slowest = ['journeys', 'cli', 'receiving', 'spam', 'api']
+const slowest = ['journeys', 'ui', 'cli', 'receiving', 'spam', 'api']
 
 /** Paths below `root`; without `quick` and `paths`, all of them. */
 export async function findTestFiles(root, { quick, paths }) {
@@ -18,7 +18,7 @@ export async function findTestFiles(root, { quick, paths }) {
 }
 
 /** Folders whose files run the whole daemon, and what other files that do so import. */
-const wholeDaemon = ['journeys', 'conformance']
+const wholeDaemon = ['journeys', 'conformance', 'ui']
 const runsDaemon = /helpers\/(?:daemon\/test-daemon|cli\/command-line)\.js/
 
 /** Neither runs the whole daemon nor needs another program. */

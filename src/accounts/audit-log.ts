@@ -49,6 +49,8 @@ export type AuditAction =
   | 'member.removed'
   | 'invitation.cancelled'
   | 'user.password_set'
+  | 'user.totp_enabled'
+  | 'user.totp_disabled'
   | 'queue.held'
   | 'queue.released'
   | 'queue.retried'

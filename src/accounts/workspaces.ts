@@ -30,6 +30,32 @@ export const allWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('workspaces').select(['id', 'name', 'slug', 'plan', 'created_at']).orderBy('created_at').orderBy('id'),
 )
 
+/** A page of all workspaces by slug, with their owners; those whose slug is from `prefix` up to `end`. */
+export const workspacesBySlug = prepareRead<{ after: string; prefix: string; end: string; limit: number }>()(
+  ({ db, slot }) =>
+    selectWithOwner(db)
+      .where('workspaces.slug', '>', slot('after'))
+      .where('workspaces.slug', '>=', slot('prefix'))
+      .where('workspaces.slug', '<', slot('end'))
+      .orderBy('workspaces.slug')
+      .limit(slot('limit')),
+)
+
+/** No row if it was deleted. */
+export const workspaceWithOwner = prepareRead<{ id: string }>()(({ db, slot }) =>
+  selectWithOwner(db).where('workspaces.id', '=', slot('id')),
+)
+
+function selectWithOwner(db: StatementBuilder<object>['db']) {
+  return db
+    .selectFrom('workspaces')
+    .innerJoin('members', 'members.workspace_id', 'workspaces.id')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select(['workspaces.id', 'workspaces.name', 'workspaces.slug', 'workspaces.plan', 'workspaces.created_at'])
+    .select(['users.id as owner_id', 'users.email as owner_email', 'users.password_hash as owner_password'])
+    .where('members.role', '=', 'owner')
+}
+
 export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
@@ -187,31 +213,43 @@ export function buildWorkspace(read: Read, { name, iconUrl, userId, plan, now }:
   }
 }
 
-export interface NewWorkspaceWithOwner {
+interface OwnedWorkspace {
   readonly workspaceId: string
   readonly userId: string
-  readonly key: NewKey
   readonly writes: readonly Write[]
 }
 
-/** A workspace whose owner is `email` (a new user, or an existing one), with a first key that may do everything. */
-export function buildWorkspaceWithOwner(
-  read: Read,
-  name: string,
-  given: Address,
-  plan: string,
-  now: number,
-): NewWorkspaceWithOwner {
+export interface NewWorkspaceWithOwner extends OwnedWorkspace {
+  readonly key: NewKey
+}
+
+interface NewOwnedWorkspace {
+  readonly name: string
+  /** The owner: a new user, or an existing one. */
+  readonly email: Address
+  readonly plan: string
+  readonly now: number
+}
+
+/** A workspace and its owner, without a key. */
+export function buildOwnedWorkspace(read: Read, { name, email: given, plan, now }: NewOwnedWorkspace): OwnedWorkspace {
   const email = toLowerCaseAddress(given)
   const [known] = userByEmail(read, { email })
   const userId = known?.id ?? uuidv7(now)
   const { id: workspaceId, writes } = buildWorkspace(read, { name, iconUrl: null, userId, plan, now })
-  const key = generateKey({ workspaceId, userId, name: 'first key', now })
   const user = insertUser({ id: userId, email, full_name: '', password_hash: null, created_at: now })
-  return {
-    workspaceId,
-    userId,
-    key,
-    writes: [known === undefined ? user : requireUser({ id: userId }), ...writes, insertKey(key.row)],
-  }
+  return { workspaceId, userId, writes: [known === undefined ? user : requireUser({ id: userId }), ...writes] }
+}
+
+/** A workspace with its owner and a first key that may do everything. */
+export function buildWorkspaceWithOwner(
+  read: Read,
+  name: string,
+  email: Address,
+  plan: string,
+  now: number,
+): NewWorkspaceWithOwner {
+  const { workspaceId, userId, writes } = buildOwnedWorkspace(read, { name, email, plan, now })
+  const key = generateKey({ workspaceId, userId, name: 'first key', now })
+  return { workspaceId, userId, key, writes: [...writes, insertKey(key.row)] }
 }

@@ -68,7 +68,8 @@ function skipContacts(read: Read, { workspaceId, audienceId }: ContactFilter, be
     : skipInAudience(read, { workspaceId, audienceId, before, skip })
 }
 
-function listContactsBefore(
+/** Newest first. */
+export function listContactsBefore(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   before: string,

@@ -1,5 +1,6 @@
 /** The history of an email as lines for people. */
 import type { AttemptDetails, EmailDetails, RecipientDetails } from '../messages/email-details.js'
+import { describeLaterReport, describeNext } from '../messages/email-story.js'
 
 export function emailLines(story: EmailDetails): string[] {
   return [
@@ -35,24 +36,14 @@ function attemptLines(attempt: AttemptDetails): string[] {
   ]
 }
 
-/** What a report said after the last attempt had delivered the message to a server. */
-function laterLine({ attempts, status, reason, last_response }: RecipientDetails): string[] {
-  const last = attempts.at(-1)
-  if (last === undefined || (last.outcome !== 'sent' && last.outcome !== 'delivered')) return []
-  if (status === last.outcome && last_response === last.response) return []
-  const now = status === last.outcome ? '' : `, now ${status}`
-  const why = reason === null ? '' : ` (${reason})`
-  const words = last_response === last.response ? '' : `: ${last_response ?? ''}`
-  return [`    reported later${now}${why}${words}`]
+function laterLine(recipient: RecipientDetails): string[] {
+  const report = describeLaterReport(recipient)
+  return report === null ? [] : [`    ${report}`]
 }
 
-function nextLine({ held, status, attempts, next_attempt_at, waits_for }: RecipientDetails): string[] {
-  if (held) return ['    held: "posthorn queue release" lets it go on']
-  if (status !== 'queued' && status !== 'scheduled') return []
-  if (next_attempt_at === null) return [waits_for === null ? '    being attempted now' : `    waits for ${waits_for}`]
-  if (waits_for !== null) {
-    return [`    waits for ${waits_for}, which is not called before ${next_attempt_at}; no attempt is counted`]
-  }
-  const which = attempts.length === 0 ? 'first' : 'next'
-  return [`    ${which} attempt ${next_attempt_at}`]
+function nextLine(recipient: RecipientDetails): string[] {
+  const next = describeNext(recipient)
+  if (next === null) return []
+  const release = recipient.held ? ': "posthorn queue release" lets it go on' : ''
+  return [`    ${next.before}${next.at ?? ''}${next.after}${release}`]
 }

@@ -42,8 +42,30 @@ const MAX_ERRORS = 100
 
 /** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for an invalid subject. */
 export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedTemplate {
-  const { subject, html, text } = template
-  const values = collectValues(template, data)
+  return renderWithValues(template, collectValues(template, data), unsubscribeUrl)
+}
+
+interface RenderedPreview extends RenderedTemplate {
+  /** All of its variables but `unsubscribe_url`. */
+  readonly variables: readonly string[]
+  /** Those of them that are required and have no value: they stand for themselves. */
+  readonly missing: readonly string[]
+}
+
+/** As `renderTemplate`, also with values missing. */
+export function renderPreview(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedPreview {
+  const values = findValues(template, data)
+  const missing = listMissing(template, values)
+  for (const name of missing) values.set(name, `{{${name}}}`)
+  const variables = listVariableNames(textsOf(template))
+  return { ...renderWithValues(template, values, unsubscribeUrl), variables, missing }
+}
+
+function renderWithValues(
+  { subject, html, text }: ParsedTemplate,
+  values: Values,
+  unsubscribeUrl: string,
+): RenderedTemplate {
   values.set(UNSUBSCRIBE_URL, unsubscribeUrl)
   if (html !== null) checkEscapedSize(html, values)
   const forms: readonly (readonly [TemplateText | null, PartFormat])[] = [
@@ -84,30 +106,38 @@ function textOf(values: Values, { name, fallback }: Variable): string {
   return values.get(name) ?? fallback ?? ''
 }
 
-function collectValues({ id, subject, html, text }: ParsedTemplate, data: TemplateData): Values {
-  const values: Values = new Map()
-  const missingValues: [name: string, why: string][] = []
-  const texts = [subject, html, text].filter((part) => part !== null)
-  const required = listRequiredNames(texts)
-  for (const name of listVariableNames(texts)) {
-    const found = findValue(data, name.split('.'))
-    const value = toText(found)
-    if (value !== null) values.set(name, value)
-    else if (required.has(name))
-      missingValues.push([
-        name,
-        found === undefined ? 'is required by the template' : 'must be text, a number or a boolean',
-      ])
-  }
-  if (missingValues.length === 0) return values
-  const variables = missingValues.map(([name]) => name)
+function findValues(template: ParsedTemplate, data: TemplateData): Values {
+  const found = listVariableNames(textsOf(template)).map(
+    (name) => [name, findValueText(data, name.split('.'))] as const,
+  )
+  return new Map(found.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+}
+
+function listMissing(template: ParsedTemplate, values: Values): readonly string[] {
+  const required = listRequiredNames(textsOf(template))
+  return listVariableNames(textsOf(template)).filter((name) => required.has(name) && !values.has(name))
+}
+
+function collectValues(template: ParsedTemplate, data: TemplateData): Values {
+  const values = findValues(template, data)
+  const variables = listMissing(template, values)
+  if (variables.length === 0) return values
   throw new Refusal('invalid-template-variables', `template_data has no value for: ${formatNames(variables)}`, {
-    template_id: id,
+    template_id: template.id,
     variables,
-    errors: missingValues
-      .slice(0, MAX_ERRORS)
-      .map(([name, message]) => ({ field: `template_data.${name}`, message, value: null })),
+    errors: variables.slice(0, MAX_ERRORS).map((name) => ({
+      field: `template_data.${name}`,
+      message:
+        findValue(data, name.split('.')) === undefined
+          ? 'is required by the template'
+          : 'must be text, a number or a boolean',
+      value: null,
+    })),
   })
+}
+
+function textsOf({ subject, html, text }: ParsedTemplate): readonly TemplateText[] {
+  return [subject, html, text].filter((part) => part !== null)
 }
 
 /** The names that occur without a default. */

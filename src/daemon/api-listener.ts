@@ -17,8 +17,10 @@ import type { Route } from '../api/http/route.js'
 import { listenerTimeouts } from '../api/http/server/api-server.js'
 import { Connections } from '../api/http/server/connections.js'
 import { type ApiListener, startApiListener } from '../api/http/server/listener.js'
+import type { BrowserRoute } from '../api/http/session-route.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { Config } from '../config/complete.js'
+import { appFolder, loadAppFiles } from '../pages/app-files.js'
 import { createUiPages } from '../pages/ui-pages.js'
 import type { Clock } from '../platform/clock.js'
 import { ClientLog } from '../platform/connections/client-log.js'
@@ -30,6 +32,7 @@ import type { TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { buildApiRoutes, type RouteDeps } from './api-routes.js'
+import { wireBrowserApi } from './browser-api.js'
 import type { MessageMemory } from './message-memory.js'
 import { readinessProbe } from './storage-watch.js'
 import type { Limits } from './workspace-limits.js'
@@ -57,12 +60,20 @@ interface ApiDeps {
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
+  /** The files of the dashboard; undefined: where the build puts them. */
+  readonly uiFolder: string | undefined
 }
 
 interface Api {
   readonly listener: ApiListener
   /** Begins to answer requests; returns the routes. */
-  readonly serve: (deps: RouteDeps) => readonly Route[]
+  readonly serve: (deps: RouteDeps) => ServedRoutes
+}
+
+export interface ServedRoutes {
+  readonly routes: readonly Route[]
+  /** Those of people in a browser. */
+  readonly browserRoutes: readonly BrowserRoute[]
 }
 
 export async function openApiListener(deps: ApiDeps): Promise<Api> {
@@ -79,6 +90,7 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
+  const files = await loadAppFiles(deps.uiFolder ?? appFolder)
   const app = buildApp(deps, { connections, isProxy, lines, spool })
   const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
@@ -86,8 +98,10 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     serve: (routeDeps) => {
       const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: routeDeps.acceptDeps, document }))
-      return routes
+      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, document, files })
+      const browser = wireBrowserApi(routeDeps)
+      app.serve(routes, JSON.stringify(document), pages, browser)
+      return { routes, browserRoutes: browser.routes }
     },
   }
 }

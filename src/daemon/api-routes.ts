@@ -1,6 +1,8 @@
 /** Builds all routes of the REST interface, in the order of its document. */
 import { createBatchQuotaCheck } from '../accounts/limits/quota.js'
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
+import type { CheckSession } from '../accounts/sessions/session-check.js'
+import type { PasswordDeps } from '../api/account/password.js'
 import { audienceFileRoutes } from '../api/audiences/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/audiences/audiences.js'
 import { bulkRoute } from '../api/audiences/bulk-contacts.js'
@@ -30,18 +32,16 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import { linkMetricsRoute } from '../api/metrics/links.js'
 import { metricsRoute } from '../api/metrics/metrics.js'
-import { receiptRoutes } from '../api/sms/receipts.js'
 import { verifyRoutes } from '../api/sms/verify.js'
 import { suppressionImportRoute } from '../api/suppressions/suppression-file.js'
 import { suppressionRoutes } from '../api/suppressions/suppressions.js'
-import { trackingRoutes } from '../api/tracking/tracking.js'
-import { unsubscribeRoutes } from '../api/unsubscribe/unsubscribe.js'
 import { deliveryRoutes } from '../api/webhooks/deliveries.js'
 import { type WebhookDeps, webhookRoutes } from '../api/webhooks/webhooks.js'
 import { apiKeyRoutes } from '../api/workspaces/api-keys.js'
 import { auditLogRoutes } from '../api/workspaces/audit-log.js'
 import { invitationRoutes } from '../api/workspaces/invitations.js'
 import { type MemberDeps, memberRoutes } from '../api/workspaces/members.js'
+import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import type { Config } from '../config/complete.js'
@@ -52,8 +52,6 @@ import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import { exportFolder } from '../exports/export-file.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
-import { renderNotePage } from '../pages/layout.js'
-import { renderUnsubscribePage, unknownUnsubscribePage } from '../pages/unsubscribe-page.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
@@ -70,6 +68,8 @@ import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
+import { openRoutes } from './open-routes.js'
+import type { Operator } from './operator.js'
 import type { Sms } from './sms.js'
 import type { Limits } from './workspace-limits.js'
 
@@ -78,12 +78,6 @@ const MB = 1_048_576
 const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
 /** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
-
-const unknownLinkPage = renderNotePage(
-  404,
-  'This link is not known',
-  'It may be incomplete, or the message is so old that its links were removed.',
-)
 
 export interface RouteDeps {
   readonly config: Config
@@ -117,6 +111,11 @@ export interface RouteDeps {
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
   readonly onWebhookDeleted: WebhookDeps['onWebhookDeleted']
   readonly acceptDeps: AcceptDeps
+  readonly accountDeps: PasswordDeps
+  readonly checkSession: CheckSession
+  /** PEM, of the certificate that is served now. */
+  readonly certificateOf: () => string
+  readonly operator: Operator
   readonly onInvited: MemberDeps['onMemberInvited']
   readonly onMemberChanged: MemberDeps['onMemberChanged']
   readonly onWorkspaceClosed: (workspaceId: string) => void
@@ -158,8 +157,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...webhookEndpoints(deps),
     ...exportEndpoints(deps),
     ...verifyRoutes(deps.sms),
-    ...receiptRoutes({ secret: deps.identity.smsSecret, applyReceipt: deps.sms.applyReceipt }),
-    ...linkRoutes(deps),
+    ...openRoutes(deps),
   ]
 }
 
@@ -236,6 +234,7 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
   const { read, commit } = database
   return [
     ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, onWorkspaceClosed }),
+    transferRoute({ ...deps.accountDeps, onMemberChanged }),
     ...memberRoutes({
       read,
       commit,
@@ -260,25 +259,22 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   ]
 }
 
-/** What the links in mail lead to. */
-function linkRoutes({ database: { read, commit }, recordHit, identity }: RouteDeps): readonly Route[] {
-  return [
-    ...trackingRoutes({ read, secret: identity.returnPathSecret, record: recordHit, unknownLinkPage }),
-    ...unsubscribeRoutes({
-      ...{ read, commit, secret: identity.returnPathSecret },
-      ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
-    }),
-  ]
-}
-
-function exportEndpoints({ config, database, identity, hasDiskSpace, onExportRequested }: RouteDeps): readonly Route[] {
+export function buildExportDeps({
+  config,
+  database,
+  identity,
+  hasDiskSpace,
+  onExportRequested,
+}: RouteDeps): ExportDeps {
   const { read, commit } = database
   const { data_dir: dataDir, public_url: publicUrl } = config.service
   const files = { folder: exportFolder(dataDir), lifetime: config.retention.exports, secret: identity.linkSecret }
-  return [
-    ...exportRoutes({ read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }),
-    exportDownloadRoute({ read, ...files }),
-  ]
+  return { read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }
+}
+
+function exportEndpoints(deps: RouteDeps): readonly Route[] {
+  const exporting = buildExportDeps(deps)
+  return [...exportRoutes(exporting), exportDownloadRoute(exporting)]
 }
 
 function inboundRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {

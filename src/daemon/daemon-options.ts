@@ -2,6 +2,7 @@
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { LogTail } from '../platform/log-tail.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds for clients to finish, and then for attempts: together less than systemd's stop timeout. */
@@ -11,9 +12,13 @@ export interface DaemonOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
+  /** The newest lines of `log`. Default: the page of the log is empty. */
+  readonly logTail?: Pick<LogTail, 'read'> | undefined
   /** For tests. */
   readonly edges?: Partial<Edges>
   readonly stopTimeouts?: typeof defaultStopTimeouts
+  /** The files of the dashboard. Default: where the build puts them. */
+  readonly uiFolder?: string | undefined
 }
 
 /** How to stop what was started, in the order of the starts. */

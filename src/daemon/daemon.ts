@@ -6,7 +6,6 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Route } from '../api/http/route.js'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { Config } from '../config/complete.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
@@ -17,19 +16,19 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
+import type { ServedRoutes } from './api-listener.js'
 import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { openServices } from './services.js'
 import { watchCommits } from './storage-watch.js'
 
-export interface Daemon {
+export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]
   /** Where other servers deliver mail. */
   readonly mx: readonly BoundEndpoint[]
   /** Where the service zone is served, over UDP and TCP. */
   readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
-  readonly routes: readonly Route[]
   readonly tls: TlsFiles
   readonly database: Database
   /**
@@ -67,7 +66,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       listeners.useCertificate(loaded)
       return loaded
     }
-    return { ...endpointsOf(listeners), routes: listeners.routes, tls, database, loadCertificate, stop }
+    const { routes, browserRoutes } = listeners
+    return { ...endpointsOf(listeners), routes, browserRoutes, tls, database, loadCertificate, stop }
   } catch (error) {
     await stop()
     throw error

@@ -8,6 +8,8 @@ import { schedule } from 'node-cron'
 import { removeOldAuditEntries } from '../accounts/audit-log.js'
 import { createUsageCleanup } from '../accounts/limits/old-usage.js'
 import { removeOldInvitations } from '../accounts/people/invitations.js'
+import { removeOldPasswordLinks } from '../accounts/sessions/password-links.js'
+import { removeOldSessions } from '../accounts/sessions/session-records.js'
 import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
@@ -84,6 +86,8 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       createFramePurge(database, linksBefore),
       () => removeOldAuditEntries(database, now - retention.audit),
       () => removeOldInvitations(database, now),
+      () => removeOldSessions(database, now),
+      () => removeOldPasswordLinks(database, now),
       () => removeExpiredImports(database, now),
       () =>
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),

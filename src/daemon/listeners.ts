@@ -3,7 +3,6 @@
  *
  * They are closed together, before anything else, so that nothing new is acknowledged.
  */
-import type { Route } from '../api/http/route.js'
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
 import type { Log } from '../platform/log.js'
@@ -17,22 +16,22 @@ import type { SubmissionListener } from '../smtp/submission/submission-listener.
 import type { Database } from '../storage/database.js'
 import { type BeginTracking, createEmailTracker } from '../tracking/track-email.js'
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
-import { openApiListener } from './api-listener.js'
+import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
+import { wireOperator } from './operator.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener } from './zone-listener.js'
 
-export interface Listeners {
+export interface Listeners extends ServedRoutes {
   readonly submission: SubmissionListener
   readonly mx: MxListener
   readonly zone: ZoneListener
   readonly api: ApiListener
-  readonly routes: readonly Route[]
   /** To be called after a foreign commit. */
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
@@ -40,7 +39,7 @@ export interface Listeners {
 }
 
 export async function openListeners(
-  { config, clock, log, stopTimeouts = defaultStopTimeouts }: DaemonOptions,
+  { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -52,7 +51,7 @@ export async function openListeners(
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
-  const api = await openApiListener({ ...common, database, limits })
+  const api = await openApiListener({ ...common, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)
@@ -63,19 +62,21 @@ export async function openListeners(
   open.push(mx)
   const zone = await openZoneListener({ ...common, database })
   open.push(zone)
+  const listeners = { submission, mx, zone, api: api.listener }
+  const onQueueChanged = services.delivery.wake
+  const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
+  stopSteps.push(operator.stop)
   const routes = api.serve({
     ...common,
     ...sending,
     ...changeCallbacks(services, submission, log),
-    database,
-    limits,
-    ...{ mime, templates, identity, sms },
+    ...{ database, limits, mime, templates, identity, sms, operator },
     recordHit: (hit) => services.hits.record(hit),
+    certificateOf: () => served.cert,
     rotationDeps: domainChecks.rotationDeps,
   })
-  const listeners = { submission, mx, zone, api: api.listener }
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
+  return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
 }
 
 async function startDiskWatch(
@@ -196,13 +197,18 @@ function changeCallbacks(services: Services, submission: SubmissionListener, log
   }
 }
 
-type PeopleCallbacks = Pick<RouteDeps, 'acceptDeps' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'>
+type PeopleCallbacks = Pick<
+  RouteDeps,
+  'acceptDeps' | 'accountDeps' | 'checkSession' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'
+>
 
 /** These changes are rare, so they drop all keys from the cache. */
 function peopleCallbacks(services: Services, submission: SubmissionListener, log: Log): PeopleCallbacks {
   const { apiKeyCache, people } = services
   return {
     acceptDeps: people.acceptDeps,
+    accountDeps: people.accountDeps,
+    checkSession: people.checkSession,
     onInvited: () => people.notices.wake(),
     onMemberChanged: ({ workspaceId, userId, removed }) => {
       apiKeyCache.drop()

@@ -1,9 +1,15 @@
 /** Wires invitations, notices of the service to members, and the erasure of workspaces. */
+
+import { createRateLimit } from '../accounts/limits/rate-limit.js'
 import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
 import { createPasswordHasher } from '../accounts/people/passwords.js'
+import { type CheckSession, createSessionCheck } from '../accounts/sessions/session-check.js'
+import { createSignInLimits } from '../accounts/sessions/sign-in.js'
+import type { PasswordDeps } from '../api/account/password.js'
 import type { Config } from '../config/complete.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
+import { createPasswordMailer } from '../notices/password-notice.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
@@ -19,8 +25,13 @@ interface PeopleDeps {
   readonly delivery: Delivery
 }
 
+/** Links to set a password that are sent to one mail address. */
+const PASSWORD_LINK_LIMITS = { requests_per_minute: 3, requests_per_day: 10 }
+
 export interface People {
   readonly acceptDeps: AcceptDeps
+  readonly accountDeps: PasswordDeps
+  readonly checkSession: CheckSession
   readonly notices: Pick<NoticeWriter, 'wake'>
   readonly erasures: Pick<ErasureRunner, 'begin'>
   /** Begins to write notices, and resumes interrupted erasures. */
@@ -32,20 +43,20 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
   const { read, commit } = database
   const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
   const secret = identity.linkSecret
-  const notices = new NoticeWriter({
-    read,
-    commit,
-    clock,
-    log,
-    secret,
-    publicUrl,
-    hostname,
-    mailFrom,
-    offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
-  })
+  const passwords = createPasswordHasher()
+  const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued, raw) =>
+    delivery.runner.offer(enqueued, raw)
+  const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }
+  const notices = new NoticeWriter({ ...mailing, clock, log, secret })
   const erasing = createErasureRunner({ database, log, onPassEnd: () => delivery.runner.wake() })
   return {
-    acceptDeps: { read, commit, secret, passwords: createPasswordHasher(), attempts: createAttemptLimits() },
+    acceptDeps: { read, commit, secret, passwords, attempts: createAttemptLimits() },
+    accountDeps: {
+      ...{ read, commit, passwords, attempts: createSignInLimits(), names: { hostname, publicUrl } },
+      linkLimit: createRateLimit({ limitsOf: () => PASSWORD_LINK_LIMITS }),
+      sendPasswordLink: createPasswordMailer(mailing),
+    },
+    checkSession: createSessionCheck({ read, commit, clock }),
     notices,
     erasures: erasing,
     start: () => {

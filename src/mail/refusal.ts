@@ -25,6 +25,10 @@ export type RefusalKind =
   /** A key that is wrong or revoked, or whose member is gone. */
   | 'bad-credentials'
   | 'key-expired'
+  /** No session, an ended one, or a second factor that is missing. */
+  | 'signed-out'
+  /** A password or code of a person that is wrong. */
+  | 'wrong-password'
   /** No key, where one is required. */
   | 'authentication-required'
   /** Too many wrong keys. */

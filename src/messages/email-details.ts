@@ -2,6 +2,7 @@
  * The history of an email, attempt by attempt, and what comes next: the output of `posthorn explain` and `posthorn
  * send`, and the basis of the API's record.
  */
+import type { Reason } from '../mail/reasons.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { parseJson } from '../storage/tables/columns.js'
@@ -23,7 +24,7 @@ export interface AttemptDetails {
   readonly address: string | null
   readonly tls: string | null
   readonly outcome: Attempt['outcome']
-  readonly reason: string | null
+  readonly reason: Reason | null
   readonly response: string
   readonly next_attempt_at: string | null
 }
@@ -35,12 +36,14 @@ export interface RecipientDetails {
   readonly status: Recipient['status']
   readonly attempts: readonly AttemptDetails[]
   readonly last_response: string | null
-  readonly reason: string | null
+  readonly reason: Reason | null
   readonly mx: string | null
   readonly next_attempt_at: string | null
   /** The host that is not contacted until then, and why, or a paused broadcast; null if the entry only waits for its time. */
   readonly waits_for: string | null
   readonly held: boolean
+  /** Null: not held. `workspace`: by one of its members. */
+  readonly held_by: 'operator' | 'workspace' | null
   readonly delivered_at: string | null
   readonly transcript: string | null
 }
@@ -191,7 +194,8 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
       entry === undefined || entry.leased === 1 || entry.held === 2 ? null : entry.next_attempt_at,
     ),
     waits_for: entry === undefined ? null : waitsForOf(entry),
-    held: entry?.held === 1,
+    held: entry?.held === 1 || entry?.held === 3,
+    held_by: entry?.held === 1 ? 'operator' : entry?.held === 3 ? 'workspace' : null,
     delivered_at: toTimestamp(recipient.delivered_at),
     transcript: recipient.transcript,
   }

@@ -26,19 +26,34 @@ interface TimeSeries {
 }
 
 export function createTimeSeries(grouping: 'day' | 'hour', window: Window, offsetAt: OffsetAt): TimeSeries {
-  const findOffset = rememberOffsets(offsetAt)
-  return grouping === 'day' ? seriesOfDays(window, findOffset) : seriesOfHours(findOffset)
+  return grouping === 'day' ? seriesOfDays(window, offsetAt) : seriesOfHours(rememberOffsets(offsetAt))
 }
 
-function seriesOfDays({ start, end }: Window, offsetAt: OffsetAt): TimeSeries {
-  const dayOf = (at: number): number => Math.floor((at + offsetAt(at)) / DAY)
+interface DayFinder {
+  /** Local days of the window, as `2026-11-22`. */
+  readonly dates: readonly string[]
+  /** Of the day of a bucket in `dates`. */
+  readonly placeOf: (bucket: number) => number
+}
+
+export function createDayFinder({ start, end }: Window, offsetAt: OffsetAt): DayFinder {
+  const findOffset = rememberOffsets(offsetAt)
+  const dayOf = (at: number): number => Math.floor((at + findOffset(at)) / DAY)
   const first = dayOf(start)
-  const counts: number[] = Array.from({ length: dayOf(end - BUCKET) - first + 1 }, () => 0)
+  return {
+    dates: Array.from({ length: dayOf(end - BUCKET) - first + 1 }, (_, at) => formatDay(first + at)),
+    placeOf: (bucket) => dayOf(bucket) - first,
+  }
+}
+
+function seriesOfDays(window: Window, offsetAt: OffsetAt): TimeSeries {
+  const { dates, placeOf } = createDayFinder(window, offsetAt)
+  const counts = dates.map(() => 0)
   return {
     add: (totals) => {
-      for (const { bucket, total } of totals) increase(counts, dayOf(bucket) - first, total)
+      for (const { bucket, total } of totals) increase(counts, placeOf(bucket), total)
     },
-    toPoints: () => counts.map((count, at) => ({ period: formatDay(first + at), count })),
+    toPoints: () => dates.map((period, at) => ({ period, count: counts[at] ?? 0 })),
   }
 }
 

@@ -28,7 +28,7 @@ export function renderInvitation(deps: AcceptDeps, { query, now }: PageView): Pa
 /** Rejects with a Refusal. */
 export async function submitInvitation(deps: AcceptDeps, { form, remoteAddress, now }: FormSubmission): Promise<Page> {
   const token = form.get('token') ?? ''
-  const { hasAccount, workspace } = findOpenInvitation(deps, token, now)
+  const { hasAccount, workspace, email } = findOpenInvitation(deps, token, now)
   const fullName = hasAccount ? '' : parseName(form)
   const password = form.get('password') ?? ''
   if (password === '' || Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
@@ -40,11 +40,12 @@ export async function submitInvitation(deps: AcceptDeps, { form, remoteAddress, 
     `You belong to ${workspace}`,
     html`<main class="note">
 <h1>You belong to ${workspace}</h1>
+<p><a href="./">Sign in to the dashboard</a> with ${email} and your password.</p>
 <p>This is your API key. It has all of your permissions and is also the password for SMTP.
 It is shown only once: keep it now.</p>
 <code class="secret">${key.secret}</code>
-<p class="hint">If you lose it, an admin of the workspace can revoke it, and you can make another with
-another key of yours. <a href="docs">What it can do</a></p>
+<p class="hint">If you lose it, an admin of the workspace can revoke it, and you can make another in
+the dashboard. <a href="docs">What it can do</a></p>
 </main>`,
   )
 }

@@ -1,6 +1,10 @@
-/** All pages under `/ui/` by their paths, the start page among them, and the redirects to them. */
+/**
+ * All pages under `/ui/` by their paths, and the redirects to them. Any path that is none of them leads to the
+ * dashboard, if it was built, which finds its page itself.
+ */
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { html } from '../mail/markup.js'
+import type { AppFile, AppFiles } from './app-files.js'
 import { renderDocsPage } from './docs-page.js'
 import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'
 import { type Page, renderNotePage, renderPage } from './layout.js'
@@ -15,6 +19,7 @@ interface PageRequest {
 }
 
 interface UiPages {
+  readonly findFile: (path: string) => AppFile | null
   readonly find: (path: string) => { readonly form: boolean } | null
   /** Throws a Refusal. */
   readonly show: (request: PageRequest) => Promise<Page> | Page
@@ -25,6 +30,8 @@ interface UiPagesDeps {
   readonly acceptDeps: AcceptDeps
   /** The OpenAPI document. */
   readonly document: object
+  /** The dashboard; null: it was not built. */
+  readonly files: AppFiles | null
 }
 
 /** What this server is, with links to the documentation. */
@@ -54,11 +61,17 @@ const START_PAGES: readonly (readonly [path: string, page: Page])[] = [
   ['/ui', startPageRedirect],
   ['/ui/', startPage],
 ]
+const ASSETS_PATH = '/ui/assets/'
 const INVITATION_PATH = '/ui/invitation'
 
-export function createUiPages({ acceptDeps, document }: UiPagesDeps): UiPages {
-  const fixedPages = new Map([...START_PAGES, [DOCS_PATH, renderDocsPage(document)]])
+export function createUiPages({ acceptDeps, document, files }: UiPagesDeps): UiPages {
+  const startPages = START_PAGES.filter(([path]) => files === null || path !== '/ui/')
+  const fixedPages = new Map([...startPages, [DOCS_PATH, renderDocsPage(document)]])
   return {
+    findFile: (path) => {
+      if (files === null || !path.startsWith('/ui/') || path === INVITATION_PATH || fixedPages.has(path)) return null
+      return files.find(path) ?? (path.startsWith(ASSETS_PATH) ? null : files.shell)
+    },
     find: (path) => (path === INVITATION_PATH ? { form: true } : fixedPages.has(path) ? { form: false } : null),
     show: (request) => {
       const { path, form } = request

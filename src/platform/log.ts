@@ -17,15 +17,28 @@ export interface LogSettings {
 /** The fields of every line. */
 export const logOptions = { base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
 
-/** `journal`: standard output goes to systemd's journal, so each line begins with its priority. */
-export function openLog(settings: LogSettings, journal = false): Log {
-  return createLog(destination({ dest: 1, sync: true }), settings, journal)
+interface LogOutput {
+  /** Standard output goes to systemd's journal, so each line begins with its priority. */
+  readonly journal?: boolean
+  /** Gets each line as JSON. */
+  readonly tail?: (line: string) => void
 }
 
-export function createLog(out: DestinationStream, { level, format }: LogSettings, journal: boolean): Log {
+export function openLog(settings: LogSettings, output: LogOutput = {}): Log {
+  return createLog(destination({ dest: 1, sync: true }), settings, output)
+}
+
+export function createLog(
+  out: DestinationStream,
+  { level, format }: LogSettings,
+  { journal = false, tail }: LogOutput,
+): Log {
   const options = { ...logOptions, level }
-  const form = format === 'pretty' ? formatPretty : (line: string) => line
-  if (!journal) return pino(options, format === 'pretty' ? { write: (line) => out.write(form(line)) } : out)
+  const form = (line: string): string => {
+    tail?.(line)
+    return format === 'pretty' ? formatPretty(line) : line
+  }
+  if (!journal) return pino(options, { write: (line) => out.write(form(line)) })
   const prefixed = {
     // With this symbol pino sets `lastLevel` before each line.
     [pino.symbols.needsMetadataGsym]: true,

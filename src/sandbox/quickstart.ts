@@ -12,6 +12,7 @@ import type { Config } from '../config/complete.js'
 import { startDaemon } from '../daemon/daemon.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { createLogTail, type LogTail } from '../platform/log-tail.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
@@ -24,6 +25,7 @@ import { refuseBusyPorts } from './free-ports.js'
 import { type SandboxPaths, sandboxPaths } from './paths.js'
 import { submitByRest } from './rest-sample.js'
 import { submitBySmtp, waitUntilSettled } from './sample.js'
+import { prepareSignIn, type SandboxSignIn } from './sign-in.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
 
@@ -68,6 +70,7 @@ interface RunningSandbox {
   readonly configured: SandboxConfig
   readonly tls: TlsFiles
   readonly key: string
+  readonly signIn: SandboxSignIn
   readonly read: Read
 }
 
@@ -81,7 +84,8 @@ async function startSandbox(
   const database = await openDatabase({ file: databaseFile(config.service.data_dir) })
   stopSteps.push(database.close)
   const { read } = database
-  const { key } = await ensureAccount(database, paths.key, clock())
+  const { key, workspaceId } = await ensureAccount(database, paths.key, clock())
+  const signIn = await prepareSignIn(database, workspaceId, config.service.public_url, clock())
   // Self-signed and stored: the daemon finds the same pair.
   const pair = await loadTlsFiles(null, { folder: paths.tls, hostname: config.service.hostname, now: clock() })
   const keys = publishedKeyFinder(read)
@@ -94,13 +98,14 @@ async function startSandbox(
     onArrival: (arrival) => print(arrivalLine(arrival)),
   })
   stopSteps.push(sink.stop)
-  const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock) })
+  const logTail = createLogTail()
+  const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock, logTail), logTail })
   stopSteps.push(daemon.stop)
-  return { paths, configured, tls: daemon.tls, key, read }
+  return { paths, configured, tls: daemon.tls, key, signIn, read }
 }
 
 async function runDemo(options: QuickstartOptions, started: RunningSandbox): Promise<void> {
-  const { configured, tls, key, paths } = started
+  const { configured, tls, key, signIn, paths } = started
   const client = { ca: tls.cert, key }
   await sendSample(options, started, 'SMTP (STARTTLS, AUTH)', () =>
     submitBySmtp({ ...client, listen: configured.startTls }),
@@ -111,7 +116,8 @@ async function runDemo(options: QuickstartOptions, started: RunningSandbox): Pro
   )
   if (options.signal.aborted) return
   const program = fileURLToPath(new URL('../main.js', import.meta.url))
-  for (const line of guideLines({ paths, configured, key, caFile: tls.caFile, program, emailId })) options.print(line)
+  for (const line of guideLines({ paths, configured, key, signIn, caFile: tls.caFile, program, emailId }))
+    options.print(line)
 }
 
 /** Sends a sample, prints its history, and returns its id. */
@@ -130,9 +136,14 @@ async function sendSample(
 }
 
 /** The log goes to a file; the terminal shows arrivals and the guide. */
-function openLogFile(file: string, { log }: Config, clock: Clock): Log {
+function openLogFile(file: string, { log }: Config, clock: Clock, tail: LogTail): Log {
+  const out = destination({ dest: file, mode: 0o600, sync: true })
+  const write = (line: string): void => {
+    tail.write(line)
+    out.write(line)
+  }
   const pinoOptions = { level: log.level, base: null, timestamp: () => `,"time":"${formatTimestamp(clock())}"` }
-  return pino(pinoOptions, destination({ dest: file, mode: 0o600, sync: true }))
+  return pino(pinoOptions, { write })
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {

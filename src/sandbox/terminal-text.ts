@@ -6,6 +6,7 @@ import type { EmailDetails } from '../messages/email-details.js'
 import type { SandboxConfig } from './configuration.js'
 import type { DkimVerdict } from './dkim-verdict.js'
 import { DOMAIN, type SandboxPaths } from './paths.js'
+import type { SandboxSignIn } from './sign-in.js'
 import type { Arrival } from './sink.js'
 
 export function arrivalLine({ to, subject, verdict, file }: Arrival): string {
@@ -26,6 +27,7 @@ interface Guide {
   readonly paths: SandboxPaths
   readonly configured: SandboxConfig
   readonly key: string
+  readonly signIn: SandboxSignIn
   readonly caFile: string
   /** The path of the program behind the command line. */
   readonly program: string
@@ -51,6 +53,7 @@ export function guideLines(guide: Guide): string[] {
     '',
     eventsCommand(guide),
     '',
+    ...signInLines(guide.signIn),
     `To bounce@${DOMAIN} the sink answers 550, to defer@${DOMAIN} 451. Look at what happens:`,
     '',
     posthornCommand(`explain ${emailId}`),
@@ -60,6 +63,18 @@ export function guideLines(guide: Guide): string[] {
     'Serving until Ctrl-C.',
     '',
   ]
+}
+
+function signInLines({ email, passwordUrl, url }: SandboxSignIn): string[] {
+  const certificate = 'The browser will warn of the self-signed certificate.'
+  return passwordUrl === null
+    ? [`The dashboard is for browsers; sign in as ${email}. ${certificate}`, '', `  ${url}`, '']
+    : [
+        `The dashboard is for browsers; this link sets the password of ${email}. ${certificate}`,
+        '',
+        `  ${passwordUrl}`,
+        '',
+      ]
 }
 
 function inboundLines({ key, caFile, configured: { api, mx } }: Guide): string[] {

@@ -102,6 +102,18 @@ export function listHolds(read: Read, now: number): readonly Hold[] {
   return endingAfter(read, { now, limit: MAX_HOLDS })
 }
 
+/** Those in force in one workspace, by prefix. */
+export const holdsOfWorkspace = prepareRead<{ workspaceId: string; now: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_holds')
+    .select(['prefix', 'until_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('until_at', '>', slot('now'))
+    .where('released_at', 'is', null)
+    .orderBy('prefix')
+    .limit(slot('limit')),
+)
+
 /** Misses if it is no longer in force. */
 const markReleased = prepareWrite<HoldKey & { now: number }>(
   ({ db, slot }) =>

@@ -18,3 +18,9 @@ export function tuplesOf(
 export function valueOfTuple<Value extends string | number>(place: number): RawBuilder<Value> {
   return sql<Value>`json_each.value ->> ${sql.lit(place)}`
 }
+
+/** Whether the list in `column` has an object with this `name`, and this `value`; null: any value. */
+export function hasNamedValue(column: string, name: string | null, value: string | null): RawBuilder<boolean> {
+  return sql<boolean>`exists (select 1 from json_each(${sql.ref(column)}) where json_each.value ->> 'name' = ${name} and
+    (${value} is null or json_each.value ->> 'value' = ${value}))`
+}

@@ -25,6 +25,10 @@ import * as broadcasts from './migrations/0023-broadcasts.js'
 import * as metrics from './migrations/0024-metrics.js'
 import * as exports from './migrations/0025-exports.js'
 import * as sms from './migrations/0026-sms.js'
+import * as sessions from './migrations/0027-sessions.js'
+import * as audienceIndexes from './migrations/0028-audience-indexes.js'
+import * as queueLists from './migrations/0030-queue-lists.js'
+import * as suppressionSearch from './migrations/0031-suppression-search.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -52,4 +56,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0024-metrics': metrics,
   '0025-exports': exports,
   '0026-sms': sms,
+  '0027-sessions': sessions,
+  '0028-audience-indexes': audienceIndexes,
+  '0030-queue-lists': queueLists,
+  '0031-suppression-search': suppressionSearch,
 }

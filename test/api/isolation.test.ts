@@ -9,14 +9,9 @@ import t, { type Test } from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
+import type { TrackingRoute } from '../../src/api/http/open-route.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
-import {
-  isKeyless,
-  type PublicRoute,
-  type Route,
-  type SignedLinkRoute,
-  type TrackingRoute,
-} from '../../src/api/http/route.js'
+import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '../../src/api/http/route.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
@@ -162,6 +157,12 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /workspaces/:id': { who: readsSettings, of: 'workspaces' },
   'PATCH /workspaces/:id': { who: writes, of: 'workspaces', body: () => ({ icon_url: null }) },
   'DELETE /workspaces/:id': { who: writes, of: 'workspaces' },
+  'POST /workspaces/:id/transfer': {
+    who: writes,
+    of: 'workspaces',
+    body: () => ({ member_id: 'x', password: 'correct horse battery' }),
+    refused: 'insufficient_permissions',
+  },
   'GET /members': { who: readsSettings, lists: 'members', named: 'query' },
   'POST /members': { who: writes },
   'PATCH /members/:id': { who: writes, of: 'members', body: () => ({ role: 'member' }), named: 'body' },

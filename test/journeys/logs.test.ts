@@ -134,6 +134,22 @@ t.test('a client that repeats itself does not fill the log, and others are still
   t.equal((await lines('a login failed', login)).length, 1)
 })
 
+t.test('a failed sign-in names the client, and not the account', async (t) => {
+  const headers = { 'sec-fetch-site': 'same-origin' }
+  const body = { email: 'owner@a.test', password: 'a wrong password' }
+  const [line, ...more] = await lines('a sign-in failed', () =>
+    app.rest('POST', '/ui/api/session', { key: null, headers, body }),
+  )
+  t.same(more, [])
+  t.match(line, {
+    level: WARN,
+    client: '127.0.0.1',
+    listener: 'api',
+    reason: 'the mail address or the password is wrong',
+  })
+  t.notMatch(JSON.stringify(line), 'owner')
+})
+
 t.test('the documented fail2ban rule matches these lines, and only those', (t) => {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
   const rule = /^failregex = (.*)$/m.exec(page)?.[1] ?? ''
@@ -141,8 +157,10 @@ t.test('the documented fail2ban rule matches these lines, and only those', (t) =
   // fail2ban removes the date before it matches.
   const bare = app.lines.map((line) => line.trimEnd().replace(/"time":"[^"]*",/, ''))
   const matched = bare.flatMap((line) => pattern.exec(line)?.groups?.['client'] ?? [])
-  const failed = bare.map((line) => JSON.parse(line) as Line).filter(({ msg }) => msg === 'a login failed')
-  t.ok(failed.length >= 4)
+  const failed = bare
+    .map((line) => JSON.parse(line) as Line)
+    .filter(({ msg }) => msg === 'a login failed' || msg === 'a sign-in failed')
+  t.ok(failed.length >= 5)
   t.same(
     matched,
     failed.map(({ client }) => client),

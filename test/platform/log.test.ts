@@ -5,7 +5,7 @@ import { createLog, isJournalStream, type LogSettings } from '../../src/platform
 
 function lines(settings: LogSettings, journal: boolean): string[] {
   const written: string[] = []
-  const log = createLog({ write: (line) => written.push(line) }, settings, journal)
+  const log = createLog({ write: (line) => written.push(line) }, settings, { journal })
   log.debug('one')
   log.info({ ms: 3 }, 'two')
   log.warn('three')

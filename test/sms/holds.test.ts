@@ -1,6 +1,14 @@
 /** Holds of prefixes: which are in force, their release, and their removal. */
 import t from 'tap'
-import { insertHold, isInForce, listHolds, readNewestHold, releaseHolds, removeOldHolds } from '../../src/sms/holds.js'
+import {
+  holdsOfWorkspace,
+  insertHold,
+  isInForce,
+  listHolds,
+  readNewestHold,
+  releaseHolds,
+  removeOldHolds,
+} from '../../src/sms/holds.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 
 const HOUR = 3_600_000
@@ -26,6 +34,10 @@ t.test('holds in force are listed, and released by prefix and workspace', async 
   const listed = (now: number): string[] => listHolds(read, now).map((row) => `${row.workspace_id} ${row.prefix}`)
   t.strictSame(listed(noon + 3), ['a +43664', 'a +43660', 'b +43660', 'c +43660'])
   t.strictSame(listed(noon + HOUR), ['a +43660', 'b +43660', 'c +43660'], 'the first has ended')
+  t.strictSame(holdsOfWorkspace(read, { workspaceId: 'a', now: noon + 3, limit: 9 }), [
+    { prefix: '+43660', until_at: noon + 1 + HOUR },
+    { prefix: '+43664', until_at: noon + HOUR },
+  ])
   const release = (workspaceId: string | null, prefix = '+43660') =>
     releaseHolds(database, { workspaceId, prefix, now: noon + 10 })
   t.strictSame(await release('z'), [])
@@ -38,6 +50,7 @@ t.test('holds in force are listed, and released by prefix and workspace', async 
     'in all workspaces',
   )
   t.strictSame(listed(noon + 10), ['a +43664'])
+  t.equal(holdsOfWorkspace(read, { workspaceId: 'b', now: noon + 10, limit: 9 }).length, 0, 'released')
   const released = readNewestHold(read, { workspaceId: 'b', prefix: '+43660' })
   t.match(released, { released_at: noon + 10 })
   t.equal(released === undefined || isInForce(released, noon + 11), false)

@@ -26,12 +26,14 @@ SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery 
   return query
 }
 
-/** These start their work when they are loaded, in a thread or a process of their own. */
-const programs = /(?:-worker|-thread|main)\.ts$/
+/** These start their work when they are loaded, in a thread or a process of their own, or run in browsers. */
+const programs = /(?:-worker|-thread|main)\.ts$|^ui\//
 
 async function loadEverything(): Promise<void> {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  for (const file of files.filter((name) => /(?<!\.d)\.ts$/.test(name) && !programs.test(name))) {
+  const isModule = (name: string): boolean =>
+    /(?<!\.d)\.ts$/.test(name) && !programs.test(name) && !name.startsWith('ui/')
+  for (const file of files.filter(isModule)) {
     await import(join(process.cwd(), 'dist/src', file.replace(/ts$/, 'js')))
   }
 }

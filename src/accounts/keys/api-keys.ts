@@ -151,6 +151,30 @@ export const touchCreatorKey = prepareWrite<{
   1,
 )
 
+/**
+ * Changes nothing, first in the commit of a key that a user creates with a session: misses when the user
+ * may no longer make keys for that workspace, or it has `MAX_LIVE_KEYS`.
+ */
+export const requireKeyCreator = prepareWrite<{ workspaceId: string; userId: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('members')
+      .set((eb) => ({ role: eb.ref('role') }))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('user_id', '=', slot('userId'))
+      .where('role', 'in', ['owner', 'admin'])
+      .where(
+        ({ selectFrom }) =>
+          selectFrom('api_keys as live')
+            .select(({ fn }) => fn.countAll<number>().as('count'))
+            .where('live.workspace_id', '=', slot('workspaceId'))
+            .where('live.revoked_at', 'is', null),
+        '<',
+        MAX_LIVE_KEYS,
+      ),
+  1,
+)
+
 export const countLiveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('api_keys')

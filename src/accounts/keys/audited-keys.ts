@@ -1,7 +1,7 @@
 /** Creating and revoking a key, each with its entry in the audit log, as writes of one commit. */
 import type { Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
-import { insertKey, type NewKey, revokeKey, touchCreatorKey } from './api-keys.js'
+import { insertKey, type NewKey, requireKeyCreator, revokeKey, touchCreatorKey } from './api-keys.js'
 import { toCreatedKeyResource } from './key-resource.js'
 
 export function createKeyAudited(key: NewKey, actor: Actor): Write[] {
@@ -18,6 +18,12 @@ export function createKeyAudited(key: NewKey, actor: Actor): Write[] {
 export function createKeyByKey(maker: { workspaceId: string; id: string }, key: NewKey, actor: Actor): Write[] {
   const { workspace_id: forWorkspace, user_id: userId, created_at: at } = key.row
   return [touchCreatorKey({ ...maker, at, forWorkspace, userId }), ...createKeyAudited(key, actor)]
+}
+
+/** The same, requested with a session. */
+export function createKeyBySession(key: NewKey, actor: Actor): Write[] {
+  const { workspace_id: workspaceId, user_id: userId } = key.row
+  return [requireKeyCreator({ workspaceId, userId }), ...createKeyAudited(key, actor)]
 }
 
 /** Misses when there is no such key in the workspace, or it is revoked already. */

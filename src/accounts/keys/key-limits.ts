@@ -21,6 +21,9 @@ interface KeyLimits {
   readonly allowedDomains: readonly string[]
 }
 
+/** The limits of a session, which has no key. */
+export const noLimits: KeyLimits = { expiresAt: null, allowedNetworks: [], allowedDomains: [] }
+
 /** Undefined: not requested. */
 type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
 

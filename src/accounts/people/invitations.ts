@@ -107,7 +107,7 @@ export const countPending = prepareRead<{ workspaceId: string; now: number }>()(
 export const invitationById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
   db
     .selectFrom('invitations')
-    .select(['status', 'expires_at'])
+    .select(['email', 'status', 'expires_at'])
     .where('id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -69,3 +69,13 @@ export const setMissingName = prepareWrite<{ id: string; name: string }>(({ db, 
     .where('id', '=', slot('id'))
     .where('full_name', '=', ''),
 )
+
+/** Misses when the user does not exist. */
+export const setName = prepareWrite<{ id: string; name: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('users')
+      .set({ full_name: slot('name') })
+      .where('id', '=', slot('id')),
+  1,
+)

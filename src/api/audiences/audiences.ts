@@ -17,9 +17,10 @@ import { uuidv7 } from '../../platform/ids.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { tryCommit } from '../../storage/writer/write.js'
+import { json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
-import { type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 
 export interface AudienceDeps extends Store {
   /** Removes the contacts. Resolves when they are removed, or after a while; then the removal goes on by itself. */

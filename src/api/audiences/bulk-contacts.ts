@@ -7,9 +7,10 @@ import {
   MAX_BULK_CONTACTS,
 } from '../../audiences/bulk-contacts.js'
 import type { Store } from '../../storage/database.js'
+import { json } from '../http/answer.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { audienceId } from './contact-fields.js'
 
 const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const

@@ -14,9 +14,10 @@ import type { Refusal } from '../../mail/refusal.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { tryCommit } from '../../storage/writer/write.js'
+import { json } from '../http/answer.js'
 import { checkListForm, listQueryFields, numberedPageSchema, sliceOf, toListRequest } from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
-import { type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import {
   audienceId,
   contact,

@@ -7,9 +7,10 @@ import { toBroadcastResource, toListedBroadcast } from '../../broadcasts/broadca
 import { deleteBroadcast } from '../../broadcasts/change-broadcast.js'
 import { createDraft, updateDraft } from '../../broadcasts/draft.js'
 import type { Store } from '../../storage/database.js'
+import { json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { uuid } from '../http/input/values.js'
-import { type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { draftExample, listedExample, sentExample } from './broadcast-examples.js'
 import {
   broadcastChange,

@@ -6,8 +6,9 @@ import { type StoreFileDeps, storeFile } from '../../content/store-file.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { contentType, filename } from '../emails/email-fields.js'
+import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { json, type UploadRoute, uploadRoute } from '../http/route.js'
+import { type UploadRoute, uploadRoute } from '../http/route.js'
 
 interface FileDeps extends StoreFileDeps, Pick<CreateDeps, 'hasDiskSpace'> {}
 

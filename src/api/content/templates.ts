@@ -13,9 +13,10 @@ import type { Refusal } from '../../mail/refusal.js'
 import type { Store } from '../../storage/database.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
+import { json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
-import { type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import {
   createdTemplate,
   templateChange,

@@ -15,9 +15,10 @@ import type { Refusal } from '../../mail/refusal.js'
 import type { DeletedDomain } from '../../messages/queue/fail-domain.js'
 import type { Read } from '../../storage/prepared.js'
 import { tryCommit } from '../../storage/writer/write.js'
+import { type Answer, json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import {
   type DomainChangeRequest,
   detailedDomain,

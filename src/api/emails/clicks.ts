@@ -5,7 +5,8 @@ import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { clickedLinks, clickTotals } from '../../tracking/clicked-links.js'
 import { firstClickOf } from '../../tracking/first-hits.js'
-import { json, type Route, route } from '../http/route.js'
+import { json } from '../http/answer.js'
+import { type Route, route } from '../http/route.js'
 import { viewerOf } from './show.js'
 
 const moment = z.iso.datetime()

@@ -14,11 +14,11 @@ const commonStatuses = [
 ] as const satisfies readonly (EmailStatus & RecipientStatus)[]
 
 export const emailStatus = z.enum([...commonStatuses, 'complained'])
-const recipientStatus = z.enum([...commonStatuses, 'suppressed'])
+export const recipientStatus = z.enum([...commonStatuses, 'suppressed'])
 
 const moment = z.iso.datetime()
 
-const attempt = z
+export const attempt = z
   .object({
     number: z.int(),
     at: moment,

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
 import type { IdempotentRequest } from '../../sending/commit-emails.js'
 import { type EarlierUse, fingerprintOf, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
-import type { Answer, Call } from '../http/route.js'
+import type { Answer } from '../http/answer.js'
+import type { Call } from '../http/route.js'
 
 export const idempotencyHeaders = z.object({
   'Idempotency-Key': z

@@ -11,8 +11,9 @@ import { countEmails, type ListedEmail, listEmails } from '../../messages/email-
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
+import { json } from '../http/answer.js'
 import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { emailStatus } from './email-record.js'
 
 const DEFAULT_LIMIT = 10

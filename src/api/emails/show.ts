@@ -8,8 +8,9 @@ import {
   readOutgoingMessage,
   type Viewer,
 } from '../../messages/email-resource.js'
+import { json } from '../http/answer.js'
 import { addressInQuery } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { emailRecord } from './email-record.js'
 
 const EXAMPLE_MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'

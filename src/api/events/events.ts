@@ -7,9 +7,10 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { type JsonObject, parseJson } from '../../storage/tables/columns.js'
 import { viewerOf } from '../emails/show.js'
+import { type Answer, json } from '../http/answer.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { addressInQuery, emailId, moment, timestamp } from '../http/input/values.js'
-import { type Answer, json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { eventId, pascalCaseOf, payloadSchemas } from './event-schemas.js'
 
 const MAX_EMAIL_ID = 64

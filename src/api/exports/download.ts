@@ -5,9 +5,10 @@ import { type ExportRef, exportById } from '../../exports/export-records.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
+import type { FileAnswer } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
-import { type FileAnswer, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { verifyExportLink } from './export-link.js'
 
 interface DownloadDeps {

@@ -18,8 +18,9 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
 import type { ExportFault } from '../../storage/tables/export-tables.js'
 import { requireDiskSpace } from '../emails/create.js'
+import { json } from '../http/answer.js'
 import { dayOrMoment, domainName, timestamp, uuid } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { buildExportLink } from './export-link.js'
 
 export interface ExportDeps extends Store {
@@ -68,7 +69,7 @@ const begun = z
   })
   .meta({ id: 'RequestedExport' })
 
-const exportResource = z
+export const exportResource = z
   .strictObject({
     export_id: uuid,
     type,
@@ -152,11 +153,11 @@ function listRoute(deps: ExportDeps): Route {
     },
     refusals: [],
     run: ({ principal: { workspaceId }, now }) =>
-      json(200, { data: listExports(deps.read, { workspaceId }).map((row) => toResource(deps, row, now)) }),
+      json(200, { data: listExports(deps.read, { workspaceId }).map((row) => toExportResource(deps, row, now)) }),
   })
 }
 
-function toResource(
+export function toExportResource(
   { secret, publicUrl, lifetime }: ExportDeps,
   row: ExportRow,
   now: number,

@@ -10,11 +10,11 @@
 import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
-import type { ReadableFile } from '../../platform/readable-file.js'
-import type { DocumentedAnswer } from './documented-answer.js'
+import type { Answer } from './answer.js'
+import type { Common } from './documented-route.js'
 import type { LinkQuery } from './input/link-signature.js'
 import type { FileLimit, UploadedFile } from './input/upload.js'
-import type { ErrorCode } from './output/error-answer.js'
+import type { CallbackRoute, PageRoute, TrackingRoute } from './open-route.js'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -32,68 +32,6 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly header: (name: string) => string | undefined
   readonly remoteAddress: string
   readonly now: number
-}
-
-export type Answer =
-  | { readonly kind: 'json'; readonly status: number; readonly body: unknown }
-  /** JSON that is already serialized. */
-  | { readonly kind: 'text'; readonly status: number; readonly json: string }
-  | {
-      readonly kind: 'bytes'
-      readonly type: string
-      readonly bytes: Buffer
-      readonly headers?: Readonly<Record<string, string>>
-    }
-  | StreamAnswer
-  | FileAnswer
-  /** 302. */
-  | { readonly kind: 'redirect'; readonly location: string; readonly headers: Readonly<Record<string, string>> }
-  | {
-      readonly kind: 'page'
-      readonly status: number
-      readonly html: string
-      readonly headers: Readonly<Record<string, string>>
-    }
-  | { readonly kind: 'nothing' }
-
-/** Bytes of any length, in pieces that are produced as the client reads them. */
-export interface StreamAnswer {
-  readonly kind: 'stream'
-  readonly type: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly pieces: AsyncIterable<string | Buffer>
-}
-
-/** A file, in one range if the client asks for one, or compressed. */
-export interface FileAnswer {
-  readonly kind: 'file'
-  readonly type: string
-  readonly headers: Readonly<Record<string, string>>
-  /** Names these very bytes: the ETag without its quotes. */
-  readonly tag: string
-  /** The answer closes it. */
-  readonly file: ReadableFile
-}
-
-export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
-/** 204 without a body. */
-export const noContent: Answer = { kind: 'nothing' }
-
-interface Common {
-  /** The path below the version: `/emails/:id`. */
-  readonly path: string
-  /** The resource's name in the OpenAPI document. */
-  readonly tag: string
-  readonly summary: string
-  readonly description?: string
-  /** Descriptions of path parameters, for the OpenAPI document; `id` is described by the tag. */
-  readonly params?: Readonly<Record<string, string>>
-  /** Header fields that the route reads, for the OpenAPI document. */
-  readonly headers?: z.ZodObject
-  /** The successful answers, by status. */
-  readonly answers: Readonly<Record<number, DocumentedAnswer>>
-  /** Error codes beyond those of every route. */
-  readonly refusals: readonly ErrorCode[]
 }
 
 interface KeyCommon extends Common {
@@ -202,99 +140,34 @@ export interface PublicRoute extends PublicCommon {
   readonly run: (call: PublicCall) => Promise<Answer> | Answer
 }
 
-/** A request for a pixel or a link of a message that we sent. */
-export interface TrackingCall {
-  readonly params: Readonly<Record<string, string>>
-  /** As it came: mail clients and scanners add parameters of their own. */
-  readonly query: URLSearchParams
-  /** The request is a HEAD: it counts for nothing. */
-  readonly isHead: boolean
-  /** A header field of the request, by its name in lower case. */
-  readonly header: (name: string) => string | undefined
-  readonly remoteAddress: string
-  readonly now: number
-}
-
-export interface TrackingRoute extends Common {
-  readonly method: 'GET'
-  /** No key is needed and no rate limit counts it: image proxies load for thousands of readers. */
-  readonly area: 'tracking'
-  /** The parameters that it knows, for the OpenAPI document; no query is refused. */
-  readonly query: z.ZodType
-  readonly body: null
-  readonly run: (call: TrackingCall) => Promise<Answer> | Answer
-}
-
-/** A request for a page by a link of a message that we sent, or by the form of that page. */
-export interface PageCall {
-  readonly params: Readonly<Record<string, string>>
-  /** The fields of a POST with a form of up to a kilobyte; of any other request there are none. */
-  readonly form: URLSearchParams
-  readonly now: number
-}
-
-export interface PageRoute extends Common {
-  readonly method: 'GET' | 'POST'
-  /** No key is needed: `run` verifies the token in the path. Answers a page; the query is ignored, and no body refused. */
-  readonly area: 'page'
-  readonly query: null
-  readonly body: null
-  readonly run: (call: PageCall) => Promise<Answer> | Answer
-}
-
-/** A report of a service that we use, at a URL that we gave it. */
-interface CallbackCall {
-  readonly params: Readonly<Record<string, string>>
-  /** As `readCallbackFields` reads them. */
-  readonly fields: ReadonlyMap<string, string>
-}
-
-export interface CallbackRoute extends Common {
-  readonly method: 'GET' | 'POST'
-  /** No key is needed. A busy service sends thousands of requests, so rate limits count only unauthorized ones. */
-  readonly area: 'callback'
-  readonly query: null
-  readonly body: null
-  /** Whether the token in the path is right. If not, the answer is 404, and no body is read. */
-  readonly isAuthorized: (params: CallbackCall['params']) => boolean
-  readonly run: (call: CallbackCall) => Promise<Answer> | Answer
-}
-
 export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute | CallbackRoute
 
 /** Whether the route needs no key. */
-export function isKeyless({ area }: Pick<Route, 'area'>): boolean {
-  return ['link', 'public', 'tracking', 'page', 'callback'].includes(area)
+export function isKeyless({ area }: { readonly area: string }): boolean {
+  return ['sign-in', 'link', 'public', 'tracking', 'page', 'callback'].includes(area)
+}
+
+/** `run` without the types of its input: the pipeline parses the input with the schemas of the route first. */
+export function withoutTypes<Typed, Result>(run: (call: Typed) => Result): (call: unknown) => Result {
+  return (call) => run(call as Typed)
 }
 
 export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
   const { run, ...common } = spec
-  return { ...common, query: null, run: (call) => run(call as PublicCall<Body>) }
+  return { ...common, query: null, run: withoutTypes(run) }
 }
 
 export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {
   const { run, ...common } = spec
-  return { ...common, body: null, run: (call) => run(call as SignedLinkCall<Query>) }
-}
-
-export function pageRoute(spec: Omit<PageRoute, 'area' | 'query' | 'body'>): PageRoute {
-  return { ...spec, area: 'page', query: null, body: null }
-}
-
-export function callbackRoute(spec: Omit<CallbackRoute, 'area' | 'query' | 'body'>): CallbackRoute {
-  return { ...spec, area: 'callback', query: null, body: null }
-}
-
-export function trackingRoute(spec: Omit<TrackingRoute, 'method' | 'area' | 'body'>): TrackingRoute {
-  return { ...spec, method: 'GET', area: 'tracking', body: null }
+  return { ...common, body: null, run: withoutTypes(run) }
 }
 
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {
   const { query = null, body = null, run, ...common } = spec
-  return { ...common, query, body, run: (call) => run(call as Call<Query, Body>) }
+  return { ...common, query, body, run: withoutTypes(run) }
 }
 
 export function uploadRoute<Query = undefined>(spec: UploadSpec<Query>): UploadRoute {
   const { query = null, run, ...common } = spec
-  return { ...common, query, body: null, run: (call) => run(call as UploadCall<Query>) }
+  return { ...common, query, body: null, run: withoutTypes(run) }
 }

@@ -6,9 +6,10 @@ import { MAX_LISTED, type RefusedLine, type RefusedSummary } from '../../platfor
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { ImportError } from '../../storage/tables/content-tables.js'
+import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { codeOfRefusal } from '../http/output/error-answer.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 const refusedLineFields = {
   refused: z.int().meta({ description: 'Lines that were refused.' }),

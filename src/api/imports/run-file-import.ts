@@ -12,10 +12,10 @@ import type { ImportJournal } from '../../storage/csv-import.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import type { ImportOptions } from '../../storage/tables/content-tables.js'
-import type { DocumentedAnswer } from '../http/documented-answer.js'
+import { type Answer, json } from '../http/answer.js'
+import type { DocumentedAnswer } from '../http/documented-route.js'
 import { type FilesInMemory, withFileInMemory } from '../http/input/file-in-memory.js'
 import type { FileLimit, UploadedFile } from '../http/input/upload.js'
-import { type Answer, json } from '../http/route.js'
 
 export interface ImportRouteDeps extends Store {
   readonly clock: Clock

@@ -11,18 +11,11 @@ import { z } from 'zod'
 import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import { type Answer, json } from '../http/answer.js'
 import { type LinkQuery, linkQuery } from '../http/input/link-signature.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
-import {
-  type Answer,
-  json,
-  type Route,
-  route,
-  type SignedLinkCall,
-  type SignedLinkRoute,
-  signedLinkRoute,
-} from '../http/route.js'
+import { type Route, route, type SignedLinkCall, type SignedLinkRoute, signedLinkRoute } from '../http/route.js'
 import { downloadTypeOf, fileNameOf } from './attachment-file.js'
 import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'

@@ -14,8 +14,9 @@ import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
 import { buildInboundSpamMessage } from '../../spam/received-spam-message.js'
 import type { SpamMessage } from '../../spam/spam-message.js'
 import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
+import { json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import type { InboundDeps } from './show.js'
 
 const body = z.strictObject({ verdict: z.enum(['spam', 'ham'], 'allowed: spam, ham') }).meta({ id: 'FeedbackRequest' })

@@ -4,8 +4,9 @@ import { type ListedInbound, listInbound } from '../../messages/inbound/inbound-
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
+import { json } from '../http/answer.js'
 import { addressInQuery, domainName, moment, timestamp, wholeNumber } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 const MAX_OFFSET = 10_000_000
 const MAX_LIMIT = 100

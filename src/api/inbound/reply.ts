@@ -9,9 +9,10 @@ import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
 import type { StoredParts } from '../emails/stored-parts.js'
+import { type Answer, json } from '../http/answer.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { notFound } from '../http/input/values.js'
-import { type Answer, type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 
 const replyRequest = z
   .strictObject({ html: z.string().optional(), text: z.string().optional(), attachments })

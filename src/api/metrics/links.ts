@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { MAX_LINKS, readLinkMetrics } from '../../metrics/link-metrics.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
+import { json } from '../http/answer.js'
 import { domainName, timestamp, wholeNumber } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { windowFields, windowOf } from './metrics-window.js'
 
 const MAX_PAGE = 100

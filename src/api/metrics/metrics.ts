@@ -7,16 +7,17 @@ import { findTimeZone, type OffsetAt, utc } from '../../metrics/time-zone.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { MAX_TAG_TEXT } from '../../sending/service-headers.js'
 import type { Read } from '../../storage/prepared.js'
+import { json } from '../http/answer.js'
 import { domainName, timestamp } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { windowFields, windowOf } from './metrics-window.js'
 
 const TAG_RULE = `allowed: name:value, each of 1 to ${MAX_TAG_TEXT} characters`
 const ZONE_RULE = 'allowed: the name of a time zone of the IANA database, such as Europe/Berlin'
 const MAX_ZONE = 64
 
-const tagFilter = z.string(TAG_RULE).refine(isTag, TAG_RULE)
-const timeZone = z.string(ZONE_RULE).transform((given, context): OffsetAt => {
+export const tagFilter = z.string(TAG_RULE).refine(isTag, TAG_RULE)
+export const timeZone = z.string(ZONE_RULE).transform((given, context): OffsetAt => {
   const zone = given.length > MAX_ZONE ? null : findTimeZone(given)
   if (zone !== null) return zone
   context.addIssue({ code: 'custom', message: ZONE_RULE })

@@ -46,6 +46,8 @@ const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
   missing_api_key: { message: 'no API key: send "Authorization: Bearer" and the key' },
   invalid_api_key: { message: 'the key is wrong or revoked' },
   api_key_expired: { message: 'the key has expired' },
+  authentication_required: { message: 'you are not signed in' },
+  invalid_credentials: { message: 'the mail address or the password is wrong' },
   insufficient_quota: { message: 'the credits are used up', details: { credits_remaining: 0 } },
   insufficient_permissions: { message: 'not permitted: the key may not do this' },
   not_found: notFoundExample('resource'),

@@ -5,10 +5,11 @@
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { keysOf } from '../../platform/records.js'
-import type { DocumentedAnswer } from '../http/documented-answer.js'
+import type { DocumentedAnswer } from '../http/documented-route.js'
 import { type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
 import { isKeyless, type Route } from '../http/route.js'
+import type { BrowserRoute } from '../http/session-route.js'
 import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
@@ -21,6 +22,7 @@ const keyCodes: readonly ErrorCode[] = [
   'api_key_expired',
   'insufficient_permissions',
 ]
+const sessionCodes: readonly ErrorCode[] = ['authentication_required', 'insufficient_permissions']
 const bodyCodes: readonly ErrorCode[] = [
   'invalid_json',
   'validation_error',
@@ -67,7 +69,7 @@ function headerRefs(headers: readonly HeaderName[] = []): NonNullable<ZodOpenApi
 }
 
 /** All answers of a route, by status. */
-export function answersOf(route: Route): ZodOpenApiResponsesObject {
+export function answersOf(route: Route | BrowserRoute): ZodOpenApiResponsesObject {
   const good = Object.entries(route.answers).map(([status, answer]) => [status, successResponse(answer)])
   const refused = refusalGroupsOf(route).map(({ status, codes }) => [
     status,
@@ -77,7 +79,9 @@ export function answersOf(route: Route): ZodOpenApiResponsesObject {
 }
 
 /** The refusals of all routes, by their names. */
-export function refusalResponses(routes: readonly Route[]): Readonly<Record<string, ZodOpenApiResponseObject>> {
+export function refusalResponses(
+  routes: readonly (Route | BrowserRoute)[],
+): Readonly<Record<string, ZodOpenApiResponseObject>> {
   return Object.fromEntries(
     routes.flatMap(refusalGroupsOf).map(({ codes }) => [refusalNameOf(codes), refusalResponse(codes)]),
   )
@@ -101,7 +105,7 @@ interface RefusalGroup {
 }
 
 /** One group for each status, with its codes. */
-function refusalGroupsOf(route: Route): readonly RefusalGroup[] {
+function refusalGroupsOf(route: Route | BrowserRoute): readonly RefusalGroup[] {
   const codes = codesOf(route)
   const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()
   return statuses.map((status) => ({
@@ -127,22 +131,22 @@ function refusalResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject 
 }
 
 /** Every code that a route may answer. */
-function codesOf(route: Route): readonly ErrorCode[] {
+function codesOf(route: Route | BrowserRoute): readonly ErrorCode[] {
   const { refusals, query, area } = route
   if (area === 'tracking') return [...commonCodes, ...refusals]
   const ofInput = bodyCodesOf(route) ?? (query !== null ? ['validation_error'] : [])
   return [
-    ...new Set([
-      ...(isKeyless(route) ? [] : keyCodes),
-      'rate_limit_exceeded' as const,
-      ...commonCodes,
-      ...ofInput,
-      ...refusals,
-    ]),
+    ...new Set([...callerCodesOf(route), 'rate_limit_exceeded' as const, ...commonCodes, ...ofInput, ...refusals]),
   ]
 }
 
-function bodyCodesOf(route: Route): readonly ErrorCode[] | null {
+function callerCodesOf(route: Route | BrowserRoute): readonly ErrorCode[] {
+  if (route.area === 'sign-in') return ['insufficient_permissions']
+  if (route.area === 'session' || route.area === 'operator') return sessionCodes
+  return isKeyless(route) ? [] : keyCodes
+}
+
+function bodyCodesOf(route: Route | BrowserRoute): readonly ErrorCode[] | null {
   if ('fileDescription' in route) return uploadCodes
   return route.body === null ? null : bodyCodes
 }

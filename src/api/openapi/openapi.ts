@@ -9,6 +9,7 @@ import { acceptsValue } from '../http/input/absent-fields.js'
 import { linkQuery } from '../http/input/link-signature.js'
 import { headerFields } from '../http/output/header-fields.js'
 import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
+import type { BrowserRoute } from '../http/session-route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
@@ -20,11 +21,34 @@ interface ApiInfo {
   readonly server: string
 }
 
-const DESCRIPTION = [
+/** The API, or the routes of people in a browser, with the scheme by which each authenticates. */
+const kinds = {
+  api: {
+    prefix: '/v1',
+    title: 'Posthorn',
+    scheme: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `ph_…`.' } },
+  },
+  browser: {
+    prefix: '/ui/api',
+    title: 'Posthorn in a browser',
+    scheme: {
+      session: { type: 'apiKey', in: 'cookie', name: '__Host-posthorn', description: 'The cookie of a session.' },
+    },
+  },
+} as const
+
+const API_DESCRIPTION = [
   'Sends and receives mail. The same paths answer under `/v1`, under `/api/v1` and without a prefix.',
   'In a request an optional field that is null or an empty list counts as absent, unless its schema accepts that value.',
   'Answers may have more fields in later versions.',
 ].join(' ')
+
+const descriptions = {
+  api: API_DESCRIPTION,
+  browser:
+    'What pages need of people: sign-in, their own account, and pages of the operator. Everything else is the API, ' +
+    'under `/ui/api/v1` with the same cookie and `X-Workspace-Id`. For the pages of this version only.',
+} as const
 
 /** By tag; a tag without one has none in the document. */
 const tagDescriptions: Readonly<Record<string, string>> = {
@@ -49,24 +73,45 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Metrics: 'Numbers of emails, opens and clicks.',
   Usage: 'What is used of the plan.',
   'Audit log': 'Administrative acts.',
+  Operator: "For owners and admins of the operator's workspace: all workspaces, the queue, the service.",
+  Session: 'Signing in and out, and sessions.',
+  'Own account': 'Password and second factor.',
+  Overview: 'What the first page of a workspace shows.',
+  'Message views': 'HTML of messages for a sandboxed frame.',
+  'Workspace views': 'Lists of a workspace as the dashboard shows them.',
   'SMS verification': 'Codes that are sent to a phone, and checked.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }
 
-export function buildOpenApiDocument(routes: readonly Route[], { version, server }: ApiInfo): object {
+/** The document of the API. */
+export function buildOpenApiDocument(routes: readonly Route[], info: ApiInfo): object {
+  return buildDocument(routes, info, 'api')
+}
+
+/** The document of the routes under `/ui/api` that are not those of the API. */
+export function buildBrowserDocument(routes: readonly BrowserRoute[], info: ApiInfo): object {
+  return buildDocument(routes, info, 'browser')
+}
+
+function buildDocument(
+  routes: readonly (Route | BrowserRoute)[],
+  { version, server }: ApiInfo,
+  kind: keyof typeof kinds,
+): object {
+  const { prefix, title, scheme } = kinds[kind]
   const document = createDocument(
     {
       openapi: '3.1.0',
-      info: { title: 'Posthorn', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+      info: { title, version, description: descriptions[kind], license: { name: 'MIT', identifier: 'MIT' } },
       servers: [{ url: server }],
-      security: [{ key: [] }],
+      security: [Object.fromEntries(Object.keys(scheme).map((name) => [name, []]))],
       tags: [...new Set(routes.map(({ tag }) => tag))].map(toTag),
-      paths: pathsOf(routes),
-      webhooks: describeWebhooks(),
+      paths: pathsOf(routes, prefix),
+      ...(kind === 'api' ? { webhooks: describeWebhooks() } : {}),
       components: {
         responses: refusalResponses(routes),
         headers: headerFields,
-        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `ph_…`.' } },
+        securitySchemes: scheme,
       },
     },
     { override: documentSchema },
@@ -80,16 +125,16 @@ function toTag(name: string): { readonly name: string; readonly description?: st
   return description === undefined ? { name } : { name, description }
 }
 
-function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
+function pathsOf(routes: readonly (Route | BrowserRoute)[], prefix: string): ZodOpenApiPathsObject {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
   for (const route of routes) {
-    const path = `/v1${route.path.replace(/:(\w+)/g, '{$1}')}`
+    const path = `${prefix}${route.path.replace(/:(\w+)/g, '{$1}')}`
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route) }
   }
   return paths
 }
 
-function toOperation(route: Route): ZodOpenApiOperationObject {
+function toOperation(route: Route | BrowserRoute): ZodOpenApiOperationObject {
   const { tag, summary, description } = route
   return {
     tags: [tag],
@@ -104,11 +149,11 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
   }
 }
 
-function hasLink(route: Route): boolean {
+function hasLink(route: Route | BrowserRoute): boolean {
   return 'link' in route && route.link !== undefined
 }
 
-function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+function toRequestBody(route: Route | BrowserRoute): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   const { body } = route
   if (body !== null) {
     const { value } = exampleOf(body)
@@ -134,7 +179,7 @@ function toFormBody({
   return { required: true, content: { 'multipart/form-data': { schema, ...example } } }
 }
 
-function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+function toParameters(route: Route | BrowserRoute): NonNullable<ZodOpenApiOperationObject['requestParams']> {
   const { path, query, headers, tag, params = {} } = route
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const described: Readonly<Record<string, string>> = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }

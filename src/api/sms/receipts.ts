@@ -7,7 +7,9 @@
 import type { KeyObject } from 'node:crypto'
 import type { Receipt } from '../../sms/provider.js'
 import { isReceiptToken } from '../../sms/receipt-url.js'
-import { callbackRoute, noContent, type Route } from '../http/route.js'
+import { noContent } from '../http/answer.js'
+import { callbackRoute } from '../http/open-route.js'
+import type { Route } from '../http/route.js'
 
 interface ReceiptDeps {
   /** The service's secret of SMS. */

@@ -9,9 +9,10 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { type CodeChecker, MAX_CODE_LENGTH } from '../../sms/check-code.js'
 import { MAX_TEMPLATE_LENGTH } from '../../sms/message-text.js'
 import type { CodeSender } from '../../sms/send-code.js'
+import { json } from '../http/answer.js'
 import { metadataObject } from '../http/input/metadata.js'
 import { timestamp } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 /** Characters: judging the number allows fewer. */
 const MAX_PHONE = 40

@@ -16,24 +16,25 @@ import {
   suppressionById,
   suppressionReasons,
 } from '../../suppressions/suppressions.js'
+import { type Answer, json, noContent } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, noContent, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 
-const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
+export const suppressionReason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
 const listQuery = z.strictObject({
   limit,
   cursor: idCursor,
-  reason: reason.optional().meta({ description: 'Only addresses with this reason.' }),
+  reason: suppressionReason.optional().meta({ description: 'Only addresses with this reason.' }),
 })
 const suppressionRequest = z
-  .strictObject({ email: address, reason: reason.default('manual') })
+  .strictObject({ email: address, reason: suppressionReason.default('manual') })
   .meta({ id: 'SuppressionRequest', example: { email: 'bob@example.com', reason: 'manual' } })
 const removeQuery = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
 
 const briefFields = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
 const addedSuppression = z.strictObject(briefFields).meta({ id: 'AddedSuppression' })
-const record = z
+export const suppressionRecord = z
   .strictObject({
     ...briefFields,
     source_email_id: z.string().nullable(),
@@ -55,7 +56,7 @@ function listRoute({ read }: Store): Route {
     tag,
     summary: 'List the suppressed addresses, newest first',
     query: listQuery,
-    answers: { 200: { description: 'A page.', schema: pageSchema(record) } },
+    answers: { 200: { description: 'A page.', schema: pageSchema(suppressionRecord) } },
     refusals: [],
     run: ({ principal: { workspaceId }, query }) => {
       const { limit, cursor, reason } = query
@@ -98,7 +99,7 @@ function getRoute({ read }: Store): Route {
     area: 'read',
     tag,
     summary: 'Show a suppressed address',
-    answers: { 200: { description: 'The record.', schema: record } },
+    answers: { 200: { description: 'The record.', schema: suppressionRecord } },
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
       const [row] = suppressionById(read, { workspaceId, id })
@@ -169,7 +170,7 @@ function toAddedSuppression({ id, email, reason, created_at }: Suppression): z.o
   return { id, email, reason, created_at: iso(created_at) }
 }
 
-function toSuppressionResource(row: Suppression): z.output<typeof record> {
+export function toSuppressionResource(row: Suppression): z.output<typeof suppressionRecord> {
   const { id, email, reason, created_at } = toAddedSuppression(row)
   const metadata = parseJson(row.metadata)
   return { id, email, reason, source_email_id: row.source_email_id, metadata, created_at }

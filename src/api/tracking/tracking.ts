@@ -9,7 +9,9 @@ import { z } from 'zod'
 import type { Read } from '../../storage/prepared.js'
 import { boundAgent, boundReferer, type Hit, isEmailId } from '../../tracking/hit.js'
 import { resolveClick } from '../../tracking/resolve-click.js'
-import { type Answer, type Route, type TrackingCall, trackingRoute } from '../http/route.js'
+import type { Answer } from '../http/answer.js'
+import { type TrackingCall, trackingRoute } from '../http/open-route.js'
+import type { Route } from '../http/route.js'
 
 interface TrackingDeps {
   readonly read: Read

@@ -9,7 +9,9 @@ import type { KeyObject } from 'node:crypto'
 import { recipientOfUnsubscribe } from '../../mail/recipient-token.js'
 import { findLinkRecipient, type LinkRecipient, undoUnsubscription, unsubscribe } from '../../messages/unsubscribe.js'
 import type { Store } from '../../storage/database.js'
-import { type Answer, type PageCall, pageRoute, type Route } from '../http/route.js'
+import type { Answer } from '../http/answer.js'
+import { type PageCall, pageRoute } from '../http/open-route.js'
+import type { Route } from '../http/route.js'
 
 interface Page {
   readonly status: number

@@ -23,7 +23,8 @@ import {
 import { deleteWebhook } from '../../webhooks/webhook-removal.js'
 import { generateWebhookSecret } from '../../webhooks/webhook-secret.js'
 import type { CheckUrl } from '../../webhooks/webhook-url.js'
-import { type Call, json, type Route, route } from '../http/route.js'
+import { json } from '../http/answer.js'
+import { type Call, type Route, route } from '../http/route.js'
 import {
   createdWebhook,
   deletedWebhook,

@@ -2,7 +2,7 @@
  * The routes of API keys: create, list, revoke. The secret is only in the answer that creates a key.
  *
  * A new key belongs to the user of the requesting key, and acts with that user's role in its
- * workspace. It may never do more than the key that created it.
+ * workspace. It may never do more than the key that created it; a session has no limits but the role.
  */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
@@ -14,8 +14,8 @@ import {
   listKeys,
   MAX_LIVE_KEYS,
 } from '../../accounts/keys/api-keys.js'
-import { createKeyByKey, revokeKeyAudited } from '../../accounts/keys/audited-keys.js'
-import { narrowLimits, parseKeyLimits } from '../../accounts/keys/key-limits.js'
+import { createKeyByKey, createKeyBySession, revokeKeyAudited } from '../../accounts/keys/audited-keys.js'
+import { narrowLimits, noLimits, parseKeyLimits } from '../../accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../accounts/keys/key-resource.js'
 import { requirePermission } from '../../accounts/permissions.js'
 import { type Principal, scopes } from '../../accounts/principal.js'
@@ -25,11 +25,12 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { tryCommit } from '../../storage/writer/write.js'
+import { type Answer, json } from '../http/answer.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
+import { type Call, type KeyRoute, route } from '../http/route.js'
 
 interface ApiKeyDeps extends Store {
   /** Drops what is cached of a revoked key, and ends its sessions. */
@@ -147,16 +148,14 @@ async function create(
     const value = iso(expiresAt)
     throw new Refusal('invalid-parameter', 'must be in the future', { field: 'expires_at', value })
   }
-  const maker = { workspaceId: principal.workspaceId, id: principal.keyId ?? '' }
-  const limits = narrowLimits(parseKeyLimits(requireLiveKey(read, maker, now)), {
-    expiresAt,
-    allowedNetworks,
-    allowedDomains,
-  })
+  const maker = principal.keyId === null ? null : { workspaceId: principal.workspaceId, id: principal.keyId }
+  const own = maker === null ? noLimits : parseKeyLimits(requireLiveKey(read, maker, now))
+  const limits = narrowLimits(own, { expiresAt, allowedNetworks, allowedDomains })
   const key = generateKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
-  if (await tryCommit(commit(createKeyByKey(maker, key, actorOf(principal)))))
-    return json(201, toCreatedKeyResource(key))
-  requireLiveKey(read, maker, now)
+  const actor = actorOf(principal)
+  const writes = maker === null ? createKeyBySession(key, actor) : createKeyByKey(maker, key, actor)
+  if (await tryCommit(commit(writes))) return json(201, toCreatedKeyResource(key))
+  if (maker !== null) requireLiveKey(read, maker, now)
   authorizeKeyCreation(read, principal, workspaceId)
   throw new Refusal('conflict', `a workspace may have at most ${MAX_LIVE_KEYS} keys that are not revoked`, {
     limit: MAX_LIVE_KEYS,

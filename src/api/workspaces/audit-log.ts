@@ -9,13 +9,14 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { json } from '../http/answer.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { timestamp, uuid } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
-const listQuery = z.strictObject({ limit, cursor: seqCursor })
+export const actQuery = z.strictObject({ limit, cursor: seqCursor })
 
-const act = z
+export const act = z
   .strictObject({
     id: uuid,
     at: timestamp,
@@ -38,7 +39,7 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
       tag: 'Audit log',
       summary: 'List administrative acts, newest first',
       description: "The operator's workspace also lists those of the service, such as `workspace.deleted`.",
-      query: listQuery,
+      query: actQuery,
       answers: { 200: { description: 'A page.', schema: pageSchema(act) } },
       refusals: [],
       run: ({ principal: { workspaceId }, query: { limit, cursor = BEFORE_NEWEST } }) => {
@@ -52,13 +53,13 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
   ]
 }
 
-function listActs(read: Read, workspaceId: string, before: number, limit: number): readonly Row[] {
+export function listActs(read: Read, workspaceId: string, before: number, limit: number): readonly Row[] {
   const own = auditEntriesOfWorkspace(read, { workspaceId, before, limit })
   if (findOperatorWorkspace(read) !== workspaceId) return own
   const ofService = auditEntriesOfWorkspace(read, { workspaceId: SERVICE_WORKSPACE, before, limit })
   return [...own, ...ofService].sort((one, other) => other.seq - one.seq).slice(0, limit)
 }
 
-function toAuditAct({ id, at, actor, action, target, details }: Row): z.output<typeof act> {
+export function toAuditAct({ id, at, actor, action, target, details }: Row): z.output<typeof act> {
   return { id, at: iso(at), actor, action, target, details: parseJson(details) }
 }

@@ -27,8 +27,9 @@ import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { tryUniqueCommit } from '../../storage/writer/write.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
+import { type Answer, json } from '../http/answer.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
 export interface MemberDeps extends Store {
@@ -151,7 +152,7 @@ function patchRoute(deps: MemberDeps): Route {
     summary: 'Change the role of a member',
     description:
       'For owner and admins; only an unrestricted key may make a member an admin. The role of the owner cannot be ' +
-      'changed: a workspace is transferred on the command line. Pending invitations by an admin who becomes a ' +
+      'changed: its owner transfers a workspace in the dashboard. Pending invitations by an admin who becomes a ' +
       'member are cancelled.',
     body: memberChange,
     answers: { 200: { description: 'The member.', schema: withData(changedMember) } },

@@ -5,8 +5,9 @@ import type { Plan } from '../../accounts/limits/plans.js'
 import { readUsage } from '../../accounts/limits/usage.js'
 import { readSmsUsage } from '../../sms/sms-usage.js'
 import type { Read } from '../../storage/prepared.js'
+import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { json, type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 interface UsageDeps {
   readonly read: Read

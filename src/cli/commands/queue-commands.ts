@@ -1,21 +1,17 @@
 /** `queue list|show|hold|release|retry|delete`: lists and changes the outbound queue. */
-import { type AuditAction, operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
+import { operatorActor } from '../../accounts/audit-log.js'
 import { parseDomainName } from '../../mail/address.js'
+import { changeEntries, type QueueAct } from '../../messages/queue/change-entries.js'
 import { waitsForOf } from '../../messages/queue/queue.js'
 import {
-  deleteEntry,
-  holdEntry,
   iterateEntries,
   type ListedEntry,
   type QueueFilter,
   queueStatuses,
   queueStatusOf,
-  releaseEntry,
-  retryEntry,
 } from '../../messages/queue/queue-admin.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit, type Write } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,
@@ -29,8 +25,6 @@ import {
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-type EntryChange = (entry: ListedEntry, now: number) => readonly Write[]
-
 export const queueCommands: readonly Command[] = [
   queueCommand('list', 'list the queue, oldest first', list),
   {
@@ -40,26 +34,10 @@ export const queueCommands: readonly Command[] = [
     options: {},
     run: show,
   },
-  queueCommand(
-    'hold',
-    'keep entries in the queue without trying them',
-    runOnEntries('held', 'queue.held', ({ id }, at) => [holdEntry(id, at)]),
-  ),
-  queueCommand(
-    'release',
-    'let held entries go on',
-    runOnEntries('released', 'queue.released', ({ id }, at) => [releaseEntry(id, at)]),
-  ),
-  queueCommand(
-    'retry',
-    'try entries at once',
-    runOnEntries('due now', 'queue.retried', ({ id }, at) => [retryEntry({ id, at })]),
-  ),
-  queueCommand(
-    'delete',
-    'remove entries: their recipients fail',
-    runOnEntries('deleted', 'queue.deleted', (entry, at) => deleteEntry(entry, at, 'operator')),
-  ),
+  queueCommand('hold', 'keep entries in the queue without trying them', runOnEntries('held', 'hold')),
+  queueCommand('release', 'let held entries go on', runOnEntries('released', 'release')),
+  queueCommand('retry', 'try entries at once', runOnEntries('due now', 'retry')),
+  queueCommand('delete', 'remove entries: their recipients fail', runOnEntries('deleted', 'delete')),
 ]
 
 function queueCommand(verb: string, summary: string, run: Command['run']): Command {
@@ -143,8 +121,7 @@ function toResource(row: ListedEntry): Record<string, string | number | null> {
   }
 }
 
-/** Changes each entry in its own commit: an entry that is being attempted does not stop the others. */
-function runOnEntries(done: string, action: AuditAction, act: EntryChange): Command['run'] {
+function runOnEntries(done: string, act: QueueAct): Command['run'] {
   return async (call) => {
     const filter = parseFilter(call)
     if (Object.values(filter).every((value) => value === undefined)) {
@@ -153,10 +130,7 @@ function runOnEntries(done: string, action: AuditAction, act: EntryChange): Comm
     const { read, commit } = await call.database()
     const now = call.clock()
     const rows = findEntries(read, call, filter)
-    const writes = (row: ListedEntry): Write[] => [...act(row, now), recordQueueAct(row, action, now)]
-    const outcomes = await Promise.all(rows.map((row) => tryCommit(commit(writes(row)))))
-    const data = rows.filter((_, at) => outcomes[at]).map(({ id }) => id)
-    const missed = rows.filter((_, at) => !outcomes[at]).map(({ id }) => id)
+    const { changed: data, missed } = await changeEntries(commit, rows, { act, actor: operatorActor, now })
     const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
     const lines = [`${data.length} ${done}`]
     if (missed.length > 0)
@@ -164,15 +138,4 @@ function runOnEntries(done: string, action: AuditAction, act: EntryChange): Comm
     if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
     return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
   }
-}
-
-function recordQueueAct({ id, workspace_id, email_id }: ListedEntry, action: AuditAction, at: number): Write {
-  return recordAuditEntry({
-    workspaceId: workspace_id,
-    actor: operatorActor,
-    action,
-    target: id,
-    at,
-    details: { email_id },
-  })
 }

@@ -8,6 +8,7 @@ import type { LoadedConfig } from '../../config/load.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Log, openLog } from '../../platform/log.js'
+import { createLogTail } from '../../platform/log-tail.js'
 import { limitHeapGrowth } from '../../platform/memory/heap.js'
 import { createNotifySocket } from '../../platform/processes/notify-socket.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
@@ -31,13 +32,14 @@ export async function serve(
 ): Promise<void> {
   refuseExtraWords(words, 0)
   limitHeapGrowth()
-  const log = openLog(config.log, journal)
+  const logTail = createLogTail()
+  const log = openLog(config.log, { journal, tail: logTail.write })
   const systemd = createNotifySocket(socket, log)
   const stopped = waitForSignal()
   const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
-  const daemon = await startDaemon({ config, clock, log, ...daemonOptions })
+  const daemon = await startDaemon({ config, clock, log, logTail, ...daemonOptions })
   const listening = logEndpoints(log, daemon, config.service.data_dir)
   reloads.use(createReloader({ config, log, daemon, reload }))
   await systemd.notifyReady(listening)

@@ -1,8 +1,12 @@
-/** `user list|set-password`, `workspace transfer`: actions that the REST interface does not offer. */
+/** `user list|set-password|reset-second-factor`, `workspace transfer`: actions of the operator. */
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { memberByEmail, transferOwnership } from '../../accounts/people/members.js'
 import { createPasswordHasher } from '../../accounts/people/passwords.js'
 import { allUsers, setPassword, userByEmail } from '../../accounts/people/users.js'
+import { recordForUser } from '../../accounts/sessions/own-account.js'
+import { endPasswordLinks } from '../../accounts/sessions/password-links.js'
+import { disableFactor, secondFactorOf } from '../../accounts/sessions/second-factor.js'
+import { endAllSessions } from '../../accounts/sessions/session-records.js'
 import { ownerOf, workspacesOfUser } from '../../accounts/workspaces.js'
 import { parseAddress, toLowerCaseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -22,9 +26,16 @@ export const userCommands: readonly Command[] = [
   {
     name: 'user set-password',
     usage: 'EMAIL',
-    summary: 'set the password of a user; it is read from standard input',
+    summary: 'set the password of a user, read from standard input; ends their sessions',
     options: {},
     run: changePassword,
+  },
+  {
+    name: 'user reset-second-factor',
+    usage: 'EMAIL',
+    summary: 'disable the second factor of a user who has lost it; ends their sessions',
+    options: {},
+    run: resetSecondFactor,
   },
   {
     name: 'workspace transfer',
@@ -70,14 +81,31 @@ async function changePassword({ words, database, clock, readSecret }: Call): Pro
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
   const hash = await createPasswordHasher().hash(await readSecret(`password of ${email}: `))
   const at = clock()
-  const acts = workspacesOfUser(read, { userId: user.id, limit: MAX_WORKSPACES, offset: 0 }).map(
-    ({ id: workspaceId }) =>
-      recordAuditEntry({ workspaceId, actor: operatorActor, action: 'user.password_set', target: user.id, at }),
-  )
-  if (!(await tryCommit(commit([setPassword({ id: user.id, hash }), ...acts])))) {
+  const userId = user.id
+  const writes = [
+    setPassword({ id: userId, hash }),
+    endPasswordLinks({ userId, now: at }),
+    endAllSessions(userId),
+    ...recordForUser(read, { userId, actor: operatorActor, action: 'user.password_set', at }),
+  ]
+  if (!(await tryCommit(commit(writes)))) {
     throw new CommandFailed(`no such user any more: ${email}`)
   }
   return { json: { user_id: user.id, email }, lines: [`${email} has a new password`] }
+}
+
+async function resetSecondFactor({ words, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
+  const { read, commit } = await database()
+  const [user] = userByEmail(read, { email })
+  if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
+  const [factor] = secondFactorOf(read, { userId: user.id })
+  if ((factor?.totp_enabled_at ?? null) === null) throw new CommandFailed(`${email} has no second factor`)
+  const act = { userId: user.id, actor: operatorActor, action: 'user.totp_disabled', at: clock() } as const
+  const writes = [...disableFactor(user.id), endAllSessions(user.id), ...recordForUser(read, act)]
+  if (!(await tryCommit(commit(writes)))) throw new CommandFailed(`no such user any more: ${email}`)
+  return { json: { user_id: user.id, email }, lines: [`${email} signs in with the password alone`] }
 }
 
 async function transfer({ words, database, clock }: Call): Promise<Answer> {

@@ -7,6 +7,8 @@ import {
   initOperatorWorkspace,
   setOperatorWorkspace,
 } from '../../accounts/operator-workspace.js'
+import { userById } from '../../accounts/people/users.js'
+import { buildPasswordLink } from '../../accounts/sessions/password-links.js'
 import { allWorkspaces, buildWorkspaceWithOwner, type NewWorkspaceWithOwner } from '../../accounts/workspaces.js'
 import { limitsOfPlan, UNLIMITED } from '../../config/plans.js'
 import { parseAddress } from '../../mail/address.js'
@@ -31,7 +33,7 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'setup',
     usage: '--workspace NAME --email ADDRESS',
-    summary: 'make the first workspace, its owner and a full key; prints them once',
+    summary: 'make the first workspace, its owner and a full key; prints them once, with a link to set a password',
     options: { workspace: 'string', email: 'string' },
     run: async (call) => {
       refuseExtraWords(call.words, 0)
@@ -164,19 +166,41 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
     details,
   })
   // The command line belongs to the operator, so the first workspace does too.
-  await commit([...workspace.writes, initOperatorWorkspace(workspaceId), act])
-  return buildAnswer(workspace, name, email)
+  const hasPassword = (userById(read, { id: userId })[0]?.password_hash ?? null) !== null
+  const { public_url: publicUrl } = config.service
+  const link = hasPassword ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now: at })
+  const linkWrites = link === null ? [] : [link.write]
+  await commit([...workspace.writes, ...linkWrites, initOperatorWorkspace(workspaceId), act])
+  return buildAnswer(workspace, name, email, link?.url ?? null)
 }
 
-function buildAnswer({ workspaceId, userId, key }: NewWorkspaceWithOwner, name: string, email: string): Answer {
+/** `passwordUrl` null: the owner has a password. */
+function buildAnswer(
+  { workspaceId, userId, key }: NewWorkspaceWithOwner,
+  name: string,
+  email: string,
+  passwordUrl: string | null,
+): Answer {
+  const signIn =
+    passwordUrl === null
+      ? ['The owner signs in to the dashboard with the password of before.']
+      : ['The owner sets a password for the dashboard here, once, within 24 hours:', passwordUrl]
   return {
-    json: { workspace_id: workspaceId, user_id: userId, api_key: key.secret, key_prefix: key.row.key_prefix },
+    json: {
+      workspace_id: workspaceId,
+      user_id: userId,
+      api_key: key.secret,
+      key_prefix: key.row.key_prefix,
+      set_password_url: passwordUrl,
+    },
     lines: [
       `workspace  ${workspaceId}  ${name}`,
       `owner      ${userId}  ${email}`,
       `API key    ${key.secret}`,
       '',
       'The key is shown this once. It is the SMTP password too; any user name will do.',
+      '',
+      ...signIn,
     ],
   }
 }

@@ -54,7 +54,7 @@ export async function failMailOfDomain(
   signal?: AbortSignal,
 ): Promise<number> {
   let failed = 0
-  for (const held of [0, 1, 2] as const) {
+  for (const held of [0, 1, 2, 3] as const) {
     let cursor: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
     while (cursor !== null) {
       signal?.throwIfAborted()

@@ -18,7 +18,7 @@ import { changeRecipientStatus } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
 
 export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
-type QueueStatus = (typeof queueStatuses)[number]
+export type QueueStatus = (typeof queueStatuses)[number]
 
 export interface QueueFilter {
   readonly workspaceId?: string | undefined
@@ -60,13 +60,14 @@ export function* iterateEntries(read: Read, filter: QueueFilter): Generator<List
   }
 }
 
-interface PageQuery extends QueueFilter {
+interface EntryPage extends QueueFilter {
   /** Only entries whose id comes after this one. */
   readonly after: string
   readonly limit: number
 }
 
-function listEntries(read: Read, filter: PageQuery): ListedEntry[] {
+/** One page, ordered by id. */
+export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
   const query = queryBuilder
     .selectFrom('queue')
     .innerJoin('recipients', 'recipients.id', 'queue.id')
@@ -110,9 +111,10 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
     case undefined:
       return narrow
     case 'held':
-      return narrow.where('queue.held', '<>', 0)
+      // Literals, here and below: partial indexes are not used for parameters.
+      return narrow.where('queue.held', '<>', sql.lit(0))
     case 'sending':
-      return narrow.where('queue.leased', '=', 1)
+      return narrow.where('queue.leased', '=', sql.lit(1))
     case 'scheduled':
       return narrow.where('recipients.status', '=', 'scheduled').where('queue.held', '=', 0)
     case 'deferred':
@@ -133,31 +135,41 @@ export function queueStatusOf({ held, leased, attempts, recipient_status }: List
   return attempts === 0 ? 'queued' : 'deferred'
 }
 
-const setHeld = prepareWrite<{ id: string; held: Flag; was: Flag; at: number }>(
+const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
       .set({ held: slot('held') })
       .where('id', '=', slot('id'))
-      .where('held', '=', slot('was'))
+      .where('held', 'in', [slot('was'), slot('orWas')])
       .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
 
-export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, at })
-export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, at })
+export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, orWas: 0, at })
+export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, orWas: 3, at })
 
-/** Makes an entry due at once, held or not, scheduled or not; misses if its broadcast is paused or cancelled. */
-export const retryEntry = prepareWrite<{ id: string; at: number }>(
+/** For members, who cannot release what the operator holds. */
+export const holdOwnEntry = (id: string, at: number): Write => setHeld({ id, held: 3, was: 0, orWas: 0, at })
+export const releaseOwnEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 3, orWas: 3, at })
+
+const makeDue = prepareWrite<{ id: string; at: number; spared: Hold }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
       .set({ next_attempt_at: slot('at'), held: 0, leased: 0, waits_for: null })
       .where('id', '=', slot('id'))
-      .where('held', '<>', 2)
+      .where('held', 'not in', [2, slot('spared')])
       .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
+
+/** Makes an entry due at once, held or not, scheduled or not; misses if its broadcast is paused or cancelled. */
+export const retryEntry = ({ id, at }: { readonly id: string; readonly at: number }): Write =>
+  makeDue({ id, at, spared: 2 })
+
+/** The same for members; misses if the operator holds it. */
+export const retryOwnEntry = (id: string, at: number): Write => makeDue({ id, at, spared: 1 })
 
 const removeUnleased = prepareWrite<{ id: string; at: number }>(
   ({ db, slot }) =>

@@ -40,6 +40,8 @@ const replies: Readonly<Record<RefusalKind, readonly [code: number, status: stri
   'method-not-allowed': [502, '5.5.1'],
   'bad-credentials': [535, '5.7.8'],
   'key-expired': [535, '5.7.8'],
+  'signed-out': [530, '5.7.0'],
+  'wrong-password': [535, '5.7.8'],
   'authentication-required': [530, '5.7.0'],
   'too-many-failures': [421, '4.7.0'],
   forbidden: [550, '5.7.1'],

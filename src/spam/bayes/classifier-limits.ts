@@ -53,7 +53,8 @@ export function limitClassifier(
   ]
 }
 
-function knowsRecentMail({ spam, ham }: TokenCount): boolean {
+/** Whether the classifier has its full weight. */
+export function knowsRecentMail({ spam, ham }: TokenCount): boolean {
   return spam >= MIN_RECENT_MESSAGES && ham >= MIN_RECENT_MESSAGES
 }
 

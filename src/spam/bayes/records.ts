@@ -58,7 +58,7 @@ const selectMessageCounts = prepareRead<{ workspaceId: string }>()(({ db, slot }
   db.selectFrom('bayes_messages').select(['verdict', 'count']).where('workspace_id', '=', slot('workspaceId')),
 )
 
-function countLearnedMessages(read: Read, workspaceId: string): TokenCount {
+export function countLearnedMessages(read: Read, workspaceId: string): TokenCount {
   const counts = new Map(selectMessageCounts(read, { workspaceId }).map(({ verdict, count }) => [verdict, count]))
   return { spam: counts.get('spam') ?? 0, ham: counts.get('ham') ?? 0 }
 }

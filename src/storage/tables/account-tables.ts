@@ -27,6 +27,12 @@ export interface UsersTable {
   avatar_url: string | null
   password_hash: string | null
   created_at: Timestamp
+  /** The secret of the second factor (RFC 6238) in base32; a new one counts from `totp_enabled_at` on. */
+  totp_secret: Generated<string | null>
+  /** Null: no second factor. */
+  totp_enabled_at: Generated<Timestamp | null>
+  /** The time step of the newest code that was accepted: each counts once. */
+  totp_last_step: Generated<number>
 }
 
 export interface MembersTable {

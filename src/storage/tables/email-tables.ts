@@ -111,7 +111,7 @@ export interface RecipientsTable {
   settled_at: Timestamp | null
 }
 
-export type Hold = 0 | 1 | 2
+export type Hold = 0 | 1 | 2 | 3
 
 export interface QueueTable {
   /** The recipient's id. */
@@ -128,7 +128,7 @@ export interface QueueTable {
   /** In the future: not due, or leased. */
   next_attempt_at: Timestamp
   leased: Flag
-  /** 1: by the operator; 2: its broadcast is paused or cancelled. */
+  /** 1: by the operator; 2: its broadcast is paused or cancelled; 3: by a member of the workspace. */
   held: Hold
   /** A "delayed" DSN was sent. */
   noticed: Flag

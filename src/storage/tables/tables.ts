@@ -60,6 +60,7 @@ import type {
   InboundTotalsTable,
 } from './inbound-tables.js'
 import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
+import type { PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type {
@@ -136,6 +137,9 @@ export interface Tables {
   email_metrics: EmailMetricsTable
   link_metrics: LinkMetricsTable
   exports: ExportsTable
+  sessions: SessionsTable
+  password_links: PasswordLinksTable
+  recovery_codes: RecoveryCodesTable
   sms_codes: SmsCodesTable
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable

@@ -1,12 +1,12 @@
 /**
  * Where a test file lies: at the path of the source file that it tests; for the small modules of a folder, at the path
- * of the folder or inside of it by its name; in the folder, for tests beside other programs; in journeys/ or
- * conformance/, if it drives the whole daemon; or it is in the list below.
+ * of the folder or inside of it by its name; in the folder, for tests beside other programs; in journeys/, conformance/
+ * or ui/, if it drives the whole daemon; or it is in the list below.
  */
 import { posix } from 'node:path'
 
 /** Folders whose files test the whole daemon. */
-const WHOLE_DAEMON = ['test/journeys/', 'test/conformance/']
+const WHOLE_DAEMON = ['test/journeys/', 'test/conformance/', 'test/ui/']
 
 /** Tests of something else than a source file or a folder, with the reason. */
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([

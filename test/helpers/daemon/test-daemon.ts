@@ -24,6 +24,7 @@ import { detailsOfAnyWorkspace, type EmailDetails } from '../../../src/messages/
 import { systemClock } from '../../../src/platform/clock.js'
 import { createDialer } from '../../../src/platform/dialer.js'
 import { logOptions } from '../../../src/platform/log.js'
+import { createLogTail } from '../../../src/platform/log-tail.js'
 import { databaseFile, openDatabase } from '../../../src/storage/open.js'
 import { temporaryFolder } from '../database/database.js'
 import { copySeed } from '../database/seed-data.js'
@@ -49,6 +50,8 @@ export interface TestDaemonOptions {
   readonly folder?: string
   /** What is logged beside errors, into `lines`; default: nothing. */
   readonly level?: 'debug' | 'info'
+  /** The files of the dashboard. Default: where the build puts them. */
+  readonly uiFolder?: string
   /** Milliseconds that the clock is ahead from the start. */
   readonly ahead?: number
 }
@@ -119,8 +122,10 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
   const founded = await copySeed(options.folder === undefined ? databaseFile(config.service.data_dir) : null)
   const lines: string[] = []
   const errors: string[] = []
+  const logTail = createLogTail()
   const write = (line: string): void => {
     lines.push(line)
+    logTail.write(line)
     if ((JSON.parse(line) as { readonly level: number }).level >= ERROR) errors.push(line)
   }
   let ahead = options.ahead ?? 0
@@ -129,6 +134,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     config,
     clock: now,
     log: pino({ ...logOptions, level: options.level ?? 'error' }, { write }),
+    logTail,
     edges: {
       resolver: options.zone === 'dns.servers' ? null : zoneResolver({ ...routeHosts(options), ...options.zone }),
       timeouts: { ...defaultTimeouts, ...options.timeouts },
@@ -136,6 +142,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
       authorities: options.authorities,
     },
     stopTimeouts: options.stopTimeouts ?? { listeners: 100, delivery: 100 },
+    uiFolder: options.uiFolder,
   })
   t.teardown(() => daemon.stop())
   const { read } = daemon.database

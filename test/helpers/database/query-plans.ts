@@ -69,6 +69,10 @@ export const allowedPlans: readonly AllowedPlan[] = [
       'the clicks of one email, which are bounded as they are recorded, found and sorted once for a sweep of a scanner',
   },
   {
+    statement: 'select "seq" from "events" order by "seq" desc limit ?',
+    because: 'the newest one: it begins at the end of the primary key and goes no further than its limit',
+  },
+  {
     statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
     because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
   },
@@ -77,6 +81,13 @@ export const allowedPlans: readonly AllowedPlan[] = [
       'select count(*) as "count", max("seq") as "end" from (select "seq" from "events" where "workspace_id" = ? ' +
       'and "type" = ? and "seq" >= ? and "seq" <= ? order by "seq" limit ?) as "step"',
     because: 'what it walks through is one step of an index, which the inner limit bounds',
+  },
+  {
+    statement:
+      'select count(*) as "contacts", coalesce(sum("subscribed"), 0) as "subscribed", max("id") as "last" from ' +
+      '(select "id", "subscribed" from "contacts" where "workspace_id" = ? and "audience_id" = ? and "id" > ? ' +
+      'order by "id" limit ?) as "step"',
+    because: 'the same: one step of the contacts of an audience',
   },
   {
     statement:

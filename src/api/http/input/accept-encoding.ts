@@ -1,12 +1,22 @@
-/** Whether a client takes gzip (RFC 9110 section 12.5.3). Pure. */
+/** Which compressions a client takes (RFC 9110 section 12.5.3). Pure. */
 
 /** Members of a list that are looked at. */
 const MAX_MEMBERS = 20
 
 /** Only where the field names it, or `*`: a client without the field may be a program that stores the bytes. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  const weights = new Map((acceptEncoding ?? '').split(',', MAX_MEMBERS).map(parseMember))
+  const weights = parseWeights(acceptEncoding)
   return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
+}
+
+/** Brotli where the field names it, else gzip as `acceptsGzip` says; null: neither. */
+export function chooseEncoding(acceptEncoding: string | undefined): 'br' | 'gzip' | null {
+  if ((parseWeights(acceptEncoding).get('br') ?? 0) > 0) return 'br'
+  return acceptsGzip(acceptEncoding) ? 'gzip' : null
+}
+
+function parseWeights(acceptEncoding: string | undefined): ReadonlyMap<string, number> {
+  return new Map((acceptEncoding ?? '').split(',', MAX_MEMBERS).map(parseMember))
 }
 
 function parseMember(member: string): readonly [coding: string, weight: number] {

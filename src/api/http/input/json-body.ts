@@ -42,7 +42,7 @@ export async function readJson(
 ): Promise<JsonBody> {
   const { headers } = request
   const isAbsent = headers['content-type'] === undefined && !hasBody(request)
-  if (!isAbsent) checkContentType(request)
+  if (!isAbsent) requireJsonType(request)
   checkLength(request, limit, 'too-large')
   const reserved = await reserveBodyMemory(request, memory, pace.memoryWait)
   sendContinue(request, response)
@@ -72,7 +72,8 @@ function invalidJsonRefusal(message: string): Refusal {
 
 const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
-function checkContentType({ headers }: IncomingMessage): void {
+/** Throws a Refusal `unsupported-media-type` unless the body is said to be JSON. */
+export function requireJsonType({ headers }: IncomingMessage): void {
   const type = headers['content-type'] ?? ''
   if (type !== 'application/json' && !jsonType.test(type)) {
     throw new Refusal('unsupported-media-type', 'Content-Type: must be application/json in UTF-8', {

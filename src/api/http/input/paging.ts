@@ -18,8 +18,11 @@ export const sliceQuery = z.strictObject({
 
 const CURSOR_RULE = 'allowed: the next_cursor of an answer'
 
-/** A cursor whose position matches `form`. */
-function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.ZodOptional<z.ZodType<Place, string>> {
+/** A cursor whose position, in US-ASCII, matches `form`. */
+export function cursorSchema<Place>(
+  form: RegExp,
+  parse: (text: string) => Place,
+): z.ZodOptional<z.ZodType<Place, string>> {
   const schema = z.string(CURSOR_RULE).transform((given, context): Place => {
     const place = Buffer.from(given, 'base64url').toString('latin1')
     if (given === encodeCursor(place) && form.test(place)) return parse(place)
@@ -31,11 +34,18 @@ function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.Zo
 
 /** The cursor of a list that is ordered by id. */
 export const idCursor = cursorSchema(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, (text) => text)
+/** The cursor of a list that is ordered by slug. */
+export const slugCursor = cursorSchema(/^[a-z0-9-]{1,80}$/, (text) => text)
 /** The cursor of a list that is ordered by a growing number. */
 export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 
-function encodeCursor(place: string | number): string {
+export function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
+}
+
+/** The cursor of a page that begins after this place; null: there is none. */
+export function toCursor(place: string | number | null): string | null {
+  return place === null ? null : encodeCursor(place)
 }
 
 interface Page<Shown> {
@@ -56,7 +66,7 @@ export function buildPage<Row, Shown>(
   return {
     data: shown.map(show),
     has_more: last !== undefined,
-    next_cursor: last === undefined ? null : encodeCursor(placeOf(last)),
+    next_cursor: toCursor(last === undefined ? null : placeOf(last)),
   }
 }
 

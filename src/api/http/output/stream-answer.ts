@@ -8,8 +8,8 @@
  */
 import { Refusal } from '../../../mail/refusal.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
+import type { StreamAnswer } from '../answer.js'
 import type { ApiContext } from '../pipeline/api-context.js'
-import type { StreamAnswer } from '../route.js'
 import { streamHeadersOf } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 

@@ -12,6 +12,7 @@ import type { Clock } from '../../../platform/clock.js'
 import type { ClientLog } from '../../../platform/connections/client-log.js'
 import type { Log } from '../../../platform/log.js'
 import type { ApiContext } from './api-context.js'
+import type { RequestIdentity } from './request-identity.js'
 
 interface AccessLogDeps {
   readonly log: Pick<Log, 'debug' | 'info' | 'isLevelEnabled'>
@@ -25,12 +26,15 @@ export function logOnClose(ctx: ApiContext, path: string, isQuiet: boolean, deps
   if (log.isLevelEnabled(isQuiet ? 'debug' : 'info')) ctx.res.once('close', () => logRequest(ctx, path, isQuiet, deps))
 }
 
+/** The page of the log asks for it again and again: lines about that would hide all others. */
+const LOG_ROUTE = '/ui/api/operator/log'
+
 type LogLine = { client: string } & Record<string, unknown>
 
 /** Builds the line field by field, since this is done for every request. */
 function logRequest(ctx: ApiContext, path: string, isQuiet: boolean, { log, lines, clock }: AccessLogDeps): void {
   const { identity, route, bytes = 0, code } = ctx.state
-  const { principal, requestId, startedAt } = identity
+  const { principal, session, requestId, startedAt } = identity
   const { method, res } = ctx
   const line: LogLine = { client: identity.remoteAddress, method }
   if (route === undefined) line['path'] = formatForDisplay(path)
@@ -41,11 +45,13 @@ function logRequest(ctx: ApiContext, path: string, isQuiet: boolean, { log, line
   const key = findKeyPrefix(ctx)
   if (key !== null) line['key'] = key
   if (principal !== null) line['workspace'] = principal.workspaceId
+  if (session !== undefined) line['user'] = session.userId
   if (code !== undefined) line['code'] = code
   if (!res.writableFinished) line['broken'] = true
   line['requestId'] = requestId
-  if (isQuiet) log.debug(line, 'request')
-  else if (principal === null || (code !== undefined && res.statusCode < 500)) lines.info(line, 'request')
+  if (isQuiet || (route === LOG_ROUTE && code === undefined)) log.debug(line, 'request')
+  else if ((principal === null && session === undefined) || (code !== undefined && res.statusCode < 500))
+    lines.info(line, 'request')
   else log.info(line, 'request')
 }
 
@@ -54,12 +60,22 @@ const wrongKeyKinds: ReadonlySet<RefusalKind> = new Set<RefusalKind>(['bad-crede
 /** Logs a warning when a request is refused because of its key. */
 export function logFailedLogin(ctx: ApiContext, error: unknown, { lines }: Pick<AccessLogDeps, 'lines'>): void {
   const { identity } = ctx.state
+  if (error instanceof Refusal && error.kind === 'wrong-password') logFailedSignIn(identity, error, lines)
   if (error !== identity.fault || !(error instanceof Refusal) || !wrongKeyKinds.has(error.kind)) return
   if (error.details['origin'] !== undefined) return // a page in a browser: its key was not checked
   const { remoteAddress: client, requestId } = identity
   const key = findKeyPrefix(ctx)
   const about = { client, ...(key === null ? {} : { key }), listener: 'api', reason: error.message, requestId }
   lines.warn(about, 'a login failed')
+}
+
+/** The address that was entered is not logged: people type passwords into the wrong field. */
+function logFailedSignIn(
+  { remoteAddress: client, requestId }: RequestIdentity,
+  error: Refusal,
+  lines: ClientLog,
+): void {
+  lines.warn({ client, listener: 'api', reason: error.message, requestId }, 'a sign-in failed')
 }
 
 function findKeyPrefix({ req }: ApiContext): string | null {

@@ -2,7 +2,7 @@
  * The request pipeline of the REST API: one entry, one table of routes, one exit for errors.
  *
  * For each request in this order: its identity (`request-identity.ts`); `/healthz` and `/readyz`; 503
- * unless the service is serving; a page (`page-router.ts`), or the route (`dispatch.ts`), else 404 or
+ * unless the service is serving; a route under `/ui/api` (`browser-api.ts`), a page (`page-router.ts`), or a route (`dispatch.ts`), else 404 or
  * 405; then the steps of `run-route.ts`.
  *
  * The listener opens before the routes exist: until `serve` is called, and after `drain`, every
@@ -21,10 +21,11 @@ import { JSON_TYPE, type Reply, send } from '../output/send-reply.js'
 import type { Route } from '../route.js'
 import { logFailedLogin, logOnClose } from './access-log.js'
 import type { ApiContext, ApiState } from './api-context.js'
+import { type BrowserApi, createBrowserDispatch, findBrowserPath } from './browser-api.js'
 import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from './dispatch.js'
-import { createPageRouter, isPageRequest, type Pages } from './page-router.js'
+import { createPageRouter, isAssetRequest, isPageRequest, type Pages } from './page-router.js'
 import type { CheckReadiness } from './readiness.js'
-import { checkRate, type IdentityResolver } from './request-identity.js'
+import { checkRate, type IdentityResolver, type RequestIdentity } from './request-identity.js'
 import type { Peer } from './request-source.js'
 import { createHandler, type RunRouteDeps } from './run-route.js'
 
@@ -40,7 +41,7 @@ interface AppDeps extends RunRouteDeps {
 export interface ApiApp {
   readonly listener: RequestListener
   /** Starts answering requests. `document`: the OpenAPI document as JSON, public. `pages`: those under `/ui/`. */
-  readonly serve: (routes: readonly Route[], document: string, pages?: Pages) => void
+  readonly serve: (routes: readonly Route[], document: string, pages?: Pages, browser?: BrowserApi) => void
   /** From now on requests are answered 503, and their connections close. */
   readonly drain: () => void
   /** The bytes of an answer to a client that sent no complete request. */
@@ -53,6 +54,7 @@ type Phase =
       readonly kind: 'serving'
       readonly dispatch: Dispatch
       readonly showPage: ShowPage | null
+      readonly browser: ServedBrowser | null
       readonly findUncountedArea: FindUncountedArea
     }
   | { readonly kind: 'draining' }
@@ -62,6 +64,12 @@ type FindUncountedArea = (path: string) => 'tracking' | 'callback' | null
 
 type ShowPage = (ctx: ApiContext) => Promise<void>
 
+/** What answers under `/ui/api`. */
+interface ServedBrowser {
+  readonly dispatch: Dispatch
+  readonly sessions: BrowserApi['sessions']
+}
+
 export function createApiApp(deps: AppDeps): ApiApp {
   const { identityResolver, clock, peerOf } = deps
   let phase: Phase = { kind: 'starting' }
@@ -70,10 +78,12 @@ export function createApiApp(deps: AppDeps): ApiApp {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
     const uncounted = phase.kind === 'serving' ? phase.findUncountedArea(path) : null
-    const anonymous = isHealth || phase.kind !== 'serving' || uncounted !== null
-    const identify = anonymous ? identityResolver.identifyAnonymous : identityResolver.identify
-    ctx.state.identity = identify(ctx.req, peerOf(ctx.req))
-    logOnClose(ctx, path, isHealth || uncounted === 'tracking', deps)
+    const isQuiet = isHealth || uncounted === 'tracking' || isAssetRequest(ctx.req)
+    ctx.state.identity =
+      isQuiet || uncounted !== null || phase.kind !== 'serving'
+        ? identityResolver.identifyAnonymous(ctx.req, peerOf(ctx.req))
+        : identify(ctx.req, phase, deps)
+    logOnClose(ctx, path, isQuiet, deps)
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
       if (isHealth) await answerHealth(ctx, phase, deps)
@@ -82,17 +92,15 @@ export function createApiApp(deps: AppDeps): ApiApp {
       answerError(ctx, error, deps)
     }
   })
-  app.on('error', (err: unknown, ctx: ApiContext) => {
-    if (ctx.req.socket.destroyed) deps.log.debug({ err }, 'a connection broke')
-    else deps.log.error({ err }, 'an answer could not be sent')
-  })
+  app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, deps))
   return {
     listener: app.callback(),
-    serve: (routes, document, pages) => {
+    serve: (routes, document, pages, browserApi) => {
       const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
       const dispatch = createDispatch(endpointsOf(routes, document, deps))
-      phase = { kind: 'serving', dispatch, showPage, findUncountedArea: createAreaFinder(routes) }
+      const browser = browserApi === undefined ? null : serveBrowser(routes, browserApi, deps)
+      phase = { kind: 'serving', dispatch, showPage, browser, findUncountedArea: createAreaFinder(routes) }
     },
     drain: () => {
       phase = { kind: 'draining' }
@@ -100,6 +108,25 @@ export function createApiApp(deps: AppDeps): ApiApp {
     formatPreRequestAnswer: (answer, address) =>
       formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
   }
+}
+
+function logSendFault(err: unknown, { req }: ApiContext, { log }: AppDeps): void {
+  if (req.socket.destroyed) log.debug({ err }, 'a connection broke')
+  else log.error({ err }, 'an answer could not be sent')
+}
+
+function serveBrowser(routes: readonly Route[], api: BrowserApi, deps: AppDeps): ServedBrowser {
+  return { dispatch: createBrowserDispatch(routes, api, deps), sessions: api.sessions }
+}
+
+function identify(
+  request: IncomingMessage,
+  { browser }: Extract<Phase, { kind: 'serving' }>,
+  { identityResolver, peerOf }: AppDeps,
+): RequestIdentity {
+  const peer = peerOf(request)
+  if (browser === null || findBrowserPath(request.url ?? '') === null) return identityResolver.identify(request, peer)
+  return browser.sessions.identify(request, peer, identityResolver.identifyAnonymous(request, peer))
 }
 
 function createAreaFinder(routes: readonly Route[]): FindUncountedArea {
@@ -148,7 +175,9 @@ async function serveRequest(ctx: ApiContext, phase: Phase, path: string): Promis
   }
   // RFC 9112 section 3.2. Node would refuse it without a body.
   if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
-  if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)
+  const browserPath = findBrowserPath(url)
+  if (phase.browser !== null && browserPath !== null) await phase.browser.dispatch(ctx, browserPath)
+  else if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)
   else await phase.dispatch(ctx, path)
 }
 

@@ -1,5 +1,5 @@
 /**
- * Requests for the HTML pages under `/ui/`, read within the limits of any other request. The pages
+ * Requests for the HTML pages and files under `/ui/`, read within the limits of any other request. The pages
  * themselves are another room's and are passed in.
  *
  * A form must come from a page of ours: it is refused when `Origin`, or `Sec-Fetch-Site` without
@@ -12,13 +12,14 @@ import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import type { TransferPace } from '../../../platform/connections/transfer-pace.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
+import { chooseEncoding } from '../input/accept-encoding.js'
 import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '../input/read-body.js'
 import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
 import { HTML_TYPE, send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
 import { methodNotAllowed } from './dispatch.js'
 import { checkRate } from './request-identity.js'
-import { findClientScheme, isForeignOrigin, type Peer, type Scheme } from './request-source.js'
+import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
 
 interface PageRequest {
   /** `/ui/docs`. */
@@ -36,7 +37,20 @@ interface Page {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** A file that is the same for every client, in memory. */
+interface PageFile {
+  readonly type: string
+  readonly bytes: Buffer
+  /** The ETag without its quotes. */
+  readonly tag: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Null: it is not worth it. */
+  readonly compress: (encoding: 'br' | 'gzip') => Promise<Buffer> | null
+}
+
 export interface Pages {
+  /** Null: the path is no file; `find` may know it. */
+  readonly findFile: (path: string) => PageFile | null
   /** Null: there is no such page. `form`: the page accepts a form. */
   readonly find: (path: string) => { readonly form: boolean } | null
   /** Throws a Refusal. */
@@ -61,6 +75,11 @@ export function isPageRequest({ url = '', method, headers }: IncomingMessage): b
   return isRead && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
 }
 
+/** Whether the request is for an asset of the dashboard, which no rate limit counts. */
+export function isAssetRequest({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith('/ui/assets/')
+}
+
 /** Bytes. */
 const MAX_FORM = 16_384
 
@@ -69,6 +88,8 @@ export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiC
     let request: PageRequest | null = null
     try {
       checkRate(ctx.state.identity)
+      const file = findFile(ctx.req, pages)
+      if (file !== null) return await sendFile(ctx, file)
       request = await readPageRequest(ctx, pages, deps)
       sendPage(ctx, await pages.show(request))
     } catch (error) {
@@ -85,10 +106,29 @@ function sendPage(ctx: ApiContext, { status, html, headers }: Page, more: Readon
   send(ctx, { status, type: HTML_TYPE, payload: html, headers: { ...headers, ...more } })
 }
 
+function findFile({ url = '', method }: IncomingMessage, pages: Pages): PageFile | null {
+  return method === 'GET' || method === 'HEAD' ? pages.findFile(pathOf(url)) : null
+}
+
+async function sendFile(ctx: ApiContext, { type, bytes, tag, headers, compress }: PageFile): Promise<void> {
+  const { 'accept-encoding': accepted, 'if-none-match': known } = ctx.req.headers
+  const all = { ...headers, ETag: `"${tag}"` }
+  if (known?.includes(all.ETag) === true) return send(ctx, { status: 304, type: null, payload: '', headers: all })
+  const encoding = chooseEncoding(Array.isArray(accepted) ? accepted.join(',') : accepted)
+  const packed = encoding === null ? null : await compress(encoding)
+  if (packed === null || encoding === null) return send(ctx, { status: 200, type, payload: bytes, headers: all })
+  send(ctx, { status: 200, type, payload: packed, headers: { ...all, 'Content-Encoding': encoding } })
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
 async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDeps): Promise<PageRequest> {
   const { url = '', method = '' } = ctx.req
   const end = url.indexOf('?')
-  const path = end === -1 ? url : url.slice(0, end)
+  const path = pathOf(url)
   const entry = pages.find(path)
   if (entry === null) throw new Refusal('not-found', 'there is no such page')
   const isRead = method === 'GET' || method === 'HEAD'
@@ -121,17 +161,6 @@ async function readForm({ req, res, state }: ApiContext, deps: PageRouterDeps): 
   } finally {
     release()
   }
-}
-
-function schemeOf({ headers }: IncomingMessage, peer: Peer): Scheme | null {
-  const forwarded = headers['x-forwarded-proto']
-  return findClientScheme(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
-}
-
-/** Refuses plain HTTP between a client and its proxy: forms have passwords. */
-function requireHttps(request: IncomingMessage, peer: Peer): void {
-  if (!peer.trusted || schemeOf(request, peer) !== 'http') return
-  throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
 }
 
 function requireOwnPage(request: IncomingMessage, peer: Peer): void {

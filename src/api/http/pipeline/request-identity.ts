@@ -11,6 +11,7 @@ import { addressKeyOf } from '../../../accounts/client-address.js'
 import type { ApiKeyCache } from '../../../accounts/keys/api-key-cache.js'
 import { buildRateRefusal, type RateLimit, type RateState } from '../../../accounts/limits/rate-limit.js'
 import type { Principal } from '../../../accounts/principal.js'
+import type { OpenSession } from '../../../accounts/sessions/session-check.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import { uuidv7 } from '../../../platform/ids.js'
@@ -22,6 +23,8 @@ export interface RequestIdentity {
   /** The client's address, also behind proxies. */
   readonly remoteAddress: string
   readonly rate: RateState
+  /** Of a request under `/ui/api`; absent: none. */
+  readonly session?: OpenSession
   /** Null: not authenticated, and `fault` says why. */
   readonly principal: Principal | null
   readonly fault: unknown

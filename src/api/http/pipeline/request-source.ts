@@ -5,6 +5,8 @@
  * from the right, where our own proxies write: the first address that is not a proxy of ours is the
  * client. Anything further left may be forged. An entry that is not an address ends the search.
  */
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../../../mail/refusal.js'
 import { isInSomeNetwork, type Network, parseIpAddress } from '../../../platform/ip-address.js'
 
 /** The other end of a connection. */
@@ -19,7 +21,7 @@ export interface Peer {
 export const LOOPBACK_ADDRESS = '127.0.0.1'
 
 export type IsProxy = (address: string) => boolean
-export type Scheme = 'http' | 'https'
+type Scheme = 'http' | 'https'
 
 export function createProxyCheck(networks: readonly Network[]): IsProxy {
   return (address) => isInSomeNetwork(networks, address)
@@ -42,6 +44,18 @@ export function findClientScheme(peer: Peer, forwardedProto: string | undefined)
   const forwarded = peer.trusted ? forwardedProto?.split(',').at(-1)?.trim().toLowerCase() : undefined
   if (forwarded === 'http' || forwarded === 'https') return forwarded
   return peer.tls ? 'https' : null
+}
+
+/** The scheme of a request, as `findClientScheme` tells it. */
+export function schemeOf({ headers }: IncomingMessage, peer: Peer): Scheme | null {
+  const forwarded = headers['x-forwarded-proto']
+  return findClientScheme(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+}
+
+/** Refuses plain HTTP between a client and its proxy: pages have passwords. */
+export function requireHttps(request: IncomingMessage, peer: Peer): void {
+  if (!peer.trusted || schemeOf(request, peer) !== 'http') return
+  throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
 }
 
 /** `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; IPv4-mapped IPv6 becomes IPv4. */

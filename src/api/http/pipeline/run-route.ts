@@ -18,6 +18,7 @@ import type { Principal } from '../../../accounts/principal.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
+import { type Answer, type FileAnswer, noContent, type StreamAnswer } from '../answer.js'
 import { readCallbackFields } from '../input/callback-fields.js'
 import { type JsonBody, readJson } from '../input/json-body.js'
 import { linkQuery } from '../input/link-signature.js'
@@ -25,26 +26,13 @@ import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
 import { readShortForm } from '../input/short-form.js'
 import { readUpload } from '../input/upload.js'
+import type { CallbackRoute, PageRoute, TrackingRoute } from '../open-route.js'
 import { sendFile } from '../output/file-answer.js'
 import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
 import type { LargeAnswers } from '../output/large-answer.js'
 import { HTML_TYPE, JSON_TYPE, type Reply } from '../output/send-reply.js'
 import { type StreamLimits, sendStream } from '../output/stream-answer.js'
-import {
-  type Answer,
-  type Call,
-  type CallbackRoute,
-  type FileAnswer,
-  type KeyRoute,
-  noContent,
-  type PageRoute,
-  type PublicRoute,
-  type Route,
-  type SignedLinkRoute,
-  type StreamAnswer,
-  type TrackingRoute,
-  type UploadRoute,
-} from '../route.js'
+import type { Call, KeyRoute, PublicRoute, Route, SignedLinkRoute, UploadRoute } from '../route.js'
 import type { ApiContext } from './api-context.js'
 import { checkRate, type IdentityResolver, requirePrincipal } from './request-identity.js'
 
@@ -59,7 +47,7 @@ export interface RunRouteDeps {
 }
 
 const emptyQuery = z.strictObject({})
-const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
+export const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
 
 type Handler = (ctx: ApiContext) => Promise<void>
 
@@ -209,17 +197,17 @@ function authorizeRoute({ area, own }: KeyRoute, principal: Principal): string |
   return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
 }
 
-function paramsOf(ctx: ApiContext): Call['params'] {
+export function paramsOf(ctx: ApiContext): Call['params'] {
   return ctx['params']
 }
 
 /** Throws a Refusal for parameters that the route does not have. */
-function parseRouteQuery(query: z.ZodType | null, raw: Readonly<Record<string, unknown>> | null): unknown {
+export function parseRouteQuery(query: z.ZodType | null, raw: Readonly<Record<string, unknown>> | null): unknown {
   return raw === null && query === null ? undefined : parseInput(query ?? emptyQuery, raw ?? {})
 }
 
 /** The parameters as text; null: there is no query. Throws a Refusal for a parameter that is repeated. */
-function parseQueryString(url: string): Readonly<Record<string, unknown>> | null {
+export function parseQueryString(url: string): Readonly<Record<string, unknown>> | null {
   const start = url.indexOf('?')
   if (start === -1) return null
   const query = parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 })
@@ -236,7 +224,11 @@ function headerOf({ req }: ApiContext, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: RunRouteDeps): Promise<void> {
+export async function sendAnswer(
+  ctx: ApiContext,
+  answer: Answer,
+  { answers, streamLimits }: RunRouteDeps,
+): Promise<void> {
   if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
   if (answer.kind === 'file') return sendFile(ctx, answer, streamLimits)
   if (answer.kind === 'json' && hasLargeText(answer.body)) {
@@ -249,7 +241,10 @@ async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimi
 function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Reply {
   switch (answer.kind) {
     case 'json':
-      return { status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) }
+      return {
+        ...{ status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) },
+        headers: answer.headers ?? {},
+      }
     case 'text':
       return { status: answer.status, type: JSON_TYPE, payload: answer.json }
     case 'bytes':
@@ -262,6 +257,6 @@ function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Reply {
     case 'page':
       return { status: answer.status, type: HTML_TYPE, payload: answer.html, headers: answer.headers }
     case 'nothing':
-      return { status: 204, type: null, payload: '' }
+      return { status: 204, type: null, payload: '', headers: answer.headers ?? {} }
   }
 }

@@ -1,7 +1,7 @@
-/** Which clients take gzip. */
+/** Which compressions clients take. */
 import fc from 'fast-check'
 import t from 'tap'
-import { acceptsGzip } from '../../../../src/api/http/input/accept-encoding.js'
+import { acceptsGzip, chooseEncoding } from '../../../../src/api/http/input/accept-encoding.js'
 
 t.test('gzip where the field names it with a weight', async (t) => {
   const table: readonly (readonly [string | undefined, boolean])[] = [
@@ -22,6 +22,18 @@ t.test('gzip where the field names it with a weight', async (t) => {
     [`${'br,'.repeat(100)}gzip`, false],
   ]
   for (const [field, accepts] of table) t.equal(acceptsGzip(field), accepts, String(field).slice(0, 40))
+})
+
+t.test('Brotli where the field names it, else gzip', async (t) => {
+  const table: readonly (readonly [string | undefined, 'br' | 'gzip' | null])[] = [
+    [undefined, null],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['br;q=0, gzip', 'gzip'],
+    ['br;q=0', null],
+    ['*', 'gzip'],
+    ['identity', null],
+  ]
+  for (const [field, encoding] of table) t.equal(chooseEncoding(field), encoding, String(field))
 })
 
 t.test('any text is answered', async () => {

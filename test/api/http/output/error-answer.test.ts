@@ -20,6 +20,8 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'method-not-allowed': '405 method_not_allowed',
     'bad-credentials': '401 invalid_api_key',
     'key-expired': '401 api_key_expired',
+    'signed-out': '401 authentication_required',
+    'wrong-password': '401 invalid_credentials',
     'authentication-required': '401 missing_api_key',
     'too-many-failures': '429 rate_limit_exceeded',
     forbidden: '403 insufficient_permissions',

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import type { FileAnswer } from '../../../../src/api/http/route.js'
+import type { FileAnswer } from '../../../../src/api/http/answer.js'
 import {
   request,
   startTestApi,

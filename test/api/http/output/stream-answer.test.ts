@@ -1,6 +1,6 @@
 /** Streamed answers: produced as they are read; slow clients, clients that leave, too many clients. */
 import t, { type Test } from 'tap'
-import type { StreamAnswer } from '../../../../src/api/http/route.js'
+import type { StreamAnswer } from '../../../../src/api/http/answer.js'
 import { request, startTestApi, type TestApi, testRoute, withKey } from '../../../helpers/http/test-api.js'
 import type { Wire } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import t from 'tap'
-import { json } from '../../../../src/api/http/route.js'
+import { json } from '../../../../src/api/http/answer.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
 import { temporaryFolder } from '../../../helpers/database/database.js'
 import {

@@ -1,0 +1,123 @@
+// Starts the quickstart in a temporary folder, fills it with sample data, signs in, and takes the pictures.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { chromium } from 'playwright-core'
+import { fillSandbox } from './sample-data.mjs'
+
+const PASSWORD = 'correct horse battery'
+const WIDTHS = [360, 768, 1440]
+
+const { values, positionals } = parseArgs({
+  options: { readme: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+  allowPositionals: true,
+})
+const [target] = positionals
+if (target === undefined) throw new Error('dashboard-pictures: name a folder for the pictures')
+mkdirSync(resolve(target), { recursive: true })
+
+const folder = mkdtempSync(join(tmpdir(), 'posthorn-pictures-'))
+const base = 20_000 + (process.pid % 10_000)
+const sandbox = spawn('node', ['dist/src/sandbox/main.js', '--data', folder, '--port-base', String(base)], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
+try {
+  const link = await readPasswordLink()
+  const ids = await fillSandbox({ folder, apiPort: base + 443, mxPort: base + 26 })
+  const page = await browser.newPage({ ignoreHTTPSErrors: true })
+  if (!values.readme) await takePictures(page, 'sign-in', () => page.goto(`https://127.0.0.1:${base + 443}/ui/`))
+  await signIn(page, link)
+  for (const [name, path] of pagesOf(ids)) {
+    await takePictures(page, name, () => page.goto(`https://127.0.0.1:${base + 443}/ui${path}`))
+  }
+} finally {
+  await browser.close()
+  sandbox.kill('SIGTERM')
+  await once(sandbox, 'exit')
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** The line with the link that sets the owner's password. The output is read to the end: who closes it ends the program. */
+function readPasswordLink() {
+  return new Promise((found, failed) => {
+    let text = ''
+    sandbox.stdout.on('data', (piece) => {
+      text += piece
+      const link = /https:\S+\/ui\/set-password\S+/.exec(text)
+      if (link !== null && text.includes('Serving until')) found(link[0])
+    })
+    sandbox.on('exit', () => failed(new Error(`the quickstart ended: ${text}`)))
+  })
+}
+
+async function signIn(page, link) {
+  await page.goto(link)
+  for (const field of await page.locator('input[type=password]').all()) await field.fill(PASSWORD)
+  await page.getByRole('button').first().click()
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+}
+
+function pagesOf(ids) {
+  const readme = [
+    ['overview', '/overview'],
+    ['email', `/emails/${ids.email}`],
+  ]
+  const others = [
+    ['emails', '/emails'],
+    ['email-bounced', `/emails/${ids.bounced}`],
+    ['email-new', '/emails/new'],
+    ['metrics', '/metrics'],
+    ['links', '/links'],
+    ['domains', '/domains'],
+    ['domain', `/domains/${ids.domain}`],
+    ['domain-new', '/domains/new'],
+    ['inbound', '/inbound'],
+    ['inbound-message', `/inbound/${ids.inbound}`],
+    ['audiences', '/audiences'],
+    ['audience', `/audiences/${ids.audience}`],
+    ['templates', '/templates'],
+    ['template', `/templates/${ids.template}`],
+    ['broadcasts', '/broadcasts'],
+    ['broadcast', `/broadcasts/${ids.broadcast}`],
+    ['broadcast-draft', `/broadcasts/${ids.draft}`],
+    ['suppressions', '/suppressions'],
+    ['exports', '/exports'],
+    ['webhooks', '/webhooks'],
+    ['webhook', `/webhooks/${ids.webhook}`],
+    ['keys', '/keys'],
+    ['members', '/members'],
+    ['audit-log', '/audit-log'],
+    ['usage', '/usage'],
+    ['workspace', '/workspace'],
+    ['account', '/account'],
+    ['workspaces', '/operator/workspaces'],
+    ['queue', '/operator/queue'],
+    ['health', '/operator/health'],
+    ['spam', '/operator/spam'],
+    ['log', '/operator/log'],
+  ]
+  return (values.readme ? readme : [...readme, ...others]).filter(([name]) => name.includes(values.only))
+}
+
+/** `show` loads the page. Full height, so that nothing is missed; for the README what fits a window. */
+async function takePictures(page, name, show) {
+  if (!name.includes(values.only)) return
+  const widths = values.readme ? [1280] : WIDTHS
+  for (const colorScheme of values.readme ? ['light'] : ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 860 })
+      await show()
+      await page.waitForSelector('h1')
+      await page.waitForLoadState('networkidle')
+      await sleep(200)
+      const path = join(resolve(target), values.readme ? `${name}.png` : `${name}-${width}-${colorScheme}.png`)
+      await page.screenshot({ path, fullPage: !values.readme })
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The records of sessions: what a browser holds after a sign-in. A token of 256 random bits is in its
+ * cookie and stored only as SHA-256, so that a copy of the database opens no session.
+ *
+ * A session ends after 12 hours without a request, and after 7 days in any case. A row past its time
+ * is invalid, whether or not it was removed.
+ */
+import { createHash } from 'node:crypto'
+import { randomSecret, uuidv7 } from '../../platform/ids.js'
+import type { Store } from '../../storage/database.js'
+import { prepareRead, prepareWrite } from '../../storage/prepared.js'
+import type { Tables } from '../../storage/tables/tables.js'
+import type { Write } from '../../storage/writer/write.js'
+
+export const SESSION_LIFETIME = 7 * 24 * 3_600_000
+export const IDLE_LIFETIME = 12 * 3_600_000
+/** Sessions of one user; a further one ends the oldest. */
+const MAX_SESSIONS = 50
+/** Characters of a browser's name that are stored. */
+const MAX_USER_AGENT = 200
+
+type SessionRow = Tables['sessions']
+
+export interface NewSession {
+  /** For the cookie: stored nowhere. */
+  readonly token: string
+  readonly row: SessionRow
+}
+
+interface SessionRequest {
+  readonly userId: string
+  readonly userAgent: string
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+export function buildSession({ userId, userAgent, remoteAddress, now }: SessionRequest): NewSession {
+  const token = generateToken()
+  return {
+    token,
+    row: {
+      id: `ses_${uuidv7(now)}`,
+      user_id: userId,
+      token_hash: hashToken(token),
+      created_at: now,
+      last_used_at: now,
+      expires_at: now + SESSION_LIFETIME,
+      user_agent: userAgent.slice(0, MAX_USER_AGENT).replace(/[\p{Cc}\p{Cs}]/gu, ' '),
+      ip_address: remoteAddress,
+    },
+  }
+}
+
+export function generateToken(): string {
+  return randomSecret(32).toString('base64url')
+}
+
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+const insertRow = prepareWrite<SessionRow>(({ db, slots }) =>
+  db
+    .insertInto('sessions')
+    .values(
+      slots(['id', 'user_id', 'token_hash', 'created_at', 'last_used_at', 'expires_at', 'user_agent', 'ip_address']),
+    ),
+)
+
+const removeBeyond = prepareWrite<{ userId: string; kept: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('sessions')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('sessions')
+        .select('id')
+        .where('user_id', '=', slot('userId'))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(-1)
+        .offset(slot('kept')),
+    ),
+)
+
+/** Also ends the oldest sessions of a user who has too many. */
+export function insertSession(row: SessionRow): Write[] {
+  return [insertRow(row), removeBeyond({ userId: row.user_id, kept: MAX_SESSIONS })]
+}
+
+/** A session by its token, also one past its time; with its user. */
+export const sessionByToken = prepareRead<{ hash: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .select(['sessions.id', 'sessions.user_id', 'sessions.created_at'])
+    .select(['sessions.last_used_at', 'sessions.expires_at'])
+    .where('sessions.token_hash', '=', slot('hash')),
+)
+
+/** The sessions of a user that have not ended, newest first. */
+export const sessionsOfUser = prepareRead<{ userId: string; now: number; idleSince: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('sessions')
+    .select(['id', 'created_at', 'last_used_at', 'expires_at', 'user_agent', 'ip_address'])
+    .where('user_id', '=', slot('userId'))
+    .where('expires_at', '>', slot('now'))
+    .where('last_used_at', '>', slot('idleSince'))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc'),
+)
+
+export const touchSession = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('sessions')
+    .set({ last_used_at: slot('at') })
+    .where('id', '=', slot('id')),
+)
+
+/** Misses when the user has no such session. */
+export const endSession = prepareWrite<{ id: string; userId: string }>(
+  ({ db, slot }) => db.deleteFrom('sessions').where('id', '=', slot('id')).where('user_id', '=', slot('userId')),
+  1,
+)
+
+/** Ends all sessions of a user but one. */
+export const endOtherSessions = prepareWrite<{ userId: string; keptId: string }>(({ db, slot }) =>
+  db.deleteFrom('sessions').where('user_id', '=', slot('userId')).where('id', '<>', slot('keptId')),
+)
+
+/** Ends all sessions of a user. */
+export function endAllSessions(userId: string): Write {
+  return endOtherSessions({ userId, keptId: '' })
+}
+
+const oldSessions = prepareRead<{ now: number }>()(({ db, slot }) =>
+  db.selectFrom('sessions').select(['id', 'user_id']).where('expires_at', '<=', slot('now')).limit(200),
+)
+
+const removeSession = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('sessions').where('id', '=', slot('id')),
+)
+
+/** Removes some of those past their time; resolves to whether there may be more. */
+export async function removeOldSessions({ read, commit }: Store, now: number): Promise<boolean> {
+  const old = oldSessions(read, { now })
+  if (old.length === 0) return false
+  await commit(old.map(removeSession))
+  return true
+}

@@ -1,0 +1,88 @@
+/** What the pages of templates need besides the API: a list without bodies, and previews of what is not stored. */
+import { z } from 'zod'
+import { MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
+import { renderPreview } from '../../content/render-template.js'
+import { parseTemplateText } from '../../content/template-text.js'
+import { selectTemplatePage } from '../../content/templates.js'
+import { Refusal } from '../../mail/refusal.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { templateData } from '../emails/email-fields.js'
+import { json } from '../http/answer.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { type KeyRoute, route } from '../http/route.js'
+import { templateRecord } from './template-fields.js'
+
+const request = z
+  .strictObject({
+    subject: z.string().max(2_000, 'allowed: up to 2000 characters').default(''),
+    html: z.string().nullable().default(null),
+    text: z.string().nullable().default(null),
+    template_data: templateData.default({}),
+  })
+  .meta({ id: 'TemplatePreviewRequest', example: { subject: 'Hello {{first_name}}', html: '<p>Hello</p>' } })
+
+const preview = z
+  .strictObject({
+    subject: z.string(),
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    variables: z.array(z.string()).meta({ description: 'All but `unsubscribe_url`, each once.' }),
+    missing: z.array(z.string()).meta({ description: 'Those that have no value and no default.' }),
+  })
+  .meta({ id: 'TemplatePreview' })
+
+const listed = templateRecord.omit({ html: true, text: true }).meta({ id: 'ListedTemplate' })
+
+export function templatePageRoutes(read: Read, sampleUnsubscribeUrl: string): readonly KeyRoute[] {
+  return [listRoute(read), previewRoute(sampleUnsubscribeUrl)]
+}
+
+function listRoute(read: Read): KeyRoute {
+  return route({
+    method: 'GET',
+    path: '/templates',
+    area: 'read',
+    tag: 'Templates',
+    summary: 'List the templates without their bodies, newest first',
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listed) }) } },
+    refusals: [],
+    run: ({ principal: { workspaceId }, query }) => {
+      const data = selectTemplatePage(read, { workspaceId, ...query }).map(
+        ({ id, name, subject, variables, created_at: created, updated_at: updated }) => ({
+          ...{ id, name, subject, variables: [...parseJson(variables)] },
+          ...{ created_at: formatTimestamp(created), updated_at: formatTimestamp(updated) },
+        }),
+      )
+      return json(200, { data })
+    },
+  })
+}
+
+/** `sampleUnsubscribeUrl`: it unsubscribes no recipient. */
+function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
+  return route({
+    method: 'POST',
+    path: '/template-previews',
+    area: 'read',
+    tag: 'Templates',
+    summary: 'Render words that are not stored, with these values',
+    description: 'A variable without a value and without a default stands for itself.',
+    body: request,
+    answers: { 200: { description: 'Subject and bodies.', schema: preview } },
+    refusals: ['payload_too_large'],
+    run: ({ body: { subject, html, text, template_data: data } }) => {
+      const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
+      if (size > MAX_TEMPLATE_BYTES) {
+        const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
+        throw new Refusal('too-large', message, { size, limit: MAX_TEMPLATE_BYTES })
+      }
+      const parse = (part: string | null) => (part === null ? null : parseTemplateText(part))
+      const template = { id: '', subject: parseTemplateText(subject), html: parse(html), text: parse(text) }
+      const rendered = renderPreview(template, data, sampleUnsubscribeUrl)
+      return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
+    },
+  })
+}

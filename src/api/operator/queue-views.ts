@@ -1,0 +1,136 @@
+/** The queue as its routes for the operator show it. */
+import { z } from 'zod'
+import { queueActs } from '../../messages/queue/change-entries.js'
+import { waitsForOf } from '../../messages/queue/queue.js'
+import { type ListedEntry, queueStatuses, queueStatusOf } from '../../messages/queue/queue-admin.js'
+import type { QueueCensus, StateCounts } from '../../messages/queue/queue-census.js'
+import type { QueueWorkState } from '../../messages/queue/queue-work.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { pageSchema } from '../http/input/paging.js'
+import { timestamp } from '../http/input/values.js'
+
+/** Groups of a kind in the answer. */
+const MAX_SHOWN = 100
+
+const states = { queued: z.int(), deferred: z.int(), scheduled: z.int(), sending: z.int(), held: z.int() }
+
+export const censusView = z
+  .strictObject({
+    complete: z.boolean(),
+    counted_at: timestamp,
+    total: z.int(),
+    ...states,
+    oldest_at: timestamp.nullable(),
+    domains: z.array(z.strictObject({ domain: z.string(), total: z.int(), ...states, oldest_at: timestamp })),
+    other_domains: z.int().meta({ description: 'Entries of domains that are not in the list.' }),
+    reasons: z.array(
+      z.strictObject({
+        reason: z.string().meta({ example: 'answer 451 4.7.1' }),
+        sample: z.string().nullable().meta({ description: 'One of the replies.', example: '451 4.7.1 try later' }),
+        total: z.int(),
+      }),
+    ),
+    other_reasons: z.int(),
+  })
+  .meta({ id: 'QueueCensus' })
+
+export const entryPage = pageSchema(
+  z
+    .strictObject({
+      id: z.uuid(),
+      email_id: z.string(),
+      workspace_id: z.string(),
+      from_email: z.string(),
+      recipient: z.string().meta({ example: 'bob@example.com' }),
+      domain: z.string(),
+      subject: z.string(),
+      status: z.enum(queueStatuses),
+      attempts: z.int(),
+      enqueued_at: timestamp,
+      next_attempt_at: timestamp.nullable().meta({ description: 'Null: it is being sent now, or held.' }),
+      waits_for: z.string().nullable(),
+      last_response: z.string().nullable(),
+    })
+    .meta({ id: 'QueueEntry' }),
+)
+
+export const workView = z
+  .strictObject({
+    act: z.enum(queueActs),
+    domain: z.string().nullable(),
+    status: z.enum(queueStatuses).nullable(),
+    workspace_id: z.string().nullable(),
+    state: z.enum(['running', 'completed', 'stopped', 'failed']),
+    changed: z.int(),
+    missed: z.int(),
+    started_at: timestamp,
+    ended_at: timestamp.nullable(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'QueueWork' })
+
+export function showCensus(census: QueueCensus): z.output<typeof censusView> {
+  const { complete, countedAt, total, oldestAt } = census
+  const domains = selectLargest(census.domains)
+  const reasons = selectLargest(census.reasons)
+  return {
+    complete,
+    counted_at: iso(countedAt),
+    total,
+    ...showStates(census.states),
+    oldest_at: oldestAt === null ? null : iso(oldestAt),
+    domains: domains.map((group) => ({
+      domain: group.domain,
+      total: group.total,
+      ...showStates(group),
+      oldest_at: iso(group.oldestAt),
+    })),
+    other_domains: total - sumOf(domains),
+    reasons: reasons.map(({ reason, sample, total }) => ({ reason, sample, total })),
+    other_reasons: total - sumOf(reasons),
+  }
+}
+
+function showStates({ queued, deferred, scheduled, sending, held }: StateCounts): StateCounts {
+  return { queued, deferred, scheduled, sending, held }
+}
+
+function selectLargest<Group extends { readonly total: number }>(groups: ReadonlyMap<string, Group>): Group[] {
+  return [...groups.values()].sort((one, other) => other.total - one.total).slice(0, MAX_SHOWN)
+}
+
+function sumOf(groups: readonly { readonly total: number }[]): number {
+  return groups.reduce((sum, { total }) => sum + total, 0)
+}
+
+export function showEntry(entry: ListedEntry): z.output<typeof entryPage>['data'][number] {
+  const { id, email_id, workspace_id, from_email, recipient, domain, subject, attempts, last_response } = entry
+  const status = queueStatusOf(entry)
+  const waits = status === 'sending' || status === 'held'
+  return {
+    ...{ id, email_id, workspace_id, from_email, recipient, domain, subject, status, attempts, last_response },
+    enqueued_at: iso(entry.enqueued_at),
+    next_attempt_at: waits ? null : iso(entry.next_attempt_at),
+    waits_for: waitsForOf(entry),
+  }
+}
+
+export function showWork({
+  act,
+  filter,
+  state,
+  changed,
+  missed,
+  startedAt,
+  endedAt,
+  error,
+}: QueueWorkState): z.output<typeof workView> {
+  return {
+    ...{ act, state, changed, missed, error },
+    domain: filter.domain ?? null,
+    status: filter.status ?? null,
+    workspace_id: filter.workspaceId ?? null,
+    started_at: iso(startedAt),
+    ended_at: endedAt === null ? null : iso(endedAt),
+  }
+}

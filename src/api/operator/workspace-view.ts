@@ -1,0 +1,74 @@
+/** A workspace as the operator sees it: its owner, its plan, what it uses, and what its classifier has learned. */
+import { z } from 'zod'
+import type { InboundBytesReader } from '../../accounts/limits/inbound-bytes.js'
+import { bucketsSince, EMAILS, monthWindow, windowStart } from '../../accounts/limits/usage.js'
+import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
+import { countMembers } from '../../accounts/people/members.js'
+import type { workspaceWithOwner } from '../../accounts/workspaces.js'
+import { limitsOfPlan, type Plans } from '../../config/plans.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { readTrainingState } from '../../spam/bayes/training-state.js'
+import type { Read } from '../../storage/prepared.js'
+import { timestamp, uuid } from '../http/input/values.js'
+
+const messages = z.strictObject({ spam: z.int(), ham: z.int() })
+
+export const operatedWorkspace = z
+  .strictObject({
+    id: z.string().meta({ example: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
+    name: z.string(),
+    slug: z.string(),
+    plan: z.string(),
+    plan_known: z
+      .boolean()
+      .meta({ description: 'False: the configuration has no such plan, the default plan counts.' }),
+    created_at: timestamp,
+    is_operator: z.boolean(),
+    owner: z.strictObject({ id: uuid, email: z.string(), has_password: z.boolean() }),
+    members: z.int(),
+    emails_sent: z.int().meta({ description: 'In the last 30 days.' }),
+    emails_limit: z.int().nullable(),
+    inbound_bytes: z.int(),
+    inbound_limit: z.int().nullable(),
+    spam_training: z.strictObject({
+      learned: messages,
+      recent: messages.meta({ description: 'Received in the last 180 days.' }),
+      words: z.int(),
+      seasoned: z.boolean().meta({ description: 'Enough is learned for the full weight of the classifier.' }),
+    }),
+  })
+  .meta({ id: 'OperatedWorkspace' })
+
+export interface WorkspaceViewDeps {
+  readonly read: Read
+  readonly inboundBytes: InboundBytesReader
+  readonly planSettings: { readonly plans: Plans; readonly default_plan: string }
+}
+
+type Row = ReturnType<typeof workspaceWithOwner>[number]
+
+export function showOperatedWorkspace(
+  { read, inboundBytes, planSettings: { plans, default_plan } }: WorkspaceViewDeps,
+  { id, name, slug, plan, created_at, owner_id, owner_email, owner_password }: Row,
+  now: number,
+): z.output<typeof operatedWorkspace> {
+  const ownLimits = limitsOfPlan(plans, plan)
+  const limits = ownLimits ?? limitsOfPlan(plans, default_plan) ?? {}
+  const { held, limit } = inboundBytes(id)
+  return {
+    ...{ id, name, slug, plan, plan_known: ownLimits !== undefined, created_at: iso(created_at) },
+    is_operator: findOperatorWorkspace(read) === id,
+    owner: { id: owner_id, email: owner_email, has_password: owner_password !== null },
+    members: countMembers(read, { workspaceId: id })[0]?.count ?? 0,
+    emails_sent: countSent(read, id, now),
+    emails_limit: limits.emails_per_month ?? null,
+    inbound_bytes: held,
+    inbound_limit: limit,
+    spam_training: readTrainingState(read, id, now),
+  }
+}
+
+function countSent(read: Read, workspaceId: string, now: number): number {
+  const buckets = bucketsSince(read, { workspaceId, kind: EMAILS, since: windowStart(monthWindow, now) })
+  return buckets.reduce((sum, { count }) => sum + count, 0)
+}

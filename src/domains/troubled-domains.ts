@@ -1,0 +1,54 @@
+/** The domains of a workspace that cannot send, or will soon not be able to, because of their DNS records. */
+import { prepareRead, type Read } from '../storage/prepared.js'
+import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
+import type { Timestamp } from '../storage/tables/columns.js'
+import type { SendingDomain } from './sending-domains.js'
+import { GRACE_PERIOD } from './verification/check-outcome.js'
+
+/** Domains that are looked at, the oldest first. */
+const MAX_LOOKED_AT = 5_000
+
+interface Position {
+  readonly workspaceId: string
+  readonly afterTime: number
+  readonly afterId: string
+  readonly limit: number
+}
+
+const nextDomains = prepareRead<Position>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .select(['id', 'domain', 'status', 'unproved_since', 'created_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(slot('limit')),
+)
+
+interface TroubledDomain extends Pick<SendingDomain, 'id' | 'domain' | 'status'> {
+  /** Of a verified domain whose records are missing: when sending from it stops. */
+  readonly failsAt: Timestamp | null
+}
+
+/** Those whose records are missing, failed, or were never published; at most `limit`, oldest first. */
+export async function readTroubledDomains(
+  read: Read,
+  workspaceId: string,
+  limit: number,
+): Promise<readonly TroubledDomain[]> {
+  const troubled: TroubledDomain[] = []
+  let position: Position = { workspaceId, afterTime: 0, afterId: '', limit: ROW_STEP }
+  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT && troubled.length < limit; lookedAt += ROW_STEP) {
+    if (lookedAt > 0) await waitForStep()
+    const rows = nextDomains(read, position)
+    for (const { id, domain, status, unproved_since: since } of rows) {
+      if (status !== 'verified') troubled.push({ id, domain, status, failsAt: null })
+      else if (since !== null) troubled.push({ id, domain, status, failsAt: since + GRACE_PERIOD })
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < ROW_STEP) break
+    position = { ...position, afterTime: last.created_at, afterId: last.id }
+  }
+  return troubled.slice(0, limit)
+}

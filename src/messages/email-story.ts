@@ -1,0 +1,36 @@
+/** What happened to a recipient after its last attempt, and what comes next, in words for people. */
+import type { RecipientDetails } from './email-details.js'
+
+/** A sentence with a moment in it, which its reader writes as is usual there. */
+interface TimedText {
+  readonly before: string
+  /** ISO 8601; null: the sentence has none. */
+  readonly at: string | null
+  readonly after: string
+}
+
+/** What a report said after the last attempt had delivered the message to a server; null: nothing. */
+export function describeLaterReport({ attempts, status, reason, last_response }: RecipientDetails): string | null {
+  const last = attempts.at(-1)
+  if (last === undefined || (last.outcome !== 'sent' && last.outcome !== 'delivered')) return null
+  if (status === last.outcome && last_response === last.response) return null
+  const now = status === last.outcome ? '' : `, now ${status}`
+  const why = reason === null ? '' : ` (${reason})`
+  const words = last_response === last.response ? '' : `: ${last_response ?? ''}`
+  return `reported later${now}${why}${words}`
+}
+
+/** Null: nothing comes next. */
+export function describeNext(recipient: RecipientDetails): TimedText | null {
+  const { held_by, status, attempts, next_attempt_at: at, waits_for } = recipient
+  if (held_by !== null)
+    return { before: held_by === 'operator' ? 'held' : 'held by the workspace', at: null, after: '' }
+  if (status !== 'queued' && status !== 'scheduled') return null
+  if (at === null) {
+    return { before: waits_for === null ? 'being attempted now' : `waits for ${waits_for}`, at, after: '' }
+  }
+  if (waits_for !== null) {
+    return { before: `waits for ${waits_for}, which is not called before `, at, after: '; no attempt is counted' }
+  }
+  return { before: `${attempts.length === 0 ? 'first' : 'next'} attempt `, at, after: '' }
+}

@@ -1,0 +1,89 @@
+/**
+ * What happened to the emails of each local day of a window, for plots: one line for each number. An email counts on
+ * the day on which it was made, as in `email-metrics.ts`.
+ */
+import { prepareRead, type Read } from '../storage/prepared.js'
+import { waitForStep } from '../storage/stepped-walk.js'
+import type { Timestamp } from '../storage/tables/columns.js'
+import { createDayFinder } from './time-series.js'
+import type { OffsetAt } from './time-zone.js'
+import { BUCKET, type Window } from './window.js'
+
+const columns = ['sent', 'delivered', 'complained', 'bounced', 'failed', 'unique_opens', 'unique_clicks'] as const
+
+/** Buckets of one step. */
+const STEP = 250
+
+interface Range {
+  readonly workspaceId: string
+  /** Of the sender; empty: all. */
+  readonly domain: string
+  /** `name:value`; empty: all. */
+  readonly tag: string
+  readonly start: Timestamp
+  /** Exclusive. */
+  readonly end: Timestamp
+  readonly limit: number
+}
+
+const bucketsOfRange = prepareRead<Range>()(({ db, slot }) =>
+  db
+    .selectFrom('email_metrics')
+    .select(['bucket', ...columns])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain', '=', slot('domain'))
+    .where('tag', '=', slot('tag'))
+    .where('bucket', '>=', slot('start'))
+    .where('bucket', '<', slot('end'))
+    .orderBy('bucket')
+    .limit(slot('limit')),
+)
+
+interface Day {
+  /** As `2026-11-22`. */
+  readonly date: string
+  /** All that left: also what was delivered, complained of, or bounced. */
+  readonly sent: number
+  /** Includes complaints. */
+  readonly delivered: number
+  readonly bounced: number
+  readonly failed: number
+  readonly complained: number
+  /** Emails that persons opened, and in which they clicked a link. */
+  readonly opened: number
+  readonly clicked: number
+}
+
+interface DailyRequest {
+  readonly workspaceId: string
+  readonly domain: string | undefined
+  readonly tag: string | undefined
+  readonly window: Window
+  readonly offsetAt: OffsetAt
+}
+
+/** Each day once, also if it has no emails, oldest first. */
+export async function readDailyMetrics(read: Read, request: DailyRequest): Promise<readonly Day[]> {
+  const { workspaceId, domain = '', tag = '', window, offsetAt } = request
+  const { dates, placeOf } = createDayFinder(window, offsetAt)
+  const days = dates.map((date) => ({
+    ...{ date, sent: 0, delivered: 0, bounced: 0, failed: 0, complained: 0, opened: 0, clicked: 0 },
+  }))
+  for (let start = window.start; start < window.end; start += STEP * BUCKET) {
+    if (start > window.start) await waitForStep()
+    const end = Math.min(start + STEP * BUCKET, window.end)
+    for (const row of bucketsOfRange(read, { workspaceId, domain, tag, start, end, limit: STEP })) {
+      const day = days[placeOf(row.bucket)]
+      if (day === undefined) continue
+      const delivered = row.delivered + row.complained
+      day.sent += row.sent + delivered + row.bounced
+      day.delivered += delivered
+      day.bounced += row.bounced
+      day.failed += row.failed
+      day.complained += row.complained
+      day.opened += row.unique_opens
+      day.clicked += row.unique_clicks
+    }
+  }
+  return days
+}

@@ -1,0 +1,55 @@
+/**
+ * The newest log lines in memory, as JSON objects, for the page of the log.
+ *
+ * Limits: 1,000 lines, and 4,000 characters of each; of a longer line the time, the level and the message are kept.
+ */
+import { parseLogLine } from './log-line.js'
+
+const MAX_LINES = 1_000
+const MAX_LINE = 4_000
+
+interface TailLine {
+  /** Grows with each line. */
+  readonly seq: number
+  /** ISO 8601 in UTC. */
+  readonly time: string
+  /** A level of pino: 30 is info, 40 a warning. */
+  readonly level: number
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export interface LogTail {
+  /** Adds a line as pino writes it. */
+  readonly write: (line: string) => void
+  /** The newest lines of at least this level with a `seq` before `before`, newest first. */
+  readonly read: (query: { readonly minLevel: number; readonly before: number; readonly limit: number }) => TailLine[]
+}
+
+export function createLogTail(): LogTail {
+  const lines: { readonly seq: number; readonly text: string }[] = []
+  let seq = 0
+  return {
+    write: (line) => {
+      seq += 1
+      lines.push({ seq, text: line.length > MAX_LINE ? shorten(line) : line })
+      // Removed in portions: each removal moves all lines that stay.
+      if (lines.length >= MAX_LINES * 2) lines.splice(0, MAX_LINES)
+    },
+    read: ({ minLevel, before, limit }) => {
+      const found: TailLine[] = []
+      for (const { seq, text } of lines.slice(-MAX_LINES).reverse()) {
+        if (found.length === limit) break
+        if (seq >= before) continue
+        const line = parseLogLine(text)
+        if (line !== null && line.level >= minLevel) found.push({ seq, ...line })
+      }
+      return found
+    },
+  }
+}
+
+function shorten(line: string): string {
+  const { time = '', level = 0, message = '' } = parseLogLine(line) ?? {}
+  return JSON.stringify({ time, level, msg: `${message.slice(0, MAX_LINE / 2)} (the line was too long)` })
+}

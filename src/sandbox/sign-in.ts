@@ -1,0 +1,30 @@
+/** How to sign in to the dashboard of the sandbox: a link that sets the owner's password, until there is one. */
+import { userById } from '../accounts/people/users.js'
+import { buildPasswordLink } from '../accounts/sessions/password-links.js'
+import { ownerOf } from '../accounts/workspaces.js'
+import type { Database } from '../storage/database.js'
+import { CannotStart } from './cannot-start.js'
+
+export interface SandboxSignIn {
+  readonly email: string
+  /** Null: the owner has a password. */
+  readonly passwordUrl: string | null
+  /** Of the dashboard. */
+  readonly url: string
+}
+
+export async function prepareSignIn(
+  { read, commit }: Database,
+  workspaceId: string,
+  publicUrl: string,
+  now: number,
+): Promise<SandboxSignIn> {
+  const userId = ownerOf(read, { workspaceId })[0]?.user_id ?? ''
+  const [user] = userById(read, { id: userId })
+  if (user === undefined) throw new CannotStart(`the workspace ${workspaceId} has no owner`)
+  const url = `${publicUrl}/ui/`
+  if (user.password_hash !== null) return { email: user.email, passwordUrl: null, url }
+  const link = buildPasswordLink({ userId, purpose: 'set', publicUrl, now })
+  await commit([link.write])
+  return { email: user.email, passwordUrl: link.url, url }
+}

@@ -1,0 +1,68 @@
+/** An answer that is no success, as pages show it. */
+
+export interface FieldError {
+  /** As the request names it: `domain`, `allowed_networks[0]`. */
+  readonly field: string
+  readonly message: string
+}
+
+interface ErrorFields {
+  /** The HTTP status; 0: no answer came. */
+  readonly status: number
+  readonly code: string
+  readonly fields?: readonly FieldError[]
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly fields: readonly FieldError[]
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(message: string, { status, code, fields = [], details = {} }: ErrorFields) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.fields = fields
+    this.details = details
+  }
+}
+
+/** From the body of an answer; anything that is not the interface's form of errors gives the status alone. */
+export function toApiError(status: number, body: unknown): ApiError {
+  const error = readRecord(readRecord(body)['error'])
+  const { code, message } = error
+  if (typeof code !== 'string' || typeof message !== 'string') {
+    return new ApiError(`The server answered with status ${status}.`, { status, code: 'unknown' })
+  }
+  const details = readRecord(error['details'])
+  return new ApiError(toSentence(message), { status, code, details, fields: readFields(details['errors']) })
+}
+
+export function toNetworkError(): ApiError {
+  return new ApiError('The server does not answer. Check the connection and try again.', { status: 0, code: 'network' })
+}
+
+/** Anything thrown, as an error that can be shown. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new ApiError(message, { status: 0, code: 'unexpected' })
+}
+
+function readFields(errors: unknown): readonly FieldError[] {
+  if (!Array.isArray(errors)) return []
+  return errors.map(readRecord).flatMap(({ field, message }) => {
+    return typeof field === 'string' && typeof message === 'string' ? [{ field, message: toSentence(message) }] : []
+  })
+}
+
+function readRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+}
+
+function toSentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1)
+  return text.endsWith('.') || text.endsWith('?') ? text : `${text}.`
+}

@@ -1,0 +1,82 @@
+/**
+ * Typed requests to the daemon: `api` for the interface in the chosen workspace, `sessionApi` for what only people in
+ * a browser need. `unwrap` gives the body of a success and throws an ApiError for everything else.
+ *
+ *     const { data } = await unwrap(api.GET('/v1/domains', { params: { query: { limit: 50 } } }))
+ */
+import createClient, { type Middleware } from 'openapi-fetch'
+import { session, workspace } from '../session/session-state.ts'
+import { toApiError, toNetworkError } from './api-error.ts'
+import type { paths } from './schema.d.ts'
+import type { paths as sessionPaths } from './session-schema.d.ts'
+
+const BASE_URL = '/ui/api'
+
+/** The header that names the workspace of a request. */
+const WORKSPACE_HEADER = 'X-Workspace-Id'
+
+export const api = createClient<paths>({ baseUrl: BASE_URL })
+export const sessionApi = createClient<sessionPaths>()
+
+const nameWorkspace: Middleware = {
+  onRequest: ({ request }) => {
+    const id = workspace.value?.id
+    if (id !== undefined) request.headers.set(WORKSPACE_HEADER, id)
+    return request
+  },
+}
+
+api.use(nameWorkspace)
+sessionApi.use(nameWorkspace)
+
+type FetchedAnswer<Data> =
+  | { readonly data: Data; readonly error?: never; readonly response: Response }
+  | { readonly data?: never; readonly error: object; readonly response: Response }
+
+/** The body of a success; undefined for 204. */
+export async function unwrap<Data>(request: Promise<FetchedAnswer<Data>>): Promise<Data> {
+  const answer = await request.catch(() => {
+    throw toNetworkError()
+  })
+  if ('error' in answer) {
+    const error = toApiError(answer.response.status, answer.error)
+    if (error.code === 'authentication_required' && error.details['second_factor'] !== true) endSession()
+    throw error
+  }
+  return answer.data
+}
+
+/** The sign-in page appears in place of the present one. */
+export function endSession(): void {
+  if (session.value.kind === 'present') session.value = { kind: 'none', ended: true }
+}
+
+interface Upload {
+  readonly body: { readonly file: string }
+  readonly bodySerializer: () => FormData
+}
+
+/** A file as the body of a request: `api.POST('/v1/suppressions/import', { ...toUpload(file) })`. */
+export function toUpload(file: File): Upload {
+  const form = new FormData()
+  form.set('file', file)
+  return { body: { file: file.name }, bodySerializer: () => form }
+}
+
+/** Milliseconds: browsers read the file after the click. */
+const KEEPS_FILE = 10_000
+
+/** Fetches a file of the chosen workspace and saves it under `name`. Exports have links of their own for this. */
+export async function saveFile(path: `/v1/${string}`, name: string): Promise<void> {
+  const headers = { [WORKSPACE_HEADER]: workspace.value?.id ?? '' }
+  const response = await fetch(`${BASE_URL}${path}`, { headers }).catch(() => {
+    throw toNetworkError()
+  })
+  if (!response.ok) throw toApiError(response.status, await response.json().catch(() => null))
+  const url = URL.createObjectURL(await response.blob())
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), KEEPS_FILE)
+}

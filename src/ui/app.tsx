@@ -1,0 +1,57 @@
+/** The dashboard: the pages of a session in their frame, or the pages that need none. */
+import type { VNode } from 'preact'
+import { Redirect, Route, Router, Switch } from 'wouter-preact'
+import { routes } from './routes.ts'
+import { ForgottenPasswordPage } from './session/forgotten-password-page.tsx'
+import { session, workspace } from './session/session-state.ts'
+import { SetPasswordPage } from './session/set-password-page.tsx'
+import { SignInPage } from './session/sign-in-page.tsx'
+import { UnreachablePage } from './session/unreachable-page.tsx'
+import { LazyPage } from './shell/lazy-page.tsx'
+import { NotFoundPage } from './shell/not-found-page.tsx'
+import { Notices } from './shell/notices.tsx'
+import { Shell } from './shell/shell.tsx'
+
+export function App(): VNode {
+  return (
+    <Router base="/ui">
+      <Switch>
+        <Route path="/set-password" component={SetPasswordPage} />
+        <Route path="/forgotten-password" component={ForgottenPasswordPage} />
+        <Route>
+          <SessionPages />
+        </Route>
+      </Switch>
+      <Notices />
+    </Router>
+  )
+}
+
+function SessionPages(): VNode | null {
+  const state = session.value
+  if (state.kind === 'loading') return null
+  if (state.kind === 'failed') return <UnreachablePage message={state.message} />
+  if (state.kind === 'none') return <SignInPage ended={state.ended} />
+  // The pages of another workspace are other pages: their state must not outlive the switch.
+  return (
+    <Shell key={workspace.value?.id}>
+      <Switch>
+        {routes.map((route) => (
+          <Route key={route.path} path={route.path}>
+            {(params) => <LazyPage key={JSON.stringify(params)} route={route} params={readParams(params)} />}
+          </Route>
+        ))}
+        <Route path="/">
+          <Redirect to="/overview" replace />
+        </Route>
+        <Route component={NotFoundPage} />
+      </Switch>
+    </Shell>
+  )
+}
+
+function readParams(params: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(params).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}

@@ -1,0 +1,67 @@
+/** Buttons, and links that look like them. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { asApiError } from '../api/api-error.ts'
+import { notify } from '../shell/notices.tsx'
+
+type Tone = 'primary' | 'plain' | 'danger' | 'quiet'
+
+interface ButtonProps {
+  readonly children: ComponentChildren
+  /** While a promise that it returns is pending, the button waits; its failure is a notice. */
+  readonly onClick: () => unknown
+  readonly tone?: Tone
+  readonly disabled?: boolean
+  /** For screen readers, where the text is the same in each row. */
+  readonly label?: string
+  readonly small?: boolean
+}
+
+export function Button({
+  children,
+  onClick,
+  tone = 'plain',
+  disabled = false,
+  label,
+  small = false,
+}: ButtonProps): VNode {
+  const [busy, setBusy] = useState(false)
+  const act = (): void => {
+    const pending = onClick()
+    if (!(pending instanceof Promise)) return
+    setBusy(true)
+    pending.catch((error: unknown) => notify(asApiError(error).message, 'bad')).finally(() => setBusy(false))
+  }
+  return (
+    <button
+      type="button"
+      class={buttonClass(tone, small)}
+      disabled={disabled || busy}
+      aria-busy={busy}
+      aria-label={label}
+      onClick={act}
+    >
+      {children}
+    </button>
+  )
+}
+
+interface ButtonLinkProps {
+  readonly href: string
+  readonly children: ComponentChildren
+  readonly tone?: Tone
+  readonly small?: boolean
+}
+
+export function ButtonLink({ href, children, tone = 'plain', small = false }: ButtonLinkProps): VNode {
+  return (
+    <Link href={href} class={buttonClass(tone, small)}>
+      {children}
+    </Link>
+  )
+}
+
+export function buttonClass(tone: Tone, small = false): string {
+  return `button button-${tone}${small ? ' button-small' : ''}`
+}

@@ -1,0 +1,66 @@
+/** Lines over time, drawn by uPlot, which is loaded when the first chart appears; the numbers are in a table below. */
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { formatDateTime, formatNumber } from './format.ts'
+import { Table } from './table.tsx'
+
+interface Series {
+  readonly name: string
+  readonly values: readonly number[]
+}
+
+interface ChartProps {
+  /** What is shown: `Emails by hour`. */
+  readonly title: string
+  /** ISO 8601, in order. */
+  readonly times: readonly string[]
+  readonly series: readonly Series[]
+  readonly formatTime?: (iso: string) => string
+  readonly formatValue?: (value: number) => string
+}
+
+export function Chart(props: ChartProps): VNode {
+  const { title, times, series, formatTime = formatDateTime, formatValue = formatNumber } = props
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => drawChart(place.current, props), [JSON.stringify(times), JSON.stringify(series)])
+  const columns = [
+    { title: 'Time', show: (at: number) => formatTime(times[at] ?? '') },
+    ...series.map(({ name, values }) => ({
+      title: name,
+      kind: 'number' as const,
+      show: (at: number) => formatValue(values[at] ?? 0),
+    })),
+  ]
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span class="chart-title">{title}</span>
+        <ul class="chart-keys">
+          {series.map(({ name }, at) => (
+            <li key={name} class={`chart-key chart-key-${at + 1}`}>
+              {name}
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <div ref={place} class="chart-plot" aria-hidden="true" />
+      <details class="chart-numbers">
+        <summary>Numbers as a table</summary>
+        <Table caption={title} columns={columns} rows={times.map((_, at) => at)} rowKey={(at) => times[at] ?? ''} />
+      </details>
+    </figure>
+  )
+}
+
+/** Draws into `place` and keeps to its width; returns what removes the drawing. */
+function drawChart(place: HTMLDivElement | null, props: ChartProps): () => void {
+  if (place === null) return () => undefined
+  const state = { removed: false, remove: (): void => undefined }
+  void import('./draw-chart.ts').then(({ createPlot }) => {
+    if (!state.removed) state.remove = createPlot(place, props)
+  })
+  return () => {
+    state.removed = true
+    state.remove()
+  }
+}

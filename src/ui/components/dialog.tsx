@@ -1,0 +1,75 @@
+/** Dialogs; those for acts that destroy something ask for its name. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Button } from './button.tsx'
+import { TextField } from './fields.tsx'
+import { Form, FormActions, SubmitButton } from './form.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+  readonly wide?: boolean
+}
+
+/** Open as long as it is rendered; Escape closes it, and the focus returns to where it was. */
+export function Dialog({ title, onClose, children, wide = false }: DialogProps): VNode {
+  const element = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = element.current
+    const before = document.activeElement
+    dialog?.showModal()
+    return () => {
+      dialog?.close()
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  const cancel = (event: Event): void => {
+    event.preventDefault()
+    onClose()
+  }
+  return (
+    <dialog ref={element} class={wide ? 'dialog dialog-wide' : 'dialog'} aria-labelledby={id} onCancel={cancel}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+interface ConfirmDialogProps {
+  readonly title: string
+  /** What the user types to confirm; without it, the button is enough. */
+  readonly name?: string
+  /** The text of the button: `Delete the domain`. */
+  readonly action: string
+  readonly onConfirm: () => Promise<unknown>
+  readonly onClose: () => void
+  /** What will happen. */
+  readonly children: ComponentChildren
+}
+
+/** Closes after `onConfirm` has succeeded; its failure is shown in the dialog. */
+export function ConfirmDialog({ title, name, action, onConfirm, onClose, children }: ConfirmDialogProps): VNode {
+  const [typed, setTyped] = useState('')
+  const submit = async (): Promise<void> => {
+    await onConfirm()
+    onClose()
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="dialog-text">{children}</div>
+      <Form onSubmit={submit}>
+        {name === undefined ? null : (
+          <TextField name="confirmed_name" label={`Type “${name}” to confirm`} onInput={(value) => setTyped(value)} />
+        )}
+        <FormActions>
+          <SubmitButton tone="danger" disabled={name !== undefined && typed.trim() !== name}>
+            {action}
+          </SubmitButton>
+          <Button onClick={onClose}>Cancel</Button>
+        </FormActions>
+      </Form>
+    </Dialog>
+  )
+}

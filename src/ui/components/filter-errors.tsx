@@ -1,0 +1,17 @@
+/** Shows what the server said of the filters of a list beside their fields: around the fields, within `Filters`. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { ApiError } from '../api/api-error.ts'
+import { FormContext } from './form-context.ts'
+
+interface FilterErrorsProps {
+  /** Of the last time that the list was loaded. */
+  readonly error: ApiError | null
+  readonly children: ComponentChildren
+}
+
+export function FilterErrors({ error, children }: FilterErrorsProps): VNode {
+  const form = useContext(FormContext)
+  const errors = [...form.errors, ...(error?.fields ?? [])]
+  return <FormContext.Provider value={{ ...form, errors }}>{children}</FormContext.Provider>
+}

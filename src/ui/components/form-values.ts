@@ -1,0 +1,43 @@
+/** Reads the values of a form by the names of its fields. */
+
+/** Without space around it. */
+export function readText(values: FormData, name: string): string {
+  const value = values.get(name)
+  return typeof value === 'string' ? value.trim() : ''
+}
+
+/** As it was typed: for passwords and bodies of messages. */
+export function readExactText(values: FormData, name: string): string {
+  const value = values.get(name)
+  return typeof value === 'string' ? value : ''
+}
+
+export function readFlag(values: FormData, name: string): boolean {
+  return values.get(name) !== null
+}
+
+/** The chosen values of a ChoicesField. */
+export function readChoices(values: FormData, name: string): string[] {
+  return values.getAll(name).filter((value) => typeof value === 'string')
+}
+
+/** The lines of a TextArea without empty ones. */
+export function readLines(values: FormData, name: string): string[] {
+  return readExactText(values, name)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}
+
+/** Of a field of the type `datetime-local`, which has the time of the browser's zone, as UTC; null: empty. */
+export function readTime(values: FormData, name: string): string | null {
+  const text = readText(values, name)
+  const at = new Date(text)
+  return text === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
+}
+
+/** Null: none was chosen. */
+export function readFile(values: FormData, name: string): File | null {
+  const value = values.get(name)
+  return value instanceof File && (value.size > 0 || value.name !== '') ? value : null
+}

@@ -1,0 +1,80 @@
+/**
+ * A form that sends its values by `onSubmit`. An ApiError that it throws is shown beside the fields that it names, and
+ * above the form for the rest; the first wrong field gets the focus.
+ */
+import type { ComponentChildren, VNode } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { type ApiError, asApiError } from '../api/api-error.ts'
+import { buttonClass } from './button.tsx'
+import { belongsTo, FormContext } from './form-context.ts'
+
+interface FormProps {
+  /** The values by the names of the fields: see form-values.ts. */
+  readonly onSubmit: (values: FormData) => Promise<unknown>
+  readonly children: ComponentChildren
+  /** In one line, as for a search. */
+  readonly inline?: boolean
+}
+
+export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
+  const [error, setError] = useState<ApiError | null>(null)
+  const [busy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const names = useRef(new Set<string>())
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault()
+    if (busy || form.current === null) return
+    setBusy(true)
+    onSubmit(new FormData(form.current))
+      .then(
+        () => setError(null),
+        (thrown: unknown) => setError(asApiError(thrown)),
+      )
+      .finally(() => setBusy(false))
+  }
+  useEffect(() => {
+    const find = (selector: string): Element | null | undefined => form.current?.querySelector(selector)
+    const target = error === null ? null : (find('[aria-invalid="true"]') ?? find('.form-error'))
+    if (target instanceof HTMLElement) target.focus()
+  }, [error])
+  const register = (name: string): void => void names.current.add(name)
+  return (
+    <form ref={form} class={inline ? 'form form-inline' : 'form'} noValidate onSubmit={submit}>
+      <FormContext.Provider value={{ errors: error?.fields ?? [], busy, register }}>
+        {error === null ? null : <FormError error={error} names={names.current} />}
+        {children}
+      </FormContext.Provider>
+    </form>
+  )
+}
+
+/** Errors of fields that the form does not have stand here with their names. */
+function FormError({ error, names }: { readonly error: ApiError; readonly names: ReadonlySet<string> }): VNode {
+  const others = error.fields.filter(({ field }) => ![...names].some((name) => belongsTo(field, name)))
+  const lines = error.fields.length === 0 ? [error.message] : others.map(({ field, message }) => `${field}: ${message}`)
+  return (
+    <div class="form-error" role="alert" tabIndex={-1}>
+      {lines.length === 0 ? <p>Please correct the marked fields.</p> : lines.map((line) => <p key={line}>{line}</p>)}
+    </div>
+  )
+}
+
+interface SubmitProps {
+  readonly children: ComponentChildren
+  readonly tone?: 'primary' | 'danger' | 'plain'
+  readonly disabled?: boolean
+}
+
+export function SubmitButton({ children, tone = 'primary', disabled = false }: SubmitProps): VNode {
+  const { busy } = useContext(FormContext)
+  return (
+    <button type="submit" class={buttonClass(tone)} disabled={busy || disabled} aria-busy={busy}>
+      {children}
+    </button>
+  )
+}
+
+/** The row of buttons at the end of a form. */
+export function FormActions({ children }: { readonly children: ComponentChildren }): VNode {
+  return <div class="form-actions">{children}</div>
+}

@@ -1,0 +1,57 @@
+/** Times, numbers and sizes as the browser's locale writes them. */
+
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const second = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const number = new Intl.NumberFormat()
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+
+export function formatDateTime(iso: string): string {
+  return dateTime.format(new Date(iso))
+}
+
+/** With seconds. */
+export function formatSecond(iso: string): string {
+  return second.format(new Date(iso))
+}
+
+export function formatDay(iso: string): string {
+  return day.format(new Date(iso))
+}
+
+/** `2026-03-04 05:06:07 UTC`. */
+export function formatUtc(iso: string): string {
+  return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+export function formatNumber(value: number): string {
+  return number.format(value)
+}
+
+/** Of a share between 0 and 1. */
+export function formatPercent(share: number): string {
+  return percent.format(share)
+}
+
+const units: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** `5 minutes ago`, `in 2 hours`. */
+export function formatRelative(iso: string, now: number): string {
+  const seconds = (new Date(iso).getTime() - now) / 1_000
+  const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1]
+  return relative.format(Math.trunc(seconds / length), unit)
+}
+
+const sizes = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte']
+
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log10(bytes) / 3))
+  const unit = sizes[power] ?? 'byte'
+  const options = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 } as const
+  return new Intl.NumberFormat(undefined, options).format(bytes / 1_000 ** power)
+}

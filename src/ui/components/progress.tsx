@@ -1,0 +1,25 @@
+/** How far a long piece of work is. */
+import type { VNode } from 'preact'
+import { useId } from 'preact/hooks'
+import { formatNumber } from './format.ts'
+
+interface ProgressProps {
+  readonly label: string
+  readonly done: number
+  /** Null: not known yet. */
+  readonly total: number | null
+  readonly formatValue?: (value: number) => string
+}
+
+export function Progress({ label, done, total, formatValue = formatNumber }: ProgressProps): VNode {
+  const id = useId()
+  const numbers = total === null ? formatValue(done) : `${formatValue(done)} of ${formatValue(total)}`
+  return (
+    <div class="progress">
+      <label for={id}>
+        {label} <span class="soft">{numbers}</span>
+      </label>
+      <progress id={id} {...(total === null ? {} : { value: done, max: Math.max(total, 1) })} />
+    </div>
+  )
+}

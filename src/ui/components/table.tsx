@@ -1,0 +1,107 @@
+/** Tables, which become cards where there is little room, and lists in pages. */
+import type { ComponentChildren, VNode } from 'preact'
+import type { ListPage, Pages } from '../api/use-pages.ts'
+import { Button } from './button.tsx'
+import { Loaded } from './loaded.tsx'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly show: (row: Row) => ComponentChildren
+  /** `number` is aligned to the right, `actions` has buttons and no visible title. */
+  readonly kind?: 'text' | 'number' | 'actions'
+}
+
+interface TableProps<Row> {
+  /** What the rows are; screen readers read it. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+  readonly showCaption?: boolean
+}
+
+/** The first column names the row. */
+export function Table<Row>({ caption, columns, rows, rowKey, showCaption = false }: TableProps<Row>): VNode {
+  return (
+    <table class="table">
+      <caption class={showCaption ? undefined : 'visually-hidden'}>{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ title, kind }) => (
+            <th key={title} scope="col" class={cellClass(kind)}>
+              {kind === 'actions' ? <span class="visually-hidden">{title}</span> : title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={rowKey(row)}>
+            {columns.map((column, at) => (
+              <Cell key={column.title} column={column} row={row} first={at === 0} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface CellProps<Row> {
+  readonly column: Column<Row>
+  readonly row: Row
+  readonly first: boolean
+}
+
+function Cell<Row>({ column: { title, show, kind }, row, first }: CellProps<Row>): VNode {
+  if (first) {
+    return (
+      <th scope="row" class={cellClass(kind)}>
+        {show(row)}
+      </th>
+    )
+  }
+  return (
+    <td class={cellClass(kind)} data-title={kind === 'actions' ? undefined : title}>
+      <div class="cell">{show(row)}</div>
+    </td>
+  )
+}
+
+function cellClass(kind: Column<unknown>['kind']): string | undefined {
+  return kind === undefined || kind === 'text' ? undefined : `cell-${kind}`
+}
+
+interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+  /** From `usePages`. */
+  readonly pages: Pages<Row>
+  /** Shown in place of a list without rows. */
+  readonly empty: ComponentChildren
+}
+
+export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>): VNode {
+  const showRows = ({ rows }: ListPage<Row>): ComponentChildren =>
+    rows.length === 0 && pages.number === 1 ? empty : <Table {...table} rows={rows} />
+  return (
+    <>
+      <Loaded from={pages}>{showRows}</Loaded>
+      <Pager pages={pages} label={table.caption} />
+    </>
+  )
+}
+
+function Pager<Row>({ pages, label }: { readonly pages: Pages<Row>; readonly label: string }): VNode | null {
+  const { number, showNext, showPrevious } = pages
+  if (showNext === null && showPrevious === null) return null
+  return (
+    <nav class="pager" aria-label={`Pages of: ${label}`}>
+      <Button small disabled={showPrevious === null} onClick={() => showPrevious?.()}>
+        ‹ Previous
+      </Button>
+      <span class="pager-number">Page {number}</span>
+      <Button small disabled={showNext === null} onClick={() => showNext?.()}>
+        Next ›
+      </Button>
+    </nav>
+  )
+}

@@ -1,0 +1,130 @@
+/** How values are shown: times, states, identifiers to copy, lists of facts, notes. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } from './format.ts'
+
+interface TimeProps {
+  /** ISO 8601; null and undefined show `otherwise`. */
+  readonly at: string | null | undefined
+  readonly kind?: 'moment' | 'second' | 'day' | 'relative'
+  readonly otherwise?: string
+}
+
+const timeFormats = {
+  moment: formatDateTime,
+  second: formatSecond,
+  day: formatDay,
+  relative: (at: string) => formatRelative(at, Date.now()),
+} as const
+
+/** In the browser's zone, with the exact UTC on hover. */
+export function Time({ at, kind = 'moment', otherwise = '–' }: TimeProps): VNode {
+  if (at === null || at === undefined) return <span class="soft">{otherwise}</span>
+  return (
+    <time class="time" dateTime={at} title={formatUtc(at)}>
+      {timeFormats[kind](at)}
+    </time>
+  )
+}
+
+type Tone = 'good' | 'warn' | 'bad' | 'info' | 'neutral'
+
+const GOOD =
+  'verified delivered sent active subscribed completed enabled succeeded accepted ham pass published owner ok'
+const WARN =
+  'pending queued scheduled deferred retrying held paused publishing retiring processing sending importing running'
+const BAD = 'failed bounced complained rejected spam disabled expired suppressed error missing mismatch fail'
+const tones: ReadonlyMap<string, Tone> = new Map([
+  ...GOOD.split(' ').map((word) => [word, 'good'] as const),
+  ...WARN.split(' ').map((word) => [word, 'warn'] as const),
+  ...BAD.split(' ').map((word) => [word, 'bad'] as const),
+])
+
+interface StatusBadgeProps {
+  /** As the interface has it: `verified`, `soft_bounced`. */
+  readonly status: string
+  /** Default: by the status. */
+  readonly tone?: Tone
+  /** Default: the status in words. */
+  readonly children?: ComponentChildren
+}
+
+export function StatusBadge({ status, tone, children }: StatusBadgeProps): VNode {
+  return <span class={`badge badge-${tone ?? tones.get(status) ?? 'neutral'}`}>{children ?? toWords(status)}</span>
+}
+
+/** `Soft bounced` of `soft_bounced`. */
+export function toWords(name: string): string {
+  const words = name.replace(/[_-]/g, ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+interface CopyProps {
+  readonly text: string
+  /** What is copied, for the button's name: `the value of the MX record`. */
+  readonly label: string
+}
+
+/** Text in a fixed-width font with a button that copies it. */
+export function Copy({ text, label }: CopyProps): VNode {
+  return (
+    <span class="copy">
+      <code>{text}</code>
+      <CopyButton text={text} label={label} />
+    </span>
+  )
+}
+
+/** Milliseconds. */
+const SHOWS_COPIED = 2_000
+
+export function CopyButton({ text, label }: CopyProps): VNode {
+  const [copied, setCopied] = useState(false)
+  const copy = (): void => {
+    const show = (): void => {
+      setCopied(true)
+      setTimeout(() => setCopied(false), SHOWS_COPIED)
+    }
+    navigator.clipboard.writeText(text).then(show, () => undefined)
+  }
+  return (
+    <button type="button" class="copy-button" aria-label={copied ? `Copied ${label}` : `Copy ${label}`} onClick={copy}>
+      {copied ? 'Copied' : 'Copy'}
+    </button>
+  )
+}
+
+interface Fact {
+  readonly name: string
+  readonly value: ComponentChildren
+}
+
+/** Names and values of one thing. */
+export function Facts({ facts }: { readonly facts: readonly Fact[] }): VNode {
+  return (
+    <dl class="facts">
+      {facts.map(({ name, value }) => (
+        <div key={name} class="fact">
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+interface NoteProps {
+  readonly tone: Tone
+  readonly title?: string
+  readonly children: ComponentChildren
+}
+
+/** A remark within a page: what needs attention, and the way to repair it. */
+export function Note({ tone, title, children }: NoteProps): VNode {
+  return (
+    <div class={`note note-${tone}`}>
+      {title === undefined ? null : <p class="note-title">{title}</p>}
+      {children}
+    </div>
+  )
+}

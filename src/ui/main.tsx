@@ -1,0 +1,12 @@
+/** Starts the dashboard. */
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { readSession } from './session/sign-in.ts'
+import './style/base.css'
+import './style/shell.css'
+import './style/components.css'
+import './style/lists.css'
+
+void readSession()
+const place = document.getElementById('app')
+if (place !== null) render(<App />, place)

@@ -1,0 +1,59 @@
+/** The user's own account: name, password, second factor, sessions. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { blameField } from '../../api/blame-field.ts'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readExactText } from '../../components/form-values.ts'
+import { Page, Section } from '../../components/page.tsx'
+import { Facts } from '../../components/values.tsx'
+import { NewPasswordFields, readNewPassword } from '../../session/new-password.tsx'
+import { sessionInfo } from '../../session/session-state.ts'
+import { notify } from '../../shell/notices.tsx'
+import { NameSection } from './name-section.tsx'
+import { SecondFactorSection } from './second-factor.tsx'
+import { SessionsSection } from './sessions.tsx'
+
+export function AccountPage(): VNode {
+  const { user, workspaces = [] } = sessionInfo.value ?? {}
+  return (
+    <Page title="Account">
+      <Facts
+        facts={[
+          { name: 'E-mail address', value: user?.email },
+          { name: 'Workspaces', value: workspaces.map(({ name, role }) => `${name} (${role})`).join(', ') || 'None' },
+        ]}
+      />
+      <NameSection name={user?.full_name ?? ''} />
+      <PasswordSection />
+      <SecondFactorSection enabled={user?.totp_enabled ?? false} />
+      <SessionsSection />
+    </Page>
+  )
+}
+
+function PasswordSection(): VNode {
+  /** Counts changes: the fields are empty after each. */
+  const [changes, setChanges] = useState(0)
+  const change = async (values: FormData): Promise<void> => {
+    const body = {
+      current_password: readExactText(values, 'current_password'),
+      new_password: readNewPassword(values, 'new_password'),
+    }
+    await blameField('current_password', unwrap(sessionApi.POST('/ui/api/password', { body })))
+    setChanges(changes + 1)
+    notify('The password is changed. All other sessions have ended.')
+  }
+  return (
+    <Section title="Password" intro="A change ends all other sessions.">
+      <Form key={changes} onSubmit={change}>
+        <TextField name="current_password" label="Current password" type="password" autoComplete="current-password" />
+        <NewPasswordFields name="new_password" />
+        <FormActions>
+          <SubmitButton>Change the password</SubmitButton>
+        </FormActions>
+      </Form>
+    </Section>
+  )
+}

@@ -1,0 +1,26 @@
+/** The name of a browser and its system from a User-Agent field, for people to recognize their own. */
+
+/** The first that the field contains: others have the names of their ancestors too. */
+const browsers = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const
+const systems = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
+
+export function describeBrowser(agent: string | null): string {
+  const find = (names: readonly (readonly [part: string, name: string])[]): string | undefined =>
+    names.find(([part]) => agent?.includes(part))?.[1]
+  const [browser, system] = [find(browsers), find(systems)]
+  if (browser === undefined) return agent === null || agent === '' ? 'Unknown browser' : agent.slice(0, 60)
+  return system === undefined ? browser : `${browser} on ${system}`
+}

@@ -1,0 +1,10 @@
+/** The pages of the user's own account. */
+import type { PageRoute } from '../../shell/page-route.ts'
+
+export const accountRoutes: readonly PageRoute[] = [
+  {
+    path: '/account',
+    area: 'account',
+    load: () => import('./account-page.tsx').then(({ AccountPage }) => AccountPage),
+  },
+]

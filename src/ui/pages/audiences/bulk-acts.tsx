@@ -1,0 +1,122 @@
+/** Acts on the contacts that are selected in a list. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
+import { SelectField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readText } from '../../components/form-values.ts'
+import { Loaded } from '../../components/loaded.tsx'
+import { notify } from '../../shell/notices.tsx'
+import { loadAllAudiences } from './audience.ts'
+
+type Operation = components['schemas']['BulkRequest']['operation']
+
+interface BulkActsProps {
+  /** Those that are selected. */
+  readonly ids: readonly string[]
+  /** Of all that are shown. */
+  readonly count: number
+  readonly onSelectAll: (all: boolean) => void
+  readonly onDone: () => void
+}
+
+export function BulkActs({ ids, count, onSelectAll, onDone }: BulkActsProps): VNode {
+  const [open, setOpen] = useState<'move' | 'delete' | null>(null)
+  const act = async (operation: Operation, audienceId?: string): Promise<void> => {
+    const target = audienceId === undefined ? {} : { audience_id: audienceId }
+    const body = { contact_ids: [...ids], operation, ...target }
+    const { message } = await unwrap(api.POST('/v1/contacts/bulk', { body }))
+    notify(`${message}.`)
+    onDone()
+  }
+  const isAll = ids.length === count
+  const none = ids.length === 0
+  return (
+    <fieldset class="bulk-acts" aria-label="Acts on the selected contacts">
+      <Button small tone="quiet" onClick={() => onSelectAll(!isAll)}>
+        {isAll ? 'Select none' : `Select all ${count} on this page`}
+      </Button>
+      <span class="soft" role="status">
+        {none ? 'None selected' : `${ids.length} selected`}
+      </span>
+      <Button small disabled={none} onClick={() => act('subscribe')}>
+        Subscribe
+      </Button>
+      <Button small disabled={none} onClick={() => act('unsubscribe')}>
+        Unsubscribe
+      </Button>
+      <Button small disabled={none} onClick={() => setOpen('move')}>
+        Move
+      </Button>
+      <Button small tone="danger" disabled={none} onClick={() => setOpen('delete')}>
+        Delete
+      </Button>
+      {open === 'move' ? <MoveDialog count={ids.length} onMove={act} onClose={() => setOpen(null)} /> : null}
+      {open === 'delete' ? (
+        <DeleteDialog count={ids.length} onDelete={() => act('delete')} onClose={() => setOpen(null)} />
+      ) : null}
+    </fieldset>
+  )
+}
+
+interface DeleteDialogProps {
+  readonly count: number
+  readonly onDelete: () => Promise<void>
+  readonly onClose: () => void
+}
+
+function DeleteDialog({ count, onDelete, onClose }: DeleteDialogProps): VNode {
+  return (
+    <ConfirmDialog
+      title={`Delete ${formatContacts(count)}?`}
+      name={String(count)}
+      action="Delete the contacts"
+      onConfirm={onDelete}
+      onClose={onClose}
+    >
+      <p>Deleted contacts cannot be restored. Type their number to confirm.</p>
+    </ConfirmDialog>
+  )
+}
+
+interface MoveDialogProps {
+  readonly count: number
+  readonly onMove: (operation: 'move', audienceId: string) => Promise<void>
+  readonly onClose: () => void
+}
+
+function MoveDialog({ count, onMove, onClose }: MoveDialogProps): VNode {
+  const audiences = useLoad(loadAllAudiences)
+  const move = async (values: FormData): Promise<void> => {
+    await onMove('move', readText(values, 'audience_id'))
+    onClose()
+  }
+  return (
+    <Dialog title={`Move ${formatContacts(count)}`} onClose={onClose}>
+      <Loaded from={audiences}>
+        {(all) => (
+          <Form onSubmit={move}>
+            <SelectField
+              name="audience_id"
+              label="To the audience"
+              options={all.map(({ id, name }) => ({ value: id, label: name }))}
+              hint="Contacts whose address it has already stay where they are."
+            />
+            <FormActions>
+              <SubmitButton>Move them</SubmitButton>
+              <Button onClick={onClose}>Cancel</Button>
+            </FormActions>
+          </Form>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+function formatContacts(count: number): string {
+  return count === 1 ? '1 contact' : `${count} contacts`
+}

@@ -1,0 +1,137 @@
+/** What can be done with a broadcast in its state: edit, test, send; pause, resume, cancel. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, unwrap } from '../../api/client.ts'
+import { Button, ButtonLink } from '../../components/button.tsx'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readText } from '../../components/form-values.ts'
+import { sessionInfo } from '../../session/session-state.ts'
+import { notify } from '../../shell/notices.tsx'
+import type { Broadcast } from './broadcast.ts'
+import { SendDialog } from './send-dialog.tsx'
+
+interface ActsProps {
+  readonly broadcast: Broadcast
+  readonly onChanged: (broadcast: Broadcast) => void
+}
+
+type OpenDialog = 'send' | 'test' | 'cancel'
+
+export function BroadcastActs({ broadcast, onChanged }: ActsProps): VNode | null {
+  const [open, setOpen] = useState<OpenDialog | null>(null)
+  const { id, status } = broadcast
+  const close = (): void => setOpen(null)
+  if (status === 'sent' || status === 'cancelled') return null
+  return (
+    <>
+      {status === 'draft' ? (
+        <DraftActs id={id} onOpen={setOpen} />
+      ) : (
+        <SendingActs broadcast={broadcast} onChanged={onChanged} />
+      )}
+      {status === 'draft' ? null : (
+        <Button tone="danger" onClick={() => setOpen('cancel')}>
+          Cancel the broadcast
+        </Button>
+      )}
+      {open === 'send' ? <SendDialog broadcast={broadcast} onSent={onChanged} onClose={close} /> : null}
+      {open === 'test' ? <TestDialog id={id} onClose={close} /> : null}
+      {open === 'cancel' ? <CancelDialog broadcast={broadcast} onChanged={onChanged} onClose={close} /> : null}
+    </>
+  )
+}
+
+interface DraftActsProps {
+  readonly id: string
+  readonly onOpen: (dialog: OpenDialog) => void
+}
+
+function DraftActs({ id, onOpen }: DraftActsProps): VNode {
+  return (
+    <>
+      <Button tone="primary" onClick={() => onOpen('send')}>
+        Send
+      </Button>
+      <Button onClick={() => onOpen('test')}>Send a test</Button>
+      <ButtonLink href={`/broadcasts/${id}/edit`}>Edit</ButtonLink>
+    </>
+  )
+}
+
+function SendingActs({ broadcast: { id, status }, onChanged }: ActsProps): VNode | null {
+  const params = { path: { id } }
+  const pause = async (): Promise<void> => {
+    onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/pause', { params })))
+    notify('The broadcast is paused. What is being transferred at this moment still goes.')
+  }
+  const resume = async (): Promise<void> => {
+    onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/resume', { params })))
+    notify('The broadcast goes on.')
+  }
+  if (status === 'scheduled') return null
+  return (
+    <Button tone="primary" onClick={status === 'paused' ? resume : pause}>
+      {status === 'paused' ? 'Resume' : 'Pause'}
+    </Button>
+  )
+}
+
+interface TestDialogProps {
+  readonly id: string
+  readonly onClose: () => void
+}
+
+function TestDialog({ id, onClose }: TestDialogProps): VNode {
+  const send = async (values: FormData): Promise<void> => {
+    const body = { to: readText(values, 'to') }
+    const { to } = await unwrap(api.POST('/v1/broadcasts/{id}/test', { params: { path: { id } }, body }))
+    notify(`A test is sent to ${to}.`)
+    onClose()
+  }
+  return (
+    <Dialog title="Send a test" onClose={onClose}>
+      <Form onSubmit={send}>
+        <TextField
+          name="to"
+          label="To"
+          type="email"
+          inputMode="email"
+          value={sessionInfo.value?.user.email ?? ''}
+          hint="It has the values of a contact of the audience. Its links are not tracked, and nothing of it is counted."
+        />
+        <FormActions>
+          <SubmitButton>Send the test</SubmitButton>
+          <Button onClick={onClose}>Cancel</Button>
+        </FormActions>
+      </Form>
+    </Dialog>
+  )
+}
+
+function CancelDialog({
+  broadcast: { id, name, status },
+  onChanged,
+  onClose,
+}: ActsProps & { readonly onClose: () => void }): VNode {
+  const cancel = async (): Promise<void> => {
+    onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/cancel', { params: { path: { id } } })))
+    notify(`The broadcast “${name}” is cancelled.`)
+  }
+  return (
+    <ConfirmDialog
+      title={`Cancel “${name}”?`}
+      name={name}
+      action="Cancel the broadcast"
+      onConfirm={cancel}
+      onClose={onClose}
+    >
+      <p>
+        {status === 'scheduled'
+          ? 'It is not sent. A cancelled broadcast cannot be sent later.'
+          : 'What waits in the queue is not sent. What has left stays sent. A cancelled broadcast cannot be resumed.'}
+      </p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,79 @@
+/** All broadcasts of the workspace. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { api, unwrap } from '../../api/client.ts'
+import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { ButtonLink } from '../../components/button.tsx'
+import { formatNumber, formatPercent } from '../../components/format.ts'
+import { Empty } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { StatusBadge, Time } from '../../components/values.tsx'
+import type { ListedBroadcast } from './broadcast.ts'
+
+const PAGE_SIZE = 50
+/** Milliseconds, while one of them is being sent. */
+const PAUSE = 5_000
+
+export function BroadcastListPage(): VNode {
+  const isSending = ({ rows }: ListPage<ListedBroadcast>): boolean => rows.some(({ status }) => status === 'sending')
+  const pages = usePages(loadBroadcasts, [], { every: (page) => (isSending(page) ? PAUSE : null) })
+  return (
+    <Page
+      title="Broadcasts"
+      intro="One message to all subscribed contacts of an audience."
+      actions={
+        <ButtonLink href="/broadcasts/new" tone="primary">
+          Write a broadcast
+        </ButtonLink>
+      }
+    >
+      <PagedTable
+        caption="Broadcasts of this workspace"
+        pages={pages}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title="No broadcast yet">
+            <p>A broadcast needs an audience, and a verified domain to send from.</p>
+          </Empty>
+        }
+      />
+    </Page>
+  )
+}
+
+const columns: readonly Column<ListedBroadcast>[] = [
+  {
+    title: 'Name',
+    show: ({ id, name, subject }) => (
+      <>
+        <Link href={`/broadcasts/${id}`}>{name}</Link>
+        {subject === null ? null : <span class="row-note">{subject}</span>}
+      </>
+    ),
+  },
+  { title: 'State', show: ({ status }) => <StatusBadge status={status} /> },
+  { title: 'Recipients', kind: 'number', show: ({ recipients }) => formatNumber(recipients) },
+  { title: 'Delivered', kind: 'number', show: (one) => formatRate(one.rates.delivery_rate, one.sent) },
+  { title: 'Opened', kind: 'number', show: (one) => formatRate(one.rates.open_rate, one.delivered) },
+  { title: 'Clicked', kind: 'number', show: (one) => formatRate(one.rates.click_rate, one.delivered) },
+  { title: 'When', show: (one) => <When broadcast={one} /> },
+]
+
+/** `percentage` of `base`, which is nothing to relate to if it is 0. */
+function formatRate(percentage: number, base: number): string {
+  return base === 0 ? '–' : formatPercent(percentage / 100)
+}
+
+function When({ broadcast }: { readonly broadcast: ListedBroadcast }): VNode {
+  const { started_at: started, scheduled_for: scheduled, status, updated_at: updated } = broadcast
+  if (status === 'scheduled') return <Time at={scheduled} />
+  return <Time at={started ?? updated} />
+}
+
+async function loadBroadcasts(position: string | undefined): Promise<ListPage<ListedBroadcast>> {
+  const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
+  const { data } = await unwrap(api.GET('/v1/broadcasts', { params: { query } }))
+  return toOffsetPage(data, position, PAGE_SIZE)
+}

@@ -1,0 +1,95 @@
+/** Confirms that a broadcast is sent, now or later, with the number of its recipients. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { ApiError } from '../../api/api-error.ts'
+import { api, sessionApi, unwrap } from '../../api/client.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readText, readTime } from '../../components/form-values.ts'
+import { formatNumber } from '../../components/format.ts'
+import { Loaded } from '../../components/loaded.tsx'
+import { Facts, Note } from '../../components/values.tsx'
+import { notify } from '../../shell/notices.tsx'
+import type { Broadcast } from './broadcast.ts'
+
+interface SendDialogProps {
+  readonly broadcast: Broadcast
+  readonly onSent: (broadcast: Broadcast) => void
+  readonly onClose: () => void
+}
+
+export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNode {
+  const path = { id: broadcast.audience_id }
+  const numbers = useLoad(() => unwrap(sessionApi.GET('/ui/api/audiences/{id}/numbers', { params: { path } })))
+  const send = async (values: FormData): Promise<void> => {
+    const sent = await unwrap(
+      api.POST('/v1/broadcasts/{id}/send', { params: { path: { id: broadcast.id } }, body: readSchedule(values) }),
+    )
+    notify(sent.status === 'scheduled' ? 'The broadcast is scheduled.' : 'The broadcast is being sent.')
+    onSent(sent)
+    onClose()
+  }
+  return (
+    <Dialog title={`Send “${broadcast.name}”`} onClose={onClose}>
+      <Loaded from={numbers}>
+        {({ contacts, subscribed }) => (
+          <>
+            <Facts
+              facts={[
+                { name: 'Recipients now', value: <strong>{formatNumber(subscribed)}</strong> },
+                { name: 'Not subscribed', value: formatNumber(contacts - subscribed) },
+              ]}
+            />
+            {subscribed === 0 ? (
+              <Note tone="warn">
+                <p>The audience has no subscribed contact: the broadcast would reach no one.</p>
+              </Note>
+            ) : (
+              <p class="section-intro">Suppressed addresses are left out when it is sent.</p>
+            )}
+            <SendForm subscribed={subscribed} onSubmit={send} onClose={onClose} />
+          </>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+interface SendFormProps {
+  readonly subscribed: number
+  readonly onSubmit: (values: FormData) => Promise<void>
+  readonly onClose: () => void
+}
+
+function SendForm({ subscribed, onSubmit, onClose }: SendFormProps): VNode {
+  const [time, setTime] = useState('')
+  const people = `${formatNumber(subscribed)} ${subscribed === 1 ? 'contact' : 'contacts'}`
+  return (
+    <Form onSubmit={onSubmit}>
+      <TextField
+        name="scheduled_for"
+        label="Send at"
+        type="datetime-local"
+        optional
+        onInput={setTime}
+        hint="In your time zone, at most 30 days ahead. Without it, now."
+      />
+      <FormActions>
+        <SubmitButton>{time === '' ? `Send to ${people} now` : `Schedule for about ${people}`}</SubmitButton>
+        <Button onClick={onClose}>Cancel</Button>
+      </FormActions>
+    </Form>
+  )
+}
+
+/** Throws an ApiError for a time that cannot be read: sending at once would be a surprise. */
+function readSchedule(values: FormData): { scheduled_for?: string } {
+  const at = readTime(values, 'scheduled_for')
+  if (at === null && readText(values, 'scheduled_for') === '') return {}
+  if (at !== null && new Date(at).getTime() > Date.now()) return { scheduled_for: at }
+  const message = 'Must be a time in the future.'
+  throw new ApiError(message, { status: 0, code: 'validation_error', fields: [{ field: 'scheduled_for', message }] })
+}

@@ -1,0 +1,63 @@
+/** All domains of the workspace. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { api, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { ButtonLink } from '../../components/button.tsx'
+import { Empty } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { StatusBadge, Time } from '../../components/values.tsx'
+import { mayAdminister } from '../../session/session-state.ts'
+
+type Domain = components['schemas']['ListedDomain']
+
+const PAGE_SIZE = 50
+
+export function DomainListPage(): VNode {
+  const pages = usePages(loadDomains)
+  const add = (
+    <ButtonLink href="/domains/new" tone="primary">
+      Add a domain
+    </ButtonLink>
+  )
+  return (
+    <Page
+      title="Domains"
+      intro="Mail is sent from verified domains, and received for those whose MX record points here."
+      actions={mayAdminister.value ? add : undefined}
+    >
+      <PagedTable
+        caption="Domains of this workspace"
+        pages={pages}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title="No domain yet">
+            <p>Add the domain from which you send. You get three DNS records to publish.</p>
+          </Empty>
+        }
+      />
+    </Page>
+  )
+}
+
+const columns: readonly Column<Domain>[] = [
+  { title: 'Domain', show: ({ id, domain }) => <Link href={`/domains/${id}`}>{domain}</Link> },
+  { title: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
+  { title: 'Records', show: ({ dns_records: records }) => countCorrect(records) },
+  { title: 'Receives mail', show: ({ inbound }) => (inbound ? 'Yes' : 'No') },
+  { title: 'Added', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
+  { title: 'Verified', show: ({ verified_at: at }) => <Time at={at} kind="day" /> },
+]
+
+function countCorrect(records: Domain['dns_records']): string {
+  return `${records.filter(({ status }) => status === 'verified').length} of ${records.length} correct`
+}
+
+async function loadDomains(position: string | undefined): Promise<ListPage<Domain>> {
+  const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
+  const { data } = await unwrap(api.GET('/v1/domains', { params: { query } }))
+  return toOffsetPage(data, position, PAGE_SIZE)
+}

@@ -1,0 +1,18 @@
+/** What a check found in DNS, as the details of its refusal have it. */
+
+export interface FoundRecord {
+  readonly name: string
+  /** Null: there is no such record, or DNS did not answer. */
+  readonly found: string | null
+}
+
+export function readFoundRecords(details: Readonly<Record<string, unknown>>): readonly FoundRecord[] {
+  const { records } = details
+  return Array.isArray(records) ? records.flatMap(readFoundRecord) : []
+}
+
+function readFoundRecord(record: unknown): readonly FoundRecord[] {
+  if (typeof record !== 'object' || record === null || !('name' in record) || !('found' in record)) return []
+  const { name, found } = record
+  return typeof name === 'string' ? [{ name, found: typeof found === 'string' ? found : null }] : []
+}

@@ -1,0 +1,21 @@
+/** The pages of domains. */
+import type { PageRoute } from '../../shell/page-route.ts'
+
+export const domainRoutes: readonly PageRoute[] = [
+  {
+    path: '/domains',
+    area: 'workspace',
+    navigation: { group: 'Sending', label: 'Domains', order: 50 },
+    load: () => import('./domain-list-page.tsx').then(({ DomainListPage }) => DomainListPage),
+  },
+  {
+    path: '/domains/new',
+    area: 'workspace',
+    load: () => import('./new-domain-page.tsx').then(({ NewDomainPage }) => NewDomainPage),
+  },
+  {
+    path: '/domains/:id',
+    area: 'workspace',
+    load: () => import('./domain-page.tsx').then(({ DomainPage }) => DomainPage),
+  },
+]

@@ -1,0 +1,120 @@
+/** What members may do with a whole email: cancel or reschedule it while it is scheduled, retry or hold it while it waits. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, unwrap } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readTime } from '../../components/form-values.ts'
+import { notify } from '../../shell/notices.tsx'
+import { changeQueue } from './change-queue.ts'
+import type { EmailPartProps, QueueAct } from './email.ts'
+
+export function EmailActs({ email, onChanged }: EmailPartProps): VNode | null {
+  if (email.status === 'scheduled') return <ScheduledActs email={email} onChanged={onChanged} />
+  return email.recipients.length > 1 ? <QueuedActs email={email} onChanged={onChanged} /> : null
+}
+
+const actNames: Readonly<Record<QueueAct, string>> = {
+  retry: 'Retry all now',
+  hold: 'Hold all',
+  release: 'Release all',
+}
+const actsOfAll: readonly QueueAct[] = ['retry', 'hold', 'release']
+
+/** Those of a single recipient stand beside it. */
+function QueuedActs({ email: { id, recipients }, onChanged }: EmailPartProps): VNode {
+  return (
+    <>
+      {actsOfAll.map((act) => {
+        const ids = recipients.filter(({ can }) => can.includes(act)).map((recipient) => recipient.id)
+        return ids.length < 2 ? null : (
+          <Button key={act} onClick={() => changeQueue(id, act, ids).finally(onChanged)}>
+            {actNames[act]}
+          </Button>
+        )
+      })}
+    </>
+  )
+}
+
+function ScheduledActs({ email, onChanged }: EmailPartProps): VNode {
+  const [open, setOpen] = useState<'cancel' | 'reschedule' | null>(null)
+  const close = (): void => setOpen(null)
+  const sendNow = async (): Promise<void> => {
+    await reschedule(email.id, new Date(0).toISOString()).finally(onChanged)
+    notify('The email is sent now.')
+  }
+  return (
+    <>
+      <Button onClick={sendNow}>Send now</Button>
+      <Button onClick={() => setOpen('reschedule')}>Reschedule</Button>
+      <Button tone="danger" onClick={() => setOpen('cancel')}>
+        Cancel the email
+      </Button>
+      {open === 'cancel' ? <CancelDialog email={email} onChanged={onChanged} onClose={close} /> : null}
+      {open === 'reschedule' ? <RescheduleDialog email={email} onChanged={onChanged} onClose={close} /> : null}
+    </>
+  )
+}
+
+/** A time in the past means now. */
+function reschedule(id: string, at: string): Promise<unknown> {
+  return unwrap(api.PATCH('/v1/emails/{id}', { params: { path: { id } }, body: { scheduled_for: at } }))
+}
+
+interface ActDialogProps extends EmailPartProps {
+  readonly onClose: () => void
+}
+
+function CancelDialog({ email: { id, recipients }, onChanged, onClose }: ActDialogProps): VNode {
+  const cancel = async (): Promise<void> => {
+    await unwrap(api.POST('/v1/emails/{id}/cancel', { params: { path: { id } } })).finally(onChanged)
+    notify('The email is cancelled.')
+  }
+  const [first] = recipients
+  return (
+    <ConfirmDialog
+      title="Cancel this email?"
+      name={first?.email ?? 'cancel'}
+      action="Cancel the email for good"
+      onConfirm={cancel}
+      onClose={onClose}
+    >
+      <p>It is never sent. A cancelled email cannot be scheduled again.</p>
+    </ConfirmDialog>
+  )
+}
+
+function RescheduleDialog({ email: { id, scheduled_for: before }, onChanged, onClose }: ActDialogProps): VNode {
+  const save = async (values: FormData): Promise<void> => {
+    await reschedule(id, readTime(values, 'scheduled_for') ?? '')
+    notify('The email is scheduled for another time.')
+    onChanged()
+    onClose()
+  }
+  return (
+    <Dialog title="Reschedule" onClose={onClose}>
+      <Form onSubmit={save}>
+        <TextField
+          name="scheduled_for"
+          label="Send at"
+          type="datetime-local"
+          value={before === null ? '' : toFieldValue(before)}
+          hint="In your time zone, at most 30 days ahead."
+        />
+        <FormActions>
+          <SubmitButton>Save the time</SubmitButton>
+          <Button onClick={onClose}>Close</Button>
+        </FormActions>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** As a field of the type `datetime-local` has it. */
+function toFieldValue(iso: string): string {
+  const at = new Date(iso)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

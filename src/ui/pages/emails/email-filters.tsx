@@ -1,0 +1,78 @@
+/** The filters of the list of emails, and the request that they make. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import type { paths } from '../../api/session-schema.d.ts'
+import { SelectField, TextField } from '../../components/fields.tsx'
+import { Filters, type useFilters } from '../../components/filters.tsx'
+import { Note, toWords } from '../../components/values.tsx'
+
+type Query = NonNullable<paths['/ui/api/emails']['get']['parameters']['query']>
+
+const statuses = [
+  'scheduled',
+  'queued',
+  'sent',
+  'delivered',
+  'bounced',
+  'failed',
+  'cancelled',
+  'complained',
+] as const satisfies readonly NonNullable<Query['status']>[]
+
+const laterNames = ['domain', 'tag', 'from', 'to']
+const shownNames = ['recipient', 'subject', 'status', ...laterNames]
+/** `broadcast_id`: set by links to this page. */
+export const filterNames = [...shownNames, 'broadcast_id']
+
+export function toQuery(get: (name: string) => string): Query {
+  const [tagName = '', tagValue = ''] = get('tag')
+    .split(/[:=]/, 2)
+    .map((part) => part.trim())
+  const status = statuses.find((known) => known === get('status'))
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...readTexts({ tag_name: tagName, tag_value: tagValue, from: toMoment(get('from')), to: toMoment(get('to')) }),
+    ...readTexts({ recipient: get('recipient'), subject: get('subject'), domain: get('domain') }),
+    ...readTexts({ broadcast_id: get('broadcast_id') }),
+  }
+}
+
+function readTexts(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+}
+
+/** Of a time in the browser's zone, as its field has it. */
+function toMoment(text: string): string {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? text : at.toISOString()
+}
+
+export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof useFilters> }): VNode {
+  const { get } = filters
+  const options = [{ value: '', label: 'Any' }, ...statuses.map((value) => ({ value, label: toWords(value) }))]
+  return (
+    <>
+      <Filters names={shownNames} filters={filters}>
+        <TextField name="recipient" label="Recipient" optional placeholder="bob@example.com" value={get('recipient')} />
+        <TextField name="subject" label="Subject" optional value={get('subject')} />
+        <SelectField name="status" label="Status" options={options} value={get('status')} />
+        <details class="more more-filters" open={laterNames.some((name) => get(name) !== '')}>
+          <summary>More filters</summary>
+          <div class="form-inline">
+            <TextField name="domain" label="Sending domain" optional value={get('domain')} />
+            <TextField name="tag" label="Tag" optional placeholder="name: value" value={get('tag')} />
+            <TextField name="from" label="From" type="datetime-local" optional value={get('from')} />
+            <TextField name="to" label="Until" type="datetime-local" optional value={get('to')} />
+          </div>
+        </details>
+      </Filters>
+      {get('broadcast_id') === '' ? null : (
+        <Note tone="info">
+          <p>
+            Only the emails of one broadcast are shown. <Link href="/emails">Show the others</Link>
+          </p>
+        </Note>
+      )}
+    </>
+  )
+}

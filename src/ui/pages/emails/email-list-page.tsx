@@ -1,0 +1,128 @@
+/** The emails of the workspace, newest first, with filters. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { type ListPage, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { Button, ButtonLink } from '../../components/button.tsx'
+import { useFilters } from '../../components/filters.tsx'
+import { Empty } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { Note, StatusBadge, Time } from '../../components/values.tsx'
+import { type FoundEmail, titleOf } from './email.ts'
+import { EmailFilters, filterNames, toQuery } from './email-filters.tsx'
+import './emails.css'
+
+const PAGE_SIZE = 50
+/** Milliseconds between two loads of a list with emails under way. */
+const PAUSE = 5_000
+
+export function EmailListPage(): VNode {
+  const filters = useFilters(filterNames)
+  const pages = usePages((cursor) => loadEmails(filters.get, cursor), [filters.key], {
+    every: ({ rows }) => (rows.some(({ status }) => status === 'queued') ? PAUSE : null),
+  })
+  const compose = (
+    <ButtonLink href="/emails/new" tone="primary">
+      Send an email
+    </ButtonLink>
+  )
+  return (
+    <Page title="Emails" intro="What this workspace has sent, and what became of it." actions={compose}>
+      <EmailFilters filters={filters} />
+      <PagedTable
+        caption="Emails of this workspace"
+        pages={pages}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<NoEmails pages={pages} isFiltered={filters.isFiltered} />}
+      />
+      {isPartial(pages) ? <SearchedPart pages={pages} /> : null}
+    </Page>
+  )
+}
+
+async function loadEmails(get: (name: string) => string, cursor: string | undefined): Promise<ListPage<FoundEmail>> {
+  const query = { ...toQuery(get), limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) }
+  return toCursorPage(await unwrap(sessionApi.GET('/ui/api/emails', { params: { query } })))
+}
+
+const columns: readonly Column<FoundEmail>[] = [
+  { title: 'Subject', show: (email) => <SubjectCell email={email} /> },
+  { title: 'To', show: ({ recipients }) => <RecipientsCell recipients={recipients} /> },
+  { title: 'From', show: ({ from_email: from }) => <span class="address">{from}</span> },
+  { title: 'Status', show: (email) => <StatusCell email={email} /> },
+  { title: 'Accepted', show: ({ created_at: at }) => <Time at={at} /> },
+]
+
+function SubjectCell({ email }: { readonly email: FoundEmail }): VNode {
+  const { id, tags } = email
+  return (
+    <>
+      <Link href={`/emails/${id}`}>{titleOf(email)}</Link>
+      {tags.length === 0 ? null : (
+        <span class="row-note">{tags.map(({ name, value }) => `${name}: ${value}`).join(', ')}</span>
+      )}
+    </>
+  )
+}
+
+function RecipientsCell({ recipients }: Pick<FoundEmail, 'recipients'>): VNode {
+  const [first = '–', ...others] = recipients
+  return (
+    <span class="address">
+      {first}
+      {others.length === 0 ? null : <span class="row-note">and {others.length} more</span>}
+    </span>
+  )
+}
+
+function StatusCell({ email }: { readonly email: FoundEmail }): VNode {
+  const { status, scheduled_for: scheduledFor, opened_at: opened, clicked_at: clicked } = email
+  const note = clicked !== null ? 'Clicked' : opened !== null ? 'Opened' : null
+  return (
+    <>
+      <StatusBadge status={status} />
+      {note === null ? null : <span class="row-note">{note}</span>}
+      {status === 'scheduled' ? (
+        <span class="row-note">
+          for <Time at={scheduledFor} />
+        </span>
+      ) : null}
+    </>
+  )
+}
+
+function NoEmails({ pages, isFiltered }: { readonly pages: Pages<FoundEmail>; readonly isFiltered: boolean }): VNode {
+  if (isPartial(pages)) return <Empty title="No match among the newest emails" />
+  if (isFiltered) {
+    return (
+      <Empty title="No email matches the filters">
+        <p>
+          Records of emails are kept for a time, which the operator sets. Emails of broadcasts are with their broadcast.
+        </p>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No email yet">
+      <p>Send one here, or from your program with an API key, by SMTP or the REST interface.</p>
+    </Empty>
+  )
+}
+
+/** A request compares a bounded number of emails with the filters. */
+function isPartial({ data }: Pages<FoundEmail>): boolean {
+  return data !== undefined && data.next !== null && data.rows.length < PAGE_SIZE
+}
+
+function SearchedPart({ pages: { showNext } }: { readonly pages: Pages<FoundEmail> }): VNode {
+  return (
+    <Note tone="info">
+      <p>Older emails are not searched yet: there are many.</p>
+      <Button small onClick={() => showNext?.()}>
+        Search older emails
+      </Button>
+    </Note>
+  )
+}

@@ -1,0 +1,85 @@
+/** The message of an email: its HTML in a frame, text, header fields, attachments, and the file as it is sent. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, saveFile, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { Button } from '../../components/button.tsx'
+import { formatBytes } from '../../components/format.ts'
+import { Empty, Loaded } from '../../components/loaded.tsx'
+import { MessageFrame } from '../../components/message-frame.tsx'
+import { Section } from '../../components/page.tsx'
+import { Table } from '../../components/table.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { workspace } from '../../session/session-state.ts'
+import { readHeaderFields } from './read-header-fields.ts'
+
+type EmailContent = components['schemas']['Email']
+
+export function EmailMessage({ id }: { readonly id: string }): VNode {
+  const message = useLoad(() => unwrap(api.GET('/v1/emails/{id}', { params: { path: { id } } })), [id])
+  return <Loaded from={message}>{(email) => <MessageParts email={email} />}</Loaded>
+}
+
+function MessageParts({ email }: { readonly email: EmailContent }): VNode {
+  const { id, html, text } = email
+  if (html === null && text === null) {
+    return (
+      <Empty title="The message is not shown">
+        <p>It is no longer stored, or it cannot be read. Messages are kept for a shorter time than their records.</p>
+      </Empty>
+    )
+  }
+  const frame = `/ui/api/frames/${workspace.value?.id ?? ''}/emails/${id}`
+  const views = [
+    ...(html === null
+      ? []
+      : [{ id: 'html', title: 'HTML', show: () => <MessageFrame src={frame} title="The HTML of the message" /> }]),
+    ...(text === null ? [] : [{ id: 'text', title: 'Text', show: () => <pre class="message-text">{text}</pre> }]),
+    { id: 'header', title: 'Header', show: () => <HeaderFields id={id} /> },
+  ]
+  return (
+    <>
+      <Tabs label="Views of the message" tabs={views} parameter="view" />
+      {html === null ? null : (
+        <p class="section-intro">Pictures from the network are not loaded here, and links lead nowhere.</p>
+      )}
+      <Attachments email={email} />
+      <p class="message-file">
+        <Button onClick={() => saveFile(`/v1/emails/${id}/raw`, `${id}.eml`)}>Save the message as a file</Button>
+      </p>
+    </>
+  )
+}
+
+function HeaderFields({ id }: { readonly id: string }): VNode {
+  const fields = useLoad(() => readHeaderFields(id), [id])
+  return <Loaded from={fields}>{(text) => <pre class="message-text">{text}</pre>}</Loaded>
+}
+
+function Attachments({ email: { attachments } }: { readonly email: EmailContent }): VNode | null {
+  const [shown, setShown] = useState(MAX_SHOWN)
+  if (attachments.length === 0) return null
+  const rows = attachments.slice(0, shown).map((attachment, at) => ({ ...attachment, at }))
+  return (
+    <Section title="Attachments">
+      <Table
+        caption="Attachments of the message"
+        columns={[
+          { title: 'Name', show: ({ filename }) => filename ?? '(no name)' },
+          { title: 'Type', show: ({ content_type: type }) => type },
+          { title: 'Size', kind: 'number', show: ({ size }) => formatBytes(size) },
+        ]}
+        rows={rows}
+        rowKey={({ at }) => String(at)}
+      />
+      {attachments.length > shown ? (
+        <Button small onClick={() => setShown(attachments.length)}>
+          Show all {attachments.length}
+        </Button>
+      ) : null}
+    </Section>
+  )
+}
+
+const MAX_SHOWN = 20

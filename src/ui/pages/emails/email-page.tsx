@@ -1,0 +1,112 @@
+/** One email: its story by recipients, the message, events and clicks; it is loaded again until it is settled. */
+import type { VNode } from 'preact'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { Copy, Facts, Note, StatusBadge, Time } from '../../components/values.tsx'
+import type { PageProps } from '../../shell/page-route.ts'
+import { type EmailPartProps, type EmailStory, isOpen, titleOf } from './email.ts'
+import { EmailActs } from './email-acts.tsx'
+import { EmailClicks } from './email-clicks.tsx'
+import { EmailEvents } from './email-events.tsx'
+import { EmailMessage } from './email-message.tsx'
+import { RecipientStories } from './recipient-stories.tsx'
+import './emails.css'
+
+/** Milliseconds until an email is loaded again: while an attempt is made or due, and while it waits. */
+const PAUSE = { attempt: 1_500, wait: 6_000 }
+
+export function EmailPage({ params: { id = '' } }: PageProps): VNode {
+  const email = useLoad(() => unwrap(sessionApi.GET('/ui/api/emails/{id}/story', { params: { path: { id } } })), [id], {
+    every: choosePause,
+  })
+  const { data, reload } = email
+  return (
+    <Page
+      title={data === undefined ? 'Email' : titleOf(data)}
+      badge={data === undefined ? null : <StatusBadge status={data.status} />}
+      up={{ href: '/emails', label: 'Emails' }}
+      actions={data === undefined ? undefined : <EmailActs email={data} onChanged={reload} />}
+    >
+      <Loaded from={email}>{(story) => <EmailParts email={story} onChanged={reload} />}</Loaded>
+    </Page>
+  )
+}
+
+/** Null: nothing more happens by itself. */
+function choosePause(email: EmailStory): number | null {
+  if (!isOpen(email)) return null
+  const soon = Date.now() + PAUSE.wait
+  const isDue = email.recipients.some(
+    ({ next, held_by: heldBy }) => next !== null && heldBy === null && (next.at === null || Date.parse(next.at) < soon),
+  )
+  return isDue ? PAUSE.attempt : PAUSE.wait
+}
+
+function EmailParts({ email, onChanged }: EmailPartProps): VNode {
+  const { id } = email
+  return (
+    <>
+      <EmailFacts email={email} />
+      <Tabs
+        label="Parts of the email"
+        tabs={[
+          { id: 'story', title: 'Story', show: () => <RecipientStories email={email} onChanged={onChanged} /> },
+          { id: 'message', title: 'Message', show: () => <EmailMessage id={id} /> },
+          { id: 'events', title: 'Events', show: () => <EmailEvents id={id} /> },
+          { id: 'clicks', title: 'Clicks', show: () => <EmailClicks id={id} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+function EmailFacts({ email }: { readonly email: EmailStory }): VNode {
+  const { tracking, tags } = email
+  const optional = [
+    { name: 'Cc', value: email.cc.join(', ') },
+    { name: 'Bcc', value: email.bcc.join(', ') },
+    { name: 'Reply to', value: email.reply_to.join(', ') },
+    { name: 'Tags', value: tags.map(({ name, value }) => `${name}: ${value}`).join(', ') },
+  ].filter(({ value }) => value !== '')
+  const moments = [
+    { name: 'Scheduled for', at: email.scheduled_for },
+    { name: 'Opened', at: email.opened_at },
+    { name: 'Clicked', at: email.clicked_at },
+  ].flatMap(({ name, at }) => (at === null ? [] : [{ name, value: <Time at={at} /> }]))
+  return (
+    <>
+      <Facts
+        facts={[
+          { name: 'From', value: email.from },
+          { name: 'To', value: email.to.join(', ') || '–' },
+          { name: 'Accepted', value: <Time at={email.created_at} /> },
+          ...moments,
+          ...optional,
+        ]}
+      />
+      <EmailIds email={email} />
+      {tracking.skipped === undefined ? null : (
+        <Note tone="warn">
+          <p>Opens and clicks are not tracked: {tracking.skipped}</p>
+        </Note>
+      )}
+    </>
+  )
+}
+
+function EmailIds({ email }: { readonly email: EmailStory }): VNode {
+  return (
+    <details class="more">
+      <summary>Ids of the email and its message</summary>
+      <p>
+        Id: <Copy text={email.id} label="the id" />
+      </p>
+      <p>
+        Message-ID: <Copy text={email.message_id} label="the Message-ID" />
+      </p>
+    </details>
+  )
+}

@@ -1,0 +1,134 @@
+/** Sends one email, as a test: from a verified domain, with a text, HTML or a template. */
+import type { VNode } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
+import { asApiError } from '../../api/api-error.ts'
+import { api, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { ButtonLink } from '../../components/button.tsx'
+import { SelectField, TextArea, TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readExactText, readLines, readText, readTime } from '../../components/form-values.ts'
+import { Empty, Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { notify } from '../../shell/notices.tsx'
+import { readTemplateData, TemplateFields } from './template-fields.tsx'
+
+type EmailRequest = components['schemas']['EmailRequest']
+type ContentKind = 'text' | 'html' | 'template'
+
+/** Domains that are offered. */
+const MAX_DOMAINS = 100
+
+export function NewEmailPage(): VNode {
+  const domains = useLoad(loadVerifiedDomains)
+  return (
+    <Page
+      title="Send an email"
+      intro="To see how a message arrives. It is sent like those of your programs, and counts like them."
+      up={{ href: '/emails', label: 'Emails' }}
+    >
+      <Loaded from={domains}>{(names) => (names.length === 0 ? <NoDomain /> : <EmailForm domains={names} />)}</Loaded>
+    </Page>
+  )
+}
+
+async function loadVerifiedDomains(): Promise<readonly string[]> {
+  const { data } = await unwrap(api.GET('/v1/domains', { params: { query: { limit: MAX_DOMAINS } } }))
+  return data.filter(({ status }) => status === 'verified').map(({ domain }) => domain)
+}
+
+function NoDomain(): VNode {
+  return (
+    <Empty title="No verified domain yet">
+      <p>
+        Mail is sent from verified domains. <Link href="/domains">Add or verify one</Link>
+      </p>
+    </Empty>
+  )
+}
+
+function EmailForm({ domains }: { readonly domains: readonly string[] }): VNode {
+  const [kind, setKind] = useState<ContentKind>('text')
+  const [, navigate] = useLocation()
+  // While no answer comes, a further attempt has the same key: what was accepted is not sent again.
+  const key = useRef(crypto.randomUUID())
+  const send = async (values: FormData): Promise<void> => {
+    const params = { header: { 'Idempotency-Key': key.current } }
+    const sending = unwrap(api.POST('/v1/emails', { params, body: toRequest(values, kind) }))
+    const { id } = await sending.catch((error: unknown) => {
+      if (asApiError(error).status !== 0) key.current = crypto.randomUUID()
+      throw error
+    })
+    notify('The email is accepted.')
+    navigate(`/emails/${id}`)
+  }
+  return (
+    <Form onSubmit={send}>
+      <TextField name="from" label="From" value="test" hint="The part of the address before the @." />
+      <SelectField name="domain" label="Domain" options={domains.map((value) => ({ value, label: value }))} />
+      <TextField name="from_name" label="Name of the sender" optional />
+      <TextArea name="to" label="To" rows={2} hint="One address in each line, at most 50." />
+      <ContentFields kind={kind} onKind={setKind} />
+      <TextField
+        name="scheduled_for"
+        label="Send at"
+        type="datetime-local"
+        optional
+        hint="In your time zone, at most 30 days ahead. Without it, now."
+      />
+      <FormActions>
+        <SubmitButton>Send the email</SubmitButton>
+        <ButtonLink href="/emails" tone="quiet">
+          Cancel
+        </ButtonLink>
+      </FormActions>
+    </Form>
+  )
+}
+
+interface ContentFieldsProps {
+  readonly kind: ContentKind
+  readonly onKind: (kind: ContentKind) => void
+}
+
+const kinds = [
+  { value: 'text', label: 'Text' },
+  { value: 'html', label: 'HTML' },
+  { value: 'template', label: 'A template' },
+] as const
+
+function ContentFields({ kind, onKind }: ContentFieldsProps): VNode {
+  const choose = (chosen: string): void => onKind(kinds.find(({ value }) => value === chosen)?.value ?? 'text')
+  return (
+    <>
+      <SelectField name="kind" label="Content" options={kinds} value={kind} onChange={choose} />
+      {kind === 'template' ? (
+        <TemplateFields />
+      ) : (
+        <TextField name="subject" label="Subject" value="Test" maxLength={998} />
+      )}
+      {kind === 'text' ? <TextArea key="text" name="text" label="Text" rows={8} value="This is a test." /> : null}
+      {kind === 'html' ? (
+        <TextArea key="html" name="html" label="HTML" rows={10} mono value="<p>This is a test.</p>" />
+      ) : null}
+    </>
+  )
+}
+
+function toRequest(values: FormData, kind: ContentKind): EmailRequest {
+  const address = `${readText(values, 'from')}@${readText(values, 'domain')}`
+  const name = readText(values, 'from_name')
+  const scheduledFor = readTime(values, 'scheduled_for')
+  const content =
+    kind === 'template'
+      ? { template_id: readText(values, 'template_id'), template_data: readTemplateData(values) }
+      : { subject: readText(values, 'subject'), [kind]: readExactText(values, kind) }
+  return {
+    from: name === '' ? { address } : { address, name },
+    to: readLines(values, 'to'),
+    ...content,
+    ...(scheduledFor === null ? {} : { scheduled_for: scheduledFor }),
+  }
+}

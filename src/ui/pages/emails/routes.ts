@@ -1,0 +1,21 @@
+/** The pages of emails. */
+import type { PageRoute } from '../../shell/page-route.ts'
+
+export const emailRoutes: readonly PageRoute[] = [
+  {
+    path: '/emails',
+    area: 'workspace',
+    navigation: { group: 'Sending', label: 'Emails', order: 10 },
+    load: () => import('./email-list-page.tsx').then(({ EmailListPage }) => EmailListPage),
+  },
+  {
+    path: '/emails/new',
+    area: 'workspace',
+    load: () => import('./new-email-page.tsx').then(({ NewEmailPage }) => NewEmailPage),
+  },
+  {
+    path: '/emails/:id',
+    area: 'workspace',
+    load: () => import('./email-page.tsx').then(({ EmailPage }) => EmailPage),
+  },
+]

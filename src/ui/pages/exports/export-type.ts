@@ -1,0 +1,25 @@
+/** An export as the session routes have it, and the types of exports in words. */
+import type { paths } from '../../api/session-schema.d.ts'
+
+type ExportList =
+  paths['/ui/api/workspaces/{workspaceId}/exports']['get']['responses'][200]['content']['application/json']
+export type Export = ExportList['data'][number]
+type ExportType = Export['type']
+
+const types: Readonly<Record<ExportType, { readonly label: string; readonly hint: string }>> = {
+  email_logs: { label: 'Emails', hint: 'Each recipient of each email, with its status and times.' },
+  bounces: { label: 'Bounces', hint: 'Each bounce with the reply of the mail server.' },
+  opens: { label: 'Opens', hint: 'Each open, those of machines included.' },
+  suppressions: { label: 'Suppressions', hint: 'The addresses that were added to the list.' },
+}
+
+export function toTypeLabel(type: ExportType): string {
+  return types[type].label
+}
+
+export const typeOptions = Object.entries(types).map(([value, { label, hint }]) => ({ value, label, hint }))
+
+/** Emails unless it is another type. */
+export function readExportType(text: string): ExportType {
+  return text === 'bounces' || text === 'opens' || text === 'suppressions' ? text : 'email_logs'
+}

@@ -1,0 +1,16 @@
+/** The pages of inbound mail. */
+import type { PageRoute } from '../../shell/page-route.ts'
+
+export const inboundRoutes: readonly PageRoute[] = [
+  {
+    path: '/inbound',
+    area: 'workspace',
+    navigation: { group: 'Receiving', label: 'Inbound', order: 10 },
+    load: () => import('./inbound-list-page.tsx').then(({ InboundListPage }) => InboundListPage),
+  },
+  {
+    path: '/inbound/:id',
+    area: 'workspace',
+    load: () => import('./inbound-page.tsx').then(({ InboundPage }) => InboundPage),
+  },
+]

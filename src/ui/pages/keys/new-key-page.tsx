@@ -1,0 +1,90 @@
+/** Creates an API key and shows its secret once. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import { ButtonLink } from '../../components/button.tsx'
+import { ChoicesField, TextArea, TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readChoices, readLines, readText, readTime } from '../../components/form-values.ts'
+import { Page } from '../../components/page.tsx'
+import { Copy, Note } from '../../components/values.tsx'
+
+type CreatedKey = components['schemas']['CreatedApiKey']
+type Scope = CreatedKey['scopes'][number]
+
+const scopes: readonly { readonly value: Scope; readonly label: string; readonly hint: string }[] = [
+  { value: 'send', label: 'Send', hint: 'Sends mail, and reads what it has sent.' },
+  { value: 'read', label: 'Read', hint: 'Reads everything, changes nothing.' },
+  { value: 'full', label: 'Full', hint: 'Everything that your role in this workspace allows.' },
+]
+
+export function NewKeyPage(): VNode {
+  const [created, setCreated] = useState<CreatedKey | null>(null)
+  const create = async (values: FormData): Promise<void> => setCreated(await createKey(values))
+  if (created !== null) return <CreatedKeyPage created={created} />
+  return (
+    <Page title="Create an API key" up={{ href: '/keys', label: 'API keys' }}>
+      <Form onSubmit={create}>
+        <TextField name="name" label="Name" hint="The program that uses the key." maxLength={100} />
+        <ChoicesField name="scopes" label="Scopes" options={scopes} chosen={['send']} />
+        <TextField
+          name="expires_at"
+          label="Expires at"
+          type="datetime-local"
+          optional
+          hint="In your time zone. Without it the key does not expire."
+        />
+        <TextArea
+          name="allowed_domains"
+          label="Sending domains"
+          optional
+          rows={2}
+          hint="One in each line. Without one, all domains of the workspace."
+        />
+        <TextArea
+          name="allowed_networks"
+          label="Networks that may use it"
+          optional
+          rows={2}
+          hint="One in each line, as 203.0.113.0/24. Without one, all."
+        />
+        <FormActions>
+          <SubmitButton>Create the key</SubmitButton>
+          <ButtonLink href="/keys" tone="quiet">
+            Cancel
+          </ButtonLink>
+        </FormActions>
+      </Form>
+    </Page>
+  )
+}
+
+async function createKey(values: FormData): Promise<CreatedKey> {
+  const chosen = readChoices(values, 'scopes')
+  const body = {
+    name: readText(values, 'name'),
+    scopes: scopes.map(({ value }) => value).filter((scope) => chosen.includes(scope)),
+    expires_at: readTime(values, 'expires_at'),
+    allowed_domains: readLines(values, 'allowed_domains'),
+    allowed_networks: readLines(values, 'allowed_networks'),
+  }
+  return unwrap(api.POST('/v1/api-keys', { body }))
+}
+
+function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedKey }): VNode {
+  return (
+    <Page title="The key is created" up={{ href: '/keys', label: 'API keys' }}>
+      <Note tone="warn" title="Copy the key now">
+        <p>It is shown only once. Posthorn keeps a hash of it, from which it cannot be restored.</p>
+      </Note>
+      <p>
+        The key “{name}”: <Copy text={key} label="the key" />
+      </p>
+      <p>
+        Programs send it as <code>Authorization: Bearer</code>, or as the password of SMTP with any user name.
+      </p>
+      <ButtonLink href="/keys">To the list of keys</ButtonLink>
+    </Page>
+  )
+}

@@ -1,0 +1,94 @@
+/** The pending invitations, and how one is cancelled. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, unwrap } from '../../api/client.ts'
+import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { Empty } from '../../components/loaded.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { StatusBadge, Time } from '../../components/values.tsx'
+import { mayAdminister } from '../../session/session-state.ts'
+import { notify } from '../../shell/notices.tsx'
+import { currentWorkspaceId, type Invitation } from './member.ts'
+
+const PAGE_SIZE = 50
+
+/** `changes`: another number loads the list again. */
+export function InvitationList({ changes }: { readonly changes: number }): VNode {
+  const invitations = usePages(loadInvitations, [changes])
+  const [cancelling, setCancelling] = useState<Invitation | null>(null)
+  return (
+    <>
+      <PagedTable
+        caption="Pending invitations"
+        pages={invitations}
+        columns={mayAdminister.value ? [...columns, buildActions(setCancelling)] : columns}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title="No pending invitation">
+            <p>Accepted, cancelled and expired invitations are not listed.</p>
+          </Empty>
+        }
+      />
+      {cancelling === null ? null : (
+        <CancelDialog invitation={cancelling} onCancelled={invitations.reload} onClose={() => setCancelling(null)} />
+      )}
+    </>
+  )
+}
+
+const columns: readonly Column<Invitation>[] = [
+  { title: 'Address', show: ({ email }) => email },
+  { title: 'Role', show: ({ role }) => <StatusBadge status={role} tone={role === 'member' ? 'neutral' : 'info'} /> },
+  {
+    title: 'Invited by',
+    show: ({ invited_by: { full_name: name, email } }) => <span title={email}>{name === '' ? email : name}</span>,
+  },
+  { title: 'Sent', show: ({ created_at: at }) => <Time at={at} kind="relative" /> },
+  { title: 'Valid until', show: ({ expires_at: at }) => <Time at={at} /> },
+]
+
+function buildActions(onCancel: (invitation: Invitation) => void): Column<Invitation> {
+  return {
+    title: 'Actions',
+    kind: 'actions',
+    show: (invitation) => (
+      <Button small onClick={() => onCancel(invitation)} label={`Cancel the invitation of ${invitation.email}`}>
+        Cancel
+      </Button>
+    ),
+  }
+}
+
+interface CancelDialogProps {
+  readonly invitation: Invitation
+  readonly onCancelled: () => void
+  readonly onClose: () => void
+}
+
+function CancelDialog({ invitation: { id, email }, onCancelled, onClose }: CancelDialogProps): VNode {
+  const cancel = async (): Promise<void> => {
+    const params = { path: { id }, query: { workspaceId: currentWorkspaceId() } }
+    await unwrap(api.DELETE('/v1/invitations/{id}', { params }))
+    notify(`The invitation of ${email} is cancelled.`)
+    onCancelled()
+  }
+  return (
+    <ConfirmDialog
+      title="Cancel this invitation?"
+      name={email}
+      action="Cancel the invitation"
+      onConfirm={cancel}
+      onClose={onClose}
+    >
+      <p>The link in the mail to {email} stops working for good. You can send another invitation.</p>
+    </ConfirmDialog>
+  )
+}
+
+async function loadInvitations(position: string | undefined): Promise<ListPage<Invitation>> {
+  const query = { workspaceId: currentWorkspaceId(), limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
+  const { data } = await unwrap(api.GET('/v1/invitations', { params: { query } }))
+  return toOffsetPage(data, position, PAGE_SIZE)
+}

@@ -1,0 +1,126 @@
+/** The members of the workspace and the invitations to it. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, unwrap } from '../../api/client.ts'
+import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { Button } from '../../components/button.tsx'
+import { Empty } from '../../components/loaded.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { StatusBadge, Time } from '../../components/values.tsx'
+import { mayAdminister, sessionInfo, workspace } from '../../session/session-state.ts'
+import { InvitationList } from './invitation-list.tsx'
+import { InviteDialog } from './invite-dialog.tsx'
+import { currentWorkspaceId, type Member, nameMember } from './member.ts'
+import { RemoveMemberDialog } from './remove-member-dialog.tsx'
+import { RoleDialog } from './role-dialog.tsx'
+import { TransferDialog } from './transfer-dialog.tsx'
+
+const PAGE_SIZE = 50
+
+type Act = 'role' | 'removal' | 'transfer'
+
+const dialogs = { role: RoleDialog, removal: RemoveMemberDialog, transfer: TransferDialog } as const
+
+interface Shown {
+  readonly act: Act
+  readonly member: Member
+}
+
+export function MemberListPage(): VNode {
+  const [inviting, setInviting] = useState(false)
+  /** Counts changes: both lists are loaded again after each. */
+  const [changes, setChanges] = useState(0)
+  const noteChange = (): void => setChanges((before) => before + 1)
+  const invite = (
+    <Button tone="primary" onClick={() => setInviting(true)}>
+      Invite a person
+    </Button>
+  )
+  return (
+    <Page
+      title="Members"
+      intro={`The people who belong to ${workspace.value?.name ?? 'this workspace'}, and what they may do.`}
+      actions={mayAdminister.value ? invite : undefined}
+    >
+      <MemberList changes={changes} onChanged={noteChange} />
+      <Section title="Invitations" intro="People who were asked to join and have not answered yet.">
+        <InvitationList changes={changes} />
+      </Section>
+      {inviting ? <InviteDialog onInvited={noteChange} onClose={() => setInviting(false)} /> : null}
+    </Page>
+  )
+}
+
+interface MemberListProps {
+  readonly changes: number
+  readonly onChanged: () => void
+}
+
+function MemberList({ changes, onChanged }: MemberListProps): VNode {
+  const pages = usePages(loadMembers, [changes])
+  const [shown, setShown] = useState<Shown | null>(null)
+  const OpenDialog = shown === null ? null : dialogs[shown.act]
+  return (
+    <>
+      <PagedTable
+        caption="Members of this workspace"
+        pages={pages}
+        columns={mayAdminister.value ? [...columns, buildActions(setShown)] : columns}
+        rowKey={({ id }) => id}
+        empty={<Empty title="No member" />}
+      />
+      {shown === null || OpenDialog === null ? null : (
+        <OpenDialog member={shown.member} onChanged={onChanged} onClose={() => setShown(null)} />
+      )}
+    </>
+  )
+}
+
+const columns: readonly Column<Member>[] = [
+  {
+    title: 'Person',
+    show: (member) => (
+      <>
+        {nameMember(member)}
+        {member.user.id === sessionInfo.value?.user.id ? <span class="soft"> (you)</span> : null}
+        {member.user.full_name === '' ? null : <span class="row-note">{member.user.email}</span>}
+      </>
+    ),
+  },
+  { title: 'Role', show: ({ role }) => <StatusBadge status={role} tone={role === 'member' ? 'neutral' : 'info'} /> },
+  { title: 'Joined', show: ({ joined_at: at }) => <Time at={at} kind="day" /> },
+]
+
+/** The owner can be neither changed nor removed; only the owner transfers the workspace. */
+function buildActions(onAct: (shown: Shown) => void): Column<Member> {
+  return {
+    title: 'Actions',
+    kind: 'actions',
+    show: (member) => {
+      const name = nameMember(member)
+      if (member.role === 'owner') return null
+      return (
+        <>
+          <Button small onClick={() => onAct({ act: 'role', member })} label={`Change the role of ${name}`}>
+            Change role
+          </Button>
+          {workspace.value?.role === 'owner' ? (
+            <Button small onClick={() => onAct({ act: 'transfer', member })} label={`Make ${name} the owner`}>
+              Make owner
+            </Button>
+          ) : null}
+          <Button small onClick={() => onAct({ act: 'removal', member })} label={`Remove ${name}`}>
+            Remove
+          </Button>
+        </>
+      )
+    },
+  }
+}
+
+async function loadMembers(position: string | undefined): Promise<ListPage<Member>> {
+  const query = { workspaceId: currentWorkspaceId(), limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
+  const { data } = await unwrap(api.GET('/v1/members', { params: { query } }))
+  return toOffsetPage(data, position, PAGE_SIZE)
+}

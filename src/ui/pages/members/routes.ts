@@ -1,0 +1,11 @@
+/** The page of members. */
+import type { PageRoute } from '../../shell/page-route.ts'
+
+export const memberRoutes: readonly PageRoute[] = [
+  {
+    path: '/members',
+    area: 'workspace',
+    navigation: { group: 'Settings', label: 'Members', order: 40 },
+    load: () => import('./member-list-page.tsx').then(({ MemberListPage }) => MemberListPage),
+  },
+]

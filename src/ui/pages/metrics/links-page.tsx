@@ -1,0 +1,65 @@
+/** The links that persons clicked most. */
+import type { VNode } from 'preact'
+import { api, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { TextField } from '../../components/fields.tsx'
+import { FilterErrors } from '../../components/filter-errors.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { formatNumber } from '../../components/format.ts'
+import { Empty } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { Time } from '../../components/values.tsx'
+import type { MetricsQuery } from './daily-charts.tsx'
+import { readWindow, WindowFields, windowNames } from './window-filter.tsx'
+
+type Link = components['schemas']['LinkMetrics']['data'][number]
+
+const names = [...windowNames, 'domain']
+const PAGE_SIZE = 50
+
+export function LinksPage(): VNode {
+  const filters = useFilters(names)
+  const domain = filters.get('domain')
+  const query = { ...readWindow(filters.get), ...(domain === '' ? {} : { domain }) }
+  const pages = usePages((position) => loadLinks(query, position), [filters.key])
+  return (
+    <Page
+      title="Clicked links"
+      intro="Links in tracked emails, the most clicked first. Clicks of programs are left out."
+    >
+      <Filters names={names} filters={filters}>
+        <FilterErrors error={pages.error}>
+          <WindowFields get={filters.get} />
+          <TextField name="domain" label="Sending domain" optional value={domain} placeholder="example.com" />
+        </FilterErrors>
+      </Filters>
+      <PagedTable
+        caption="Clicked links"
+        pages={pages}
+        columns={columns}
+        rowKey={({ url }) => url}
+        empty={
+          <Empty title="No link was clicked in this time">
+            <p>Links are followed in emails whose clicks are tracked.</p>
+          </Empty>
+        }
+      />
+    </Page>
+  )
+}
+
+const columns: readonly Column<Link>[] = [
+  { title: 'Link', show: ({ url }) => <span class="link-url">{url}</span> },
+  { title: 'Emails', kind: 'number', show: ({ unique_clicks: emails }) => formatNumber(emails) },
+  { title: 'Clicks', kind: 'number', show: ({ clicks }) => formatNumber(clicks) },
+  { title: 'First', show: ({ first_clicked_at: at }) => <Time at={at} /> },
+  { title: 'Last', show: ({ last_clicked_at: at }) => <Time at={at} /> },
+]
+
+async function loadLinks(window: MetricsQuery, position: string | undefined): Promise<ListPage<Link>> {
+  const query = { ...window, limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
+  const { data } = await unwrap(api.GET('/v1/metrics/links', { params: { query } }))
+  return toOffsetPage(data, position, PAGE_SIZE)
+}

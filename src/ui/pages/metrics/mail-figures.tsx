@@ -1,0 +1,61 @@
+/** The numbers of a stretch of time, with their rates. */
+import type { VNode } from 'preact'
+import { api, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import { Figures } from '../../components/figures.tsx'
+import { formatNumber, formatPercent } from '../../components/format.ts'
+import { type Day, findZone, loadDays, type MetricsQuery } from './daily-charts.tsx'
+
+type Metrics = components['schemas']['Metrics']
+
+export interface MailNumbers {
+  readonly metrics: Metrics
+  readonly days: readonly Day[]
+}
+
+export async function loadMailNumbers(query: MetricsQuery): Promise<MailNumbers> {
+  const params = { query: { ...query, tz: findZone() } }
+  const [metrics, days] = await Promise.all([unwrap(api.GET('/v1/metrics', { params })), loadDays(query)])
+  return { metrics, days }
+}
+
+export function MailFigures({ metrics: { summary, rates }, days }: MailNumbers): VNode {
+  const complained = days.reduce((sum, day) => sum + day.complained, 0)
+  return (
+    <Figures
+      figures={[
+        { name: 'Sent', value: formatNumber(summary.sent), remark: remarkOnUnsent(summary) },
+        rated('Delivered', summary.delivered, `${formatRate(rates.delivery_rate)} of sent`),
+        rated('Bounced', summary.bounced, `${formatRate(rates.bounce_rate)} of sent`),
+        rated('Complained', complained, `${formatSmallShare(complained, summary.delivered)} of delivered`),
+        rated('Opened', summary.unique_opens, `${formatRate(rates.open_rate)} of delivered`),
+        rated('Clicked', summary.unique_clicks, `${formatRate(rates.click_rate)} of delivered`),
+      ]}
+    />
+  )
+}
+
+function rated(name: string, value: number, remark: string): Parameters<typeof Figures>[0]['figures'][number] {
+  return { name, value: formatNumber(value), remark }
+}
+
+function remarkOnUnsent({ failed, queued, scheduled }: Metrics['summary']): string {
+  const parts = [
+    ...(queued === 0 ? [] : [`${formatNumber(queued)} queued`]),
+    ...(scheduled === 0 ? [] : [`${formatNumber(scheduled)} scheduled`]),
+    ...(failed === 0 ? [] : [`${formatNumber(failed)} failed`]),
+  ]
+  return parts.length === 0 ? 'none waits or failed' : `and ${parts.join(', ')}`
+}
+
+/** Of a percentage, as the interface has it. */
+function formatRate(percentage: number): string {
+  return formatPercent(percentage / 100)
+}
+
+const smallPercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 })
+
+/** Of complaints, a tenth of a percent is much. */
+function formatSmallShare(part: number, whole: number): string {
+  return smallPercent.format(whole === 0 ? 0 : Math.min(1, part / whole))
+}

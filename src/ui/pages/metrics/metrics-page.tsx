@@ -1,0 +1,85 @@
+/** Numbers of mail by domain, tag and time. */
+import type { VNode } from 'preact'
+import { useLoad } from '../../api/use-load.ts'
+import { TextField } from '../../components/fields.tsx'
+import { FilterErrors } from '../../components/filter-errors.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { formatNumber } from '../../components/format.ts'
+import { Empty, Loaded } from '../../components/loaded.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Facts, Time } from '../../components/values.tsx'
+import { DailyCharts } from './daily-charts.tsx'
+import { loadMailNumbers, MailFigures, type MailNumbers } from './mail-figures.tsx'
+import { readWindow, WindowFields, windowNames } from './window-filter.tsx'
+
+const names = [...windowNames, 'domain', 'tag']
+
+export function MetricsPage(): VNode {
+  const filters = useFilters(names)
+  const [domain, tag] = [filters.get('domain'), filters.get('tag')]
+  const query = {
+    ...readWindow(filters.get),
+    ...(domain === '' ? {} : { domain }),
+    ...(tag === '' ? {} : { tag }),
+  }
+  const numbers = useLoad(() => loadMailNumbers(query), [filters.key])
+  return (
+    <Page
+      title="Metrics"
+      intro="An email counts on the day on which it was made, with what happened to it since. So do its opens and clicks."
+    >
+      <Filters names={names} filters={filters}>
+        <FilterErrors error={numbers.error}>
+          <WindowFields get={filters.get} />
+          <TextField name="domain" label="Sending domain" optional value={domain} placeholder="example.com" />
+          <TextField name="tag" label="Tag" optional value={tag} placeholder="name:value" />
+        </FilterErrors>
+      </Filters>
+      <Loaded from={numbers}>{(found) => <Numbers numbers={found} />}</Loaded>
+    </Page>
+  )
+}
+
+function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
+  if (numbers.metrics.summary.total === 0) {
+    return (
+      <Empty title="No email was made in this time">
+        <p>Choose a longer time, or another domain or tag.</p>
+      </Empty>
+    )
+  }
+  return (
+    <>
+      <MailFigures {...numbers} />
+      <DailyCharts days={numbers.days} />
+      <AllNumbers metrics={numbers.metrics} />
+    </>
+  )
+}
+
+function AllNumbers({ metrics: { period, summary } }: Pick<MailNumbers, 'metrics'>): VNode {
+  const counts: readonly (readonly [string, number])[] = [
+    ['All emails', summary.total],
+    ['Queued', summary.queued],
+    ['Scheduled', summary.scheduled],
+    ['Failed', summary.failed],
+    ['Opens, with repeats', summary.opens],
+    ['Clicks, with repeats', summary.clicks],
+    ['Opens by programs', summary.machine_opens],
+    ['Clicks by programs', summary.machine_clicks],
+  ]
+  return (
+    <Section
+      title="More numbers"
+      intro="Image proxies, link previews and scanners count as programs. They are in none of the other numbers."
+    >
+      <Facts
+        facts={[
+          { name: 'From', value: <Time at={period.start} /> },
+          { name: 'Until', value: <Time at={period.end} /> },
+          ...counts.map(([name, count]) => ({ name, value: formatNumber(count) })),
+        ]}
+      />
+    </Section>
+  )
+}

@@ -1,0 +1,17 @@
+/** The pages of numbers. */
+import type { PageRoute } from '../../shell/page-route.ts'
+
+export const metricRoutes: readonly PageRoute[] = [
+  {
+    path: '/metrics',
+    area: 'workspace',
+    navigation: { group: 'Insight', label: 'Metrics', order: 10 },
+    load: () => import('./metrics-page.tsx').then(({ MetricsPage }) => MetricsPage),
+  },
+  {
+    path: '/links',
+    area: 'workspace',
+    navigation: { group: 'Insight', label: 'Clicked links', order: 20 },
+    load: () => import('./links-page.tsx').then(({ LinksPage }) => LinksPage),
+  },
+]

@@ -1,0 +1,40 @@
+/** The filter of a stretch of time: the last days, or from one day to another. */
+import type { VNode } from 'preact'
+import { SelectField, TextField } from '../../components/fields.tsx'
+import { type MetricsQuery, startOfDays } from './daily-charts.tsx'
+
+export const windowNames = ['days', 'from', 'to'] as const
+
+const DEFAULT_DAYS = '30'
+const MAX_DAYS = 90
+const ranges = ['7', '30', '90'].map((value) => ({ value, label: `Last ${value} days` }))
+
+/** Reads one parameter of the address; empty: there is none. */
+type GetFilter = (name: string) => string
+
+/** Dates of the browser's zone; `to` is the last day of the window. */
+export function readWindow(get: GetFilter): Pick<MetricsQuery, 'from' | 'to'> {
+  const [from, to] = [toMoment(get('from'), 0), toMoment(get('to'), 1)]
+  if (from === undefined && to === undefined)
+    return { from: startOfDays(Math.min(Number(get('days')) || Number(DEFAULT_DAYS), MAX_DAYS)) }
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+}
+
+/** Midnight at the beginning of a date, some days later. */
+function toMoment(date: string, later: number): string | undefined {
+  const at = new Date(`${date}T00:00`)
+  if (Number.isNaN(at.getTime())) return undefined
+  at.setDate(at.getDate() + later)
+  return at.toISOString()
+}
+
+/** Part of `<Filters>`. */
+export function WindowFields({ get }: { readonly get: GetFilter }): VNode {
+  return (
+    <>
+      <SelectField name="days" label="Time" options={ranges} value={get('days') || DEFAULT_DAYS} />
+      <TextField name="from" label="Or from" type="date" optional value={get('from')} />
+      <TextField name="to" label="Until" type="date" optional value={get('to')} />
+    </>
+  )
+}

@@ -1,0 +1,123 @@
+/** How the service is: what needs attention first, then the numbers. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { formatBytes, formatNumber, formatPercent } from '../../components/format.ts'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Table } from '../../components/table.tsx'
+import { Facts, Note, Time } from '../../components/values.tsx'
+import { findConcerns } from './health-concerns.ts'
+import type { Health } from './operator-types.ts'
+
+/** Milliseconds. */
+const REFRESH = 10_000
+
+export function HealthPage(): VNode {
+  const health = useLoad(() => unwrap(sessionApi.GET('/ui/api/operator/health')), [], { every: () => REFRESH })
+  return (
+    <Page title="Health" intro="The state of the service; it is loaded again every ten seconds.">
+      <Loaded from={health}>
+        {(data) => (
+          <>
+            <Concerns health={data} />
+            <ServiceSection health={data} />
+            <WorkSection health={data} />
+            <StorageSection health={data} />
+            <Section title="Listeners">
+              <Table
+                caption="Where the service listens"
+                columns={[
+                  { title: 'Address', show: ({ address }) => <code>{address}</code> },
+                  { title: 'For', show: ({ name }) => name },
+                ]}
+                rows={data.listeners}
+                rowKey={({ name, address }) => `${name} ${address}`}
+              />
+            </Section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Concerns({ health }: { readonly health: Health }): VNode {
+  const concerns = findConcerns(health, Date.now())
+  if (concerns.length === 0) {
+    return (
+      <Note tone="good">
+        <p>Nothing needs attention.</p>
+      </Note>
+    )
+  }
+  return (
+    <>
+      {concerns.map(({ tone, title, remedy }) => (
+        <Note key={title} tone={tone} title={title}>
+          <p>{remedy}</p>
+        </Note>
+      ))}
+    </>
+  )
+}
+
+function ServiceSection({ health }: { readonly health: Health }): VNode {
+  const { version, node, started_at: started, process, certificate } = health
+  const facts = [
+    { name: 'Version', value: `${version}, Node.js ${node}` },
+    { name: 'Started', value: <Time at={started} kind="relative" /> },
+    { name: 'Certificate expires', value: <Time at={certificate.expires_at} kind="relative" /> },
+    { name: 'Issued by', value: certificate.self_signed ? 'itself (self-signed)' : 'an authority' },
+    { name: 'Memory', value: `${formatBytes(process.rss)}, heap ${formatBytes(process.heap_used)}` },
+    { name: 'Threads', value: process.threads === null ? '–' : formatNumber(process.threads) },
+    { name: 'Main thread busy', value: formatPercent(process.load) },
+    {
+      name: 'Delay of the event loop',
+      value: `median ${process.delay_p50} ms, 99 % below ${process.delay_p99} ms, longest ${process.delay_max} ms`,
+    },
+  ]
+  return (
+    <Section title="Service" intro="Load and delays are those of the last full minute.">
+      <Facts facts={facts} />
+    </Section>
+  )
+}
+
+function WorkSection({ health: { queue, webhooks } }: { readonly health: Health }): VNode {
+  const facts = [
+    {
+      name: 'Queue',
+      value: (
+        <Link href="/operator/queue">
+          {queue.complete ? '' : 'More than '}
+          {formatNumber(queue.total)} entries, {formatNumber(queue.held)} held
+        </Link>
+      ),
+    },
+    { name: 'Oldest entry', value: <Time at={queue.oldest_at} kind="relative" otherwise="None" /> },
+    { name: 'Webhooks', value: `${formatNumber(webhooks.enabled)} enabled, ${formatNumber(webhooks.failing)} failing` },
+    { name: 'Events behind', value: `${formatNumber(webhooks.behind)} at the slowest webhook` },
+  ]
+  return (
+    <Section title="Work">
+      <Facts facts={facts} />
+    </Section>
+  )
+}
+
+function StorageSection({ health: { storage } }: { readonly health: Health }): VNode {
+  const facts = [
+    { name: 'Database', value: formatBytes(storage.database) },
+    { name: 'Free inside the database', value: formatBytes(storage.free_in_database) },
+    { name: 'Write-ahead log', value: formatBytes(storage.wal) },
+    { name: 'Disk', value: `${formatBytes(storage.disk_free)} free of ${formatBytes(storage.disk_total)}` },
+    { name: 'Commits since the start', value: formatNumber(storage.commits) },
+  ]
+  return (
+    <Section title="Storage">
+      <Facts facts={facts} />
+    </Section>
+  )
+}

@@ -1,0 +1,86 @@
+/** The newest lines of the log, loaded again while the page is open. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { Button } from '../../components/button.tsx'
+import { SelectField } from '../../components/fields.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { Empty } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { StatusBadge, Time } from '../../components/values.tsx'
+import type { LogLine } from './operator-types.ts'
+
+/** Milliseconds. */
+const REFRESH = 2_000
+
+const levels = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof levels)[number]
+
+const filterNames = ['level'] as const
+const levelOptions = [
+  { value: '', label: 'All' },
+  { value: 'info', label: 'Info and above' },
+  { value: 'warn', label: 'Warnings and errors' },
+  { value: 'error', label: 'Errors' },
+]
+
+export function LogPage(): VNode {
+  const [live, setLive] = useState(true)
+  const filters = useFilters(filterNames)
+  const level = levels.find((known) => known === filters.get('level'))
+  const pages = usePages((cursor) => loadLines(level, cursor), [filters.key, live], {
+    every: () => (live ? REFRESH : null),
+  })
+  const toggle = <Button onClick={() => setLive(!live)}>{live ? 'Pause' : 'Follow'}</Button>
+  return (
+    <Page
+      title="Log"
+      intro="The newest 1,000 lines since the start of the service. The level of the configuration decides what is logged."
+      actions={toggle}
+    >
+      <Filters names={filterNames} filters={filters}>
+        <SelectField name="level" label="Level" options={levelOptions} value={filters.get('level')} />
+      </Filters>
+      <PagedTable
+        caption="Lines of the log, newest first"
+        pages={pages}
+        columns={columns}
+        rowKey={({ seq }) => String(seq)}
+        empty={<Empty title={filters.isFiltered ? 'No line of this level' : 'Nothing was logged since the start'} />}
+      />
+    </Page>
+  )
+}
+
+async function loadLines(level: Level | undefined, cursor: string | undefined): Promise<ListPage<LogLine>> {
+  const query = { limit: 50, ...(level === undefined ? {} : { level }), ...(cursor === undefined ? {} : { cursor }) }
+  return toCursorPage(await unwrap(sessionApi.GET('/ui/api/operator/log', { params: { query } })))
+}
+
+const tones = { warn: 'warn', error: 'bad', fatal: 'bad' } as const
+
+function toneOf(level: string): 'warn' | 'bad' | 'neutral' {
+  return level === 'warn' || level === 'error' || level === 'fatal' ? tones[level] : 'neutral'
+}
+
+const columns: readonly Column<LogLine>[] = [
+  { title: 'Time', show: ({ time }) => <Time at={time} kind="second" /> },
+  { title: 'Level', show: ({ level }) => <StatusBadge status={level} tone={toneOf(level)} /> },
+  {
+    title: 'Message',
+    show: ({ message, fields }) => (
+      <span>
+        {message}
+        <span class="row-note">{describeFields(fields)}</span>
+      </span>
+    ),
+  },
+]
+
+function describeFields(fields: Readonly<Record<string, unknown>>): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ')
+}

@@ -1,0 +1,20 @@
+/** What the interface of the operator answers. */
+import type { components } from '../../api/session-schema.d.ts'
+
+type Schemas = components['schemas']
+
+export type OperatedWorkspace = Schemas['OperatedWorkspace']
+export type QueueCensus = Schemas['QueueCensus']
+export type QueueEntry = Schemas['QueueEntry']
+export type QueueWork = Schemas['QueueWork']
+export type QueueAct = QueueWork['act']
+export type QueueStatus = QueueEntry['status']
+export type Health = Schemas['Health']
+export type LogLine = Schemas['LogLine']
+export type ServiceSuppression = Schemas['ServiceSuppression']
+
+export interface QueueFilters {
+  readonly domain?: string
+  readonly status?: QueueStatus
+  readonly workspace_id?: string
+}

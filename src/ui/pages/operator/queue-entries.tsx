@@ -1,0 +1,167 @@
+/** The entries of the queue with filters, and acts on one of them or on all that match. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { SelectField, TextField } from '../../components/fields.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { formatNumber } from '../../components/format.ts'
+import { Empty } from '../../components/loaded.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { StatusBadge, Time } from '../../components/values.tsx'
+import { notify } from '../../shell/notices.tsx'
+import type { QueueAct, QueueEntry, QueueFilters, QueueStatus, QueueWork } from './operator-types.ts'
+import { DeleteDialog, EntryActs } from './queue-entry-acts.tsx'
+import { MatchingActs } from './queue-work.tsx'
+
+const filterNames = ['domain', 'status', 'workspace_id'] as const
+const statuses: readonly QueueStatus[] = ['queued', 'deferred', 'scheduled', 'sending', 'held']
+
+interface QueueEntriesProps {
+  readonly work: QueueWork | null
+  readonly onChanged: () => void
+}
+
+export function QueueEntries({ work, onChanged }: QueueEntriesProps): VNode {
+  const filters = useFilters(filterNames)
+  const query = readFilters(filters.get)
+  const pages = usePages((cursor) => loadEntries(query, cursor), [filters.key, work?.state])
+  const [deleting, setDeleting] = useState<QueueEntry | null>(null)
+  const changed = (): void => {
+    pages.reload()
+    onChanged()
+  }
+  const act = async (entry: QueueEntry, what: QueueAct): Promise<void> => {
+    await changeEntry(entry, what)
+    changed()
+  }
+  return (
+    <>
+      <EntryFilters filters={filters} />
+      {filters.isFiltered ? (
+        <MatchingActs filters={query} disabled={work?.state === 'running'} onStarted={changed} />
+      ) : null}
+      <PagedTable
+        caption="Entries of the queue, oldest first"
+        pages={pages}
+        columns={[...columns, buildActions(act, setDeleting)]}
+        rowKey={({ id }) => id}
+        empty={<EmptyPage isFiltered={filters.isFiltered} hasMore={pages.showNext !== null} />}
+      />
+      {deleting === null ? null : (
+        <DeleteDialog entry={deleting} onConfirm={() => act(deleting, 'delete')} onClose={() => setDeleting(null)} />
+      )}
+    </>
+  )
+}
+
+function EntryFilters({ filters }: { readonly filters: ReturnType<typeof useFilters> }): VNode {
+  return (
+    <Filters names={filterNames} filters={filters}>
+      <TextField name="domain" label="Recipient domain" type="search" optional value={filters.get('domain')} />
+      <SelectField name="status" label="Status" options={statusOptions} value={filters.get('status')} />
+      <TextField
+        name="workspace_id"
+        label="Id of the workspace"
+        type="search"
+        optional
+        value={filters.get('workspace_id')}
+      />
+    </Filters>
+  )
+}
+
+const statusOptions = [
+  { value: '', label: 'Any' },
+  ...statuses.map((status) => ({ value: status, label: status.charAt(0).toUpperCase() + status.slice(1) })),
+]
+
+function readFilters(get: (name: string) => string): QueueFilters {
+  const status = statuses.find((known) => known === get('status'))
+  return {
+    ...(get('domain') === '' ? {} : { domain: get('domain') }),
+    ...(status === undefined ? {} : { status }),
+    ...(get('workspace_id') === '' ? {} : { workspace_id: get('workspace_id') }),
+  }
+}
+
+async function loadEntries(filters: QueueFilters, cursor: string | undefined): Promise<ListPage<QueueEntry>> {
+  const query = { ...filters, limit: 50, ...(cursor === undefined ? {} : { cursor }) }
+  return toCursorPage(await unwrap(sessionApi.GET('/ui/api/operator/queue/entries', { params: { query } })))
+}
+
+const done: Readonly<Record<QueueAct, string>> = {
+  hold: 'is held',
+  release: 'goes on',
+  retry: 'is tried now',
+  delete: 'is removed: its recipient has failed',
+}
+
+async function changeEntry({ id, recipient }: QueueEntry, act: QueueAct): Promise<void> {
+  const { changed } = await unwrap(sessionApi.POST('/ui/api/operator/queue/acts', { body: { act, ids: [id] } }))
+  if (changed.length > 0) notify(`The mail to ${recipient} ${done[act]}.`)
+  else notify(`Not changed: the mail to ${recipient} is being sent, settled, or in another state now.`, 'bad')
+}
+
+function EmptyPage({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }): VNode {
+  if (hasMore)
+    return <Empty title="None of the first 5,000 entries matches: the next page looks through those after them" />
+  return <Empty title={isFiltered ? 'No entry matches' : 'The queue is empty'} />
+}
+
+const columns: readonly Column<QueueEntry>[] = [
+  {
+    title: 'Recipient',
+    show: ({ recipient, subject, from_email: from }) => (
+      <>
+        {recipient}
+        <span class="row-note">{subject === '' ? 'No subject' : subject}</span>
+        <span class="row-note">from {from}</span>
+      </>
+    ),
+  },
+  {
+    title: 'Status',
+    show: ({ status, attempts }) => (
+      <>
+        <StatusBadge status={status} />
+        {attempts === 0 ? null : <span class="row-note">{describeTries(attempts)}</span>}
+      </>
+    ),
+  },
+  {
+    title: 'Next try',
+    show: ({ next_attempt_at: next, enqueued_at: accepted }) => (
+      <>
+        <Time at={next} kind="relative" />
+        <span class="row-note">
+          accepted <Time at={accepted} kind="relative" />
+        </span>
+      </>
+    ),
+  },
+  {
+    title: 'Waits for',
+    show: ({ waits_for: waits, last_response: response }) => (
+      <>
+        {waits ?? (response === null ? '–' : 'the next try')}
+        {response === null ? null : <span class="row-note">{response}</span>}
+      </>
+    ),
+  },
+]
+
+function describeTries(attempts: number): string {
+  return attempts === 1 ? 'tried once' : `tried ${formatNumber(attempts)} times`
+}
+
+function buildActions(
+  act: (entry: QueueEntry, what: QueueAct) => Promise<void>,
+  onDelete: (entry: QueueEntry) => void,
+): Column<QueueEntry> {
+  return {
+    title: 'Actions',
+    kind: 'actions',
+    show: (entry) => <EntryActs entry={entry} onAct={(what) => act(entry, what)} onDelete={() => onDelete(entry)} />,
+  }
+}

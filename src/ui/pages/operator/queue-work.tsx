@@ -1,0 +1,121 @@
+/** Acts on all entries of the queue that match a filter, and how far such an act is. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { formatNumber } from '../../components/format.ts'
+import { Progress } from '../../components/progress.tsx'
+import { Note, Time } from '../../components/values.tsx'
+import { notify } from '../../shell/notices.tsx'
+import type { QueueAct, QueueFilters, QueueWork } from './operator-types.ts'
+
+interface ActText {
+  readonly button: string
+  readonly title: string
+  readonly effect: string
+  readonly progress: string
+}
+
+const texts: Readonly<Record<QueueAct, ActText>> = {
+  hold: {
+    button: 'Hold all',
+    title: 'Hold all matching entries?',
+    effect: 'They stay in the queue and are not tried until they are released.',
+    progress: 'Holding',
+  },
+  release: {
+    button: 'Release all',
+    title: 'Release all matching entries?',
+    effect: 'Entries that were held go on at their next time.',
+    progress: 'Releasing',
+  },
+  retry: {
+    button: 'Try all now',
+    title: 'Try all matching entries now?',
+    effect: 'All are due at once, held and scheduled ones too.',
+    progress: 'Making due',
+  },
+  delete: {
+    button: 'Delete all',
+    title: 'Delete all matching entries?',
+    effect: 'Their recipients fail and get nothing. This cannot be undone.',
+    progress: 'Deleting',
+  },
+}
+
+const acts: readonly QueueAct[] = ['retry', 'hold', 'release', 'delete']
+
+interface MatchingActsProps {
+  readonly filters: QueueFilters
+  readonly disabled: boolean
+  readonly onStarted: () => void
+}
+
+export function MatchingActs({ filters, disabled, onStarted }: MatchingActsProps): VNode {
+  const [chosen, setChosen] = useState<QueueAct | null>(null)
+  const start = async (act: QueueAct): Promise<void> => {
+    await unwrap(sessionApi.POST('/ui/api/operator/queue/work', { body: { act, ...filters } }))
+    onStarted()
+  }
+  return (
+    <div class="form-actions act-row">
+      {acts.map((act) => (
+        <Button key={act} small disabled={disabled} onClick={() => setChosen(act)}>
+          {texts[act].button}
+        </Button>
+      ))}
+      {chosen === null ? null : (
+        <ConfirmDialog
+          title={texts[chosen].title}
+          {...(chosen === 'delete' ? { name: nameFilters(filters) } : {})}
+          action={texts[chosen].button}
+          onConfirm={() => start(chosen)}
+          onClose={() => setChosen(null)}
+        >
+          <p>
+            Matching: {nameFilters(filters)}. {texts[chosen].effect}
+          </p>
+        </ConfirmDialog>
+      )}
+    </div>
+  )
+}
+
+function nameFilters({ domain, status, workspace_id: workspaceId }: QueueFilters): string {
+  return [status, domain, workspaceId].filter((part) => part !== undefined).join(', ')
+}
+
+interface QueueWorkNoteProps {
+  readonly work: QueueWork | null
+  readonly onStopped: () => void
+}
+
+export function QueueWorkNote({ work, onStopped }: QueueWorkNoteProps): VNode | null {
+  if (work === null) return null
+  const { act, state, changed, missed, ended_at: endedAt, error } = work
+  if (state !== 'running') {
+    const tone = state === 'failed' ? 'bad' : 'info'
+    return (
+      <Note tone={tone} title={`${texts[act].button}: ${state}`}>
+        <p>
+          {formatNumber(changed)} changed, {formatNumber(missed)} left as they were,{' '}
+          <Time at={endedAt} kind="relative" />.{error === null ? null : ` ${error}`}
+        </p>
+      </Note>
+    )
+  }
+  const stop = async (): Promise<void> => {
+    await unwrap(sessionApi.DELETE('/ui/api/operator/queue/work'))
+    notify('Stopped. What was changed stays changed.')
+    onStopped()
+  }
+  return (
+    <Note tone="info" title={`${texts[act].progress} matching entries`}>
+      <Progress label="Changed" done={changed} total={null} />
+      <Button small onClick={stop}>
+        Stop
+      </Button>
+    </Note>
+  )
+}

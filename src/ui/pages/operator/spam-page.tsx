@@ -1,0 +1,88 @@
+/** What each workspace has taught the spam classifier, and how to teach it more. */
+import type { VNode } from 'preact'
+import { usePages } from '../../api/use-pages.ts'
+import { TextField } from '../../components/fields.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { formatNumber } from '../../components/format.ts'
+import { Empty } from '../../components/loaded.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { Copy, CopyButton, StatusBadge } from '../../components/values.tsx'
+import { loadWorkspaces } from './load-workspaces.ts'
+import type { OperatedWorkspace } from './operator-types.ts'
+
+const filterNames = ['search'] as const
+
+export function SpamPage(): VNode {
+  const filters = useFilters(filterNames)
+  const pages = usePages((cursor) => loadWorkspaces(filters.get('search'), cursor), [filters.key])
+  return (
+    <Page
+      title="Spam training"
+      intro="Each workspace teaches a classifier of its own, by marking inbound mail as spam or ham. It has its full weight after 200 of each from the last 180 days."
+    >
+      <Filters names={filterNames} filters={filters}>
+        <TextField
+          name="search"
+          label="The name begins with"
+          type="search"
+          optional
+          maxLength={100}
+          value={filters.get('search')}
+        />
+      </Filters>
+      <PagedTable
+        caption="What the classifiers have learned"
+        pages={pages}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Empty title="No workspace has such a name" />}
+      />
+      <Section
+        title="Learn from a folder"
+        intro="Run this on the server, once with spam and once with ham. The folder has one message in each file, or is a Maildir. Messages that were learned before are recognized; one whose verdict is another now is learned anew."
+      >
+        <p>
+          <Copy text={learnCommand('spam', 'ID')} label="the command that learns spam" />
+        </p>
+        <p>
+          <Copy text={learnCommand('ham', 'ID')} label="the command that learns ham" />
+        </p>
+      </Section>
+    </Page>
+  )
+}
+
+function learnCommand(verdict: 'spam' | 'ham', workspaceId: string): string {
+  return `posthorn spam learn FOLDER --as ${verdict} --workspace ${workspaceId}`
+}
+
+type Row = OperatedWorkspace
+
+const columns: readonly Column<Row>[] = [
+  { title: 'Workspace', show: ({ name }) => name },
+  { title: 'Spam', kind: 'number', show: ({ spam_training: { learned } }) => formatNumber(learned.spam) },
+  { title: 'Ham', kind: 'number', show: ({ spam_training: { learned } }) => formatNumber(learned.ham) },
+  {
+    title: 'Last 180 days',
+    kind: 'number',
+    show: ({ spam_training: { recent } }) => `${formatNumber(recent.spam)} spam, ${formatNumber(recent.ham)} ham`,
+  },
+  { title: 'Words', kind: 'number', show: ({ spam_training: { words } }) => formatNumber(words) },
+  { title: 'Weight', show: ({ spam_training: { seasoned } }) => <Weight seasoned={seasoned} /> },
+  {
+    title: 'Commands',
+    kind: 'actions',
+    show: ({ id, name }) => <CopyButton text={learnCommand('spam', id)} label={`the command for ${name}`} />,
+  },
+]
+
+function Weight({ seasoned }: { readonly seasoned: boolean }): VNode {
+  return seasoned ? (
+    <StatusBadge status="full" tone="good" />
+  ) : (
+    <StatusBadge status="limited" tone="neutral">
+      At most 2 points
+    </StatusBadge>
+  )
+}

@@ -1,0 +1,108 @@
+/** All workspaces of the service. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { usePages } from '../../api/use-pages.ts'
+import { ButtonLink } from '../../components/button.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { formatBytes, formatNumber } from '../../components/format.ts'
+import { Empty } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { StatusBadge, Time } from '../../components/values.tsx'
+import { loadWorkspaces } from './load-workspaces.ts'
+import type { OperatedWorkspace } from './operator-types.ts'
+
+const filterNames = ['search'] as const
+
+export function WorkspaceListPage(): VNode {
+  const filters = useFilters(filterNames)
+  const pages = usePages((cursor) => loadWorkspaces(filters.get('search'), cursor), [filters.key])
+  const create = (
+    <ButtonLink href="/operator/workspaces/new" tone="primary">
+      Create a workspace
+    </ButtonLink>
+  )
+  return (
+    <Page title="All workspaces" intro="Every workspace of this service, by name." actions={create}>
+      <Filters names={filterNames} filters={filters}>
+        <TextField
+          name="search"
+          label="The name begins with"
+          type="search"
+          optional
+          maxLength={100}
+          value={filters.get('search')}
+        />
+      </Filters>
+      <PagedTable
+        caption="All workspaces"
+        pages={pages}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Empty title={filters.isFiltered ? 'No workspace has such a name' : 'No workspace yet'} />}
+      />
+    </Page>
+  )
+}
+
+const columns: readonly Column<OperatedWorkspace>[] = [
+  { title: 'Name', show: (row) => <WorkspaceName workspace={row} /> },
+  { title: 'Owner', show: ({ owner: { email } }) => email },
+  { title: 'Plan', show: (row) => <PlanName workspace={row} /> },
+  { title: 'Members', kind: 'number', show: ({ members }) => formatNumber(members) },
+  {
+    title: 'Emails, 30 days',
+    kind: 'number',
+    show: ({ emails_sent: sent, emails_limit: limit }) => <Used used={sent} limit={limit} format={formatNumber} />,
+  },
+  {
+    title: 'Inbound mail',
+    kind: 'number',
+    show: ({ inbound_bytes: held, inbound_limit: limit }) => <Used used={held} limit={limit} format={formatBytes} />,
+  },
+  { title: 'Created', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
+]
+
+function WorkspaceName({
+  workspace: { id, name, is_operator: isOperator },
+}: {
+  readonly workspace: OperatedWorkspace
+}): VNode {
+  return (
+    <>
+      <Link href={`/operator/workspaces/${id}`}>{name}</Link>
+      {isOperator ? (
+        <span class="row-note">
+          <StatusBadge status="operator" tone="info" />
+        </span>
+      ) : null}
+    </>
+  )
+}
+
+function PlanName({ workspace: { plan, plan_known: known } }: { readonly workspace: OperatedWorkspace }): VNode {
+  return (
+    <>
+      {plan}
+      {known ? null : <span class="row-note row-note-bad">is not configured: the default plan counts</span>}
+    </>
+  )
+}
+
+interface UsedProps {
+  readonly used: number
+  /** Null: no limit. */
+  readonly limit: number | null
+  readonly format: (value: number) => string
+}
+
+function Used({ used, limit, format }: UsedProps): VNode {
+  const isFull = limit !== null && used >= limit
+  return (
+    <>
+      {format(used)}
+      {limit === null ? null : <span class={isFull ? 'row-note row-note-bad' : 'row-note'}>of {format(limit)}</span>}
+    </>
+  )
+}

@@ -1,0 +1,156 @@
+/** What needs attention, in words, each with what mends it. */
+import type { components as apiComponents } from '../../api/schema.d.ts'
+import type { components } from '../../api/session-schema.d.ts'
+import { formatBytes, formatDateTime, formatNumber, formatPercent } from '../../components/format.ts'
+
+type Attention = components['schemas']['Attention']
+export type QueueCounts = components['schemas']['QueueCounts']
+type Usage = apiComponents['schemas']['PlanUsage'] | apiComponents['schemas']['CreditsUsage']
+
+export interface AttentionItem {
+  readonly key: string
+  /** `bad`: mail stops already. */
+  readonly tone: 'bad' | 'warn'
+  readonly title: string
+  readonly text: string
+  /** The page where it is mended; null: the text says how. */
+  readonly link: { readonly href: string; readonly label: string } | null
+}
+
+interface Known {
+  readonly attention: Attention
+  readonly queue: QueueCounts
+  readonly usage: Usage
+  /** Whether the user acts for the operator, who releases held mail. */
+  readonly mayOperate: boolean
+  readonly now: number
+}
+
+/** What stops mail comes first. */
+export function listAttentionItems({ attention, queue, usage, mayOperate, now }: Known): readonly AttentionItem[] {
+  return [
+    ...attention.domains.map(toDomainItem),
+    ...attention.webhooks.map(toWebhookItem),
+    ...listQuotaItems(usage),
+    ...listHeldItems(queue, mayOperate),
+    ...attention.broadcasts.map(toBroadcastItem),
+    ...attention.sms_holds.map(toHoldItem),
+    ...listCertificateItems(attention.certificate, now),
+  ].toSorted((one, other) => Number(one.tone === 'warn') - Number(other.tone === 'warn'))
+}
+
+function toDomainItem({ id, domain, status, fails_at: failsAt }: Attention['domains'][number]): AttentionItem {
+  const common = { key: `domain-${id}`, link: { href: `/domains/${id}`, label: `Records of ${domain}` } }
+  if (failsAt !== null) {
+    const text = `Its DNS records are missing. Sending from it stops at ${formatDateTime(failsAt)} unless they return.`
+    return { ...common, tone: 'bad', title: `${domain} is about to fail`, text }
+  }
+  if (status === 'failed') {
+    const text = 'Its DNS records are missing or wrong. Publish them, then check them again.'
+    return { ...common, tone: 'bad', title: `${domain} cannot send`, text }
+  }
+  const text = 'Publish its DNS records, then check them. Until then nothing is sent from it.'
+  return { ...common, tone: 'warn', title: `${domain} is not verified yet`, text }
+}
+
+function toWebhookItem({ id, url, ...webhook }: Attention['webhooks'][number]): AttentionItem {
+  const common = { key: `webhook-${id}`, link: { href: `/webhooks/${id}`, label: 'Open the webhook' } }
+  const { disabled_reason: reason, failing_since: since } = webhook
+  if (reason === null) {
+    const time = since === null ? '' : ` since ${formatDateTime(since)}`
+    const text = `Each delivery to ${url} has failed${time}. Repair the endpoint; failed deliveries are repeated.`
+    return { ...common, tone: 'warn', title: 'A webhook fails', text }
+  }
+  const why = reason === 'gone' ? 'the endpoint answered 410 Gone' : 'its deliveries failed for days'
+  const text = `No events are delivered to ${url}, because ${why}. Repair the endpoint, enable the webhook, and replay what it missed.`
+  return { ...common, tone: 'bad', title: 'A webhook was switched off', text }
+}
+
+/** The share of a limit from which on it is shown. */
+const NEAR = 0.8
+
+function listQuotaItems(usage: Usage): readonly AttentionItem[] {
+  const { inbound } = usage
+  const [used, limit, name] =
+    'usage' in usage
+      ? [usage.usage.emails_sent, usage.usage.emails_limit, 'emails of the last 30 days']
+      : [usage.credits_used, usage.credits_total, 'credits']
+  return [
+    ...toQuotaItem(
+      used,
+      limit,
+      `${formatNumber(used)} of ${formatNumber(limit ?? 0)} ${name} are used.`,
+      'Nothing more',
+    ),
+    ...toQuotaItem(
+      inbound.bytes_held,
+      inbound.bytes_limit,
+      `Stored inbound mail has ${formatBytes(inbound.bytes_held)} of ${formatBytes(inbound.bytes_limit ?? 0)}.`,
+      'No inbound mail',
+    ),
+  ]
+}
+
+function toQuotaItem(used: number, limit: number | null, text: string, what: string): readonly AttentionItem[] {
+  if (limit === null || limit === 0 || used < limit * NEAR) return []
+  const isOver = used >= limit
+  const effect = `${what} is accepted ${isOver ? 'now' : 'at 100 %'}.`
+  return [
+    {
+      key: `quota-${what}`,
+      tone: isOver ? 'bad' : 'warn',
+      title: isOver
+        ? 'A limit of the plan is used up'
+        : `${formatPercent(used / limit)} of a limit of the plan is used`,
+      text: `${text} ${effect}`,
+      link: { href: '/usage', label: 'Usage and limits' },
+    },
+  ]
+}
+
+function listHeldItems({ held, complete }: QueueCounts, mayOperate: boolean): readonly AttentionItem[] {
+  if (held === 0) return []
+  const count = `${complete ? '' : 'At least '}${formatNumber(held)} ${held === 1 ? 'recipient waits' : 'recipients wait'}`
+  const text = `${count} until the operator of the service releases the mail.`
+  const link = mayOperate ? { href: '/operator/queue', label: 'Open the queue' } : { href: '/emails', label: 'Emails' }
+  return [{ key: 'held', tone: 'bad', title: 'Mail is held', text, link }]
+}
+
+function toBroadcastItem({ id, name, status, ...more }: Attention['broadcasts'][number]): AttentionItem {
+  const { waits_until: until, note } = more
+  const why = note === null ? '' : ` ${toSentence(note)}`
+  const link = { href: `/broadcasts/${id}`, label: 'Open the broadcast' }
+  const common = { key: `broadcast-${id}`, tone: 'warn', link } as const
+  if (status === 'paused')
+    return { ...common, title: `The broadcast “${name}” is paused`, text: `Resume or cancel it.${why}` }
+  const time = until === null ? '' : ` It goes on at ${formatDateTime(until)}.`
+  return { ...common, title: `The broadcast “${name}” waits`, text: `A limit is used up.${time}${why}` }
+}
+
+function toHoldItem({ prefix, until }: Attention['sms_holds'][number]): AttentionItem {
+  const text =
+    `Few of the codes that were sent there were entered, which is how fraud with SMS looks. Codes are sent again at ` +
+    `${formatDateTime(until)}, or when the operator releases the prefix: posthorn sms release ${prefix}`
+  return { key: `sms-${prefix}`, tone: 'bad', title: `No codes by SMS to ${prefix}`, text, link: null }
+}
+
+const DAY = 86_400_000
+/** Days before the end of the certificate from which on it is shown. */
+const CERTIFICATE_DAYS = 21
+
+function listCertificateItems(certificate: Attention['certificate'], now: number): readonly AttentionItem[] {
+  if (certificate === null) return []
+  const left = Math.floor((new Date(certificate.expires_at).getTime() - now) / DAY)
+  if (left > CERTIFICATE_DAYS) return []
+  const title =
+    left < 0
+      ? 'The certificate of the service has expired'
+      : `The certificate of the service expires in ${left} ${left === 1 ? 'day' : 'days'}`
+  const text = 'Renew the files that [tls] names in the configuration, then reload the service with SIGHUP.'
+  return [{ key: 'certificate', tone: left < 7 ? 'bad' : 'warn', title, text, link: null }]
+}
+
+function toSentence(note: string): string {
+  const text = note.charAt(0).toUpperCase() + note.slice(1)
+  return text.endsWith('.') ? text : `${text}.`
+}

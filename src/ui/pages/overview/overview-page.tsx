@@ -1,0 +1,52 @@
+/** The first page of a workspace: what needs attention, numbers of mail, the queue. */
+import type { VNode } from 'preact'
+import { useLoad } from '../../api/use-load.ts'
+import { ButtonLink } from '../../components/button.tsx'
+import { ChoiceBar, useChoice } from '../../components/choice-bar.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { DailyCharts, startOfDays } from '../metrics/daily-charts.tsx'
+import { loadMailNumbers, MailFigures, type MailNumbers } from '../metrics/mail-figures.tsx'
+import { NeedsAttention } from './needs-attention.tsx'
+import './overview.css'
+import { QueueNow } from './queue-now.tsx'
+
+const ranges = ['7', '30', '90'].map((value) => ({ value, label: `${value} days` }))
+
+/** Milliseconds between two looks at the numbers. */
+const PAUSE = 60_000
+
+export function OverviewPage(): VNode {
+  const [days, chooseDays] = useChoice('days', ranges, '30')
+  const numbers = useLoad(() => loadMailNumbers({ from: startOfDays(Number(days)) }), [days], { every: () => PAUSE })
+  return (
+    <Page title="Overview">
+      <NeedsAttention />
+      <Section
+        title={`Mail of the last ${days} days`}
+        intro="An email counts on the day on which it was made, with what happened to it since."
+        actions={<ChoiceBar label="Days that are shown" choices={ranges} chosen={days} onChoose={chooseDays} />}
+      >
+        <Loaded from={numbers}>{(found) => <Numbers numbers={found} />}</Loaded>
+      </Section>
+      <QueueNow />
+    </Page>
+  )
+}
+
+function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
+  return (
+    <>
+      <MailFigures {...numbers} />
+      <DailyCharts days={numbers.days} />
+      <div class="overview-more">
+        <ButtonLink small href="/metrics">
+          Metrics by domain and tag
+        </ButtonLink>
+        <ButtonLink small href="/links">
+          Clicked links
+        </ButtonLink>
+      </div>
+    </>
+  )
+}

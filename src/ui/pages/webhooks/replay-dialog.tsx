@@ -1,0 +1,81 @@
+/** Delivers the events of a time range again. */
+import type { VNode } from 'preact'
+import { ApiError } from '../../api/api-error.ts'
+import { api, unwrap } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { ChoicesField, TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readTime } from '../../components/form-values.ts'
+import { formatNumber } from '../../components/format.ts'
+import { notify } from '../../shell/notices.tsx'
+import { listEventOptions, readEventTypes, type Webhook } from './webhook.ts'
+
+interface ReplayDialogProps {
+  readonly webhook: Webhook
+  readonly onReplayed: () => void
+  readonly onClose: () => void
+}
+
+const DAY = 86_400_000
+
+export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: ReplayDialogProps): VNode {
+  const now = Date.now()
+  const replay = async (values: FormData): Promise<void> => {
+    const body = {
+      from: requireTime(values, 'from'),
+      to: requireTime(values, 'to'),
+      types: requireTypes(values, 'types'),
+    }
+    const { count } = await unwrap(api.POST('/v1/webhooks/{id}/replay', { params: { path: { id } }, body }))
+    notify(
+      count === 0 ? 'There are no events in this range.' : `Events that are delivered again: ${formatNumber(count)}.`,
+    )
+    onReplayed()
+    onClose()
+  }
+  return (
+    <Dialog title="Replay a time range" onClose={onClose}>
+      <Form onSubmit={replay}>
+        <p>All events of the range are delivered again, oldest first, beside new ones.</p>
+        <TextField
+          name="from"
+          label="From"
+          type="datetime-local"
+          value={toFieldTime(now - DAY)}
+          hint="In your time zone."
+        />
+        <TextField name="to" label="Until" type="datetime-local" value={toFieldTime(now)} />
+        <ChoicesField name="types" label="Events" options={listEventOptions(events)} chosen={events} />
+        <FormActions>
+          <SubmitButton>Replay</SubmitButton>
+          <Button onClick={onClose}>Cancel</Button>
+        </FormActions>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** As a field of the type `datetime-local` takes it, in the browser's zone. */
+function toFieldTime(at: number): string {
+  const zone = new Date(at).getTimezoneOffset() * 60_000
+  return new Date(at - zone).toISOString().slice(0, 16)
+}
+
+/** An empty list would count as all types. */
+function requireTypes(values: FormData, field: string): ReturnType<typeof readEventTypes> {
+  const types = readEventTypes(values, field)
+  if (types.length > 0) return types
+  throw buildFieldError(field, 'Choose at least one type.')
+}
+
+/** A browser gives an incomplete date as an empty one. */
+function requireTime(values: FormData, field: string): string {
+  const time = readTime(values, field)
+  if (time !== null) return time
+  throw buildFieldError(field, 'Enter a date and a time.')
+}
+
+function buildFieldError(field: string, message: string): ApiError {
+  return new ApiError(message, { status: 0, code: 'incomplete', fields: [{ field, message }] })
+}

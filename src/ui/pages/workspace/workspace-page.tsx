@@ -1,0 +1,73 @@
+/** The workspace: its name and picture, and its deletion. */
+import type { VNode } from 'preact'
+import { api, unwrap } from '../../api/client.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { ButtonLink } from '../../components/button.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { formatNumber } from '../../components/format.ts'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Copy, Facts, StatusBadge, Time } from '../../components/values.tsx'
+import { mayAdminister, workspace } from '../../session/session-state.ts'
+import { readSession } from '../../session/sign-in.ts'
+import { notify } from '../../shell/notices.tsx'
+import { type PartProps, WorkspaceDeletion } from './workspace-deletion.tsx'
+import { readWorkspaceValues, WorkspaceFields } from './workspace-fields.tsx'
+
+export function WorkspacePage(): VNode {
+  const id = workspace.value?.id ?? ''
+  const shown = useLoad(() => unwrap(api.GET('/v1/workspaces/{id}', { params: { path: { id } } })), [id])
+  return (
+    <Page title="Workspace" actions={<ButtonLink href="/workspace/new">Create another workspace</ButtonLink>}>
+      <Loaded from={shown}>
+        {({ data }) => (
+          <>
+            <WorkspaceFacts shown={data} />
+            {mayAdminister.value ? <Settings shown={data} onSaved={shown.reload} /> : null}
+            {data.role === 'owner' ? <WorkspaceDeletion shown={data} /> : null}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function WorkspaceFacts({ shown }: PartProps): VNode {
+  const { id, name, slug, role, member_count: members, created_at: created } = shown
+  return (
+    <>
+      <Facts
+        facts={[
+          { name: 'Name', value: name },
+          { name: 'Short name', value: <code>{slug}</code> },
+          { name: 'Your role', value: <StatusBadge status={role} tone="info" /> },
+          { name: 'Members', value: formatNumber(members) },
+          { name: 'Created', value: <Time at={created} kind="day" /> },
+        ]}
+      />
+      <p class="facts-more">
+        Id: <Copy text={id} label="the id of the workspace" />
+      </p>
+    </>
+  )
+}
+
+function Settings({ shown, onSaved }: PartProps & { readonly onSaved: () => void }): VNode {
+  const save = async (values: FormData): Promise<void> => {
+    const params = { path: { id: shown.id } }
+    await unwrap(api.PATCH('/v1/workspaces/{id}', { params, body: readWorkspaceValues(values) }))
+    await readSession()
+    onSaved()
+    notify('The settings are saved.')
+  }
+  return (
+    <Section title="Settings">
+      <Form onSubmit={save}>
+        <WorkspaceFields name={shown.name} iconUrl={shown.icon_url} />
+        <FormActions>
+          <SubmitButton>Save the settings</SubmitButton>
+        </FormActions>
+      </Form>
+    </Section>
+  )
+}

@@ -1,0 +1,59 @@
+/** Where the links lead that set a password: of the setup, of a new user, of a forgotten password. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link, useLocation, useSearchParams } from 'wouter-preact'
+import { sessionApi, unwrap } from '../api/client.ts'
+import { Form, FormActions, SubmitButton } from '../components/form.tsx'
+import { FrontPage } from './front-page.tsx'
+import { NewPasswordFields, readNewPassword } from './new-password.tsx'
+import { needsSecondFactor, SecondFactorForm } from './second-factor-form.tsx'
+import { beginSession } from './sign-in.ts'
+
+export function SetPasswordPage(): VNode {
+  const [search] = useSearchParams()
+  const token = search.get('token') ?? ''
+  if (token === '') {
+    return (
+      <FrontPage title="The link is incomplete">
+        <p>Open the whole link from the mail or the terminal, or ask for a new one.</p>
+        <Link href="/forgotten-password">Send a new link</Link>
+      </FrontPage>
+    )
+  }
+  return <SetPasswordForm token={token} />
+}
+
+function SetPasswordForm({ token }: { readonly token: string }): VNode {
+  const [, navigate] = useLocation()
+  /** Typed in, but a code is missing. */
+  const [password, setPassword] = useState<string | null>(null)
+  const confirm = async (given: string, code?: string): Promise<void> => {
+    const body = { token, password: given, ...(code === undefined ? {} : { code }) }
+    const info = await unwrap(sessionApi.POST('/ui/api/password-links/confirm', { body }))
+    // Before the session begins, so that the token does not stay in the address.
+    navigate('/', { replace: true })
+    beginSession(info)
+  }
+  if (password !== null) {
+    return <SecondFactorForm onCode={(code) => confirm(password, code)} onBack={() => setPassword(null)} />
+  }
+  const submit = async (values: FormData): Promise<void> => {
+    const given = readNewPassword(values, 'password')
+    try {
+      await confirm(given)
+    } catch (error) {
+      if (!needsSecondFactor(error)) throw error
+      setPassword(given)
+    }
+  }
+  return (
+    <FrontPage title="Set your password">
+      <Form onSubmit={submit}>
+        <NewPasswordFields name="password" />
+        <FormActions>
+          <SubmitButton>Set the password and sign in</SubmitButton>
+        </FormActions>
+      </Form>
+    </FrontPage>
+  )
+}

@@ -1,0 +1,24 @@
+/** A page whose code is loaded when it is opened first. */
+import type { ComponentType, VNode } from 'preact'
+import { useLoad } from '../api/use-load.ts'
+import { Fault, Placeholder } from '../components/loaded.tsx'
+import { mayOperate, workspace } from '../session/session-state.ts'
+import { NoWorkspacePage } from './no-workspace-page.tsx'
+import { NotFoundPage } from './not-found-page.tsx'
+import type { PageProps, PageRoute } from './page-route.ts'
+
+interface LazyPageProps extends PageProps {
+  readonly route: PageRoute
+}
+
+interface LoadedPage {
+  readonly Page: ComponentType<PageProps>
+}
+
+export function LazyPage({ route, params }: LazyPageProps): VNode {
+  const { data, error, reload } = useLoad(async (): Promise<LoadedPage> => ({ Page: await route.load() }))
+  if (route.area === 'operator' && !mayOperate.value) return <NotFoundPage />
+  if (route.area === 'workspace' && workspace.value === null) return <NoWorkspacePage />
+  if (data !== undefined) return <data.Page params={params} />
+  return error === null ? <Placeholder /> : <Fault error={error} onRetry={reload} />
+}

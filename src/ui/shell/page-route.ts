@@ -1,0 +1,21 @@
+/** A page as data. */
+import type { ComponentType } from 'preact'
+
+/** The parts of the navigation, in this order. */
+export const groups = ['Overview', 'Sending', 'Receiving', 'Audience', 'Insight', 'Settings', 'Operator'] as const
+
+export interface PageProps {
+  /** Parameters of the path. */
+  readonly params: Readonly<Record<string, string>>
+}
+
+export interface PageRoute {
+  /** Below /ui: `/domains/:id`. */
+  readonly path: string
+  /** `operator`: for owners and admins of the operator's workspace; `account`: for users without a workspace too. */
+  readonly area: 'workspace' | 'operator' | 'account'
+  /** Its place in the navigation; pages below it have none. */
+  readonly navigation?: { readonly group: (typeof groups)[number]; readonly label: string; readonly order: number }
+  /** Loads the code of the page: `() => import('./list-page.tsx').then(({ ListPage }) => ListPage)`. */
+  readonly load: () => Promise<ComponentType<PageProps>>
+}

@@ -1,0 +1,104 @@
+/**
+ * The dashboard of a test daemon in Chromium.
+ *
+ *     const dashboard = await openDashboard(t, app)
+ *     await dashboard.signIn()
+ *     await dashboard.open('/domains')
+ *     await expectPresentable(t, dashboard, 'the list of domains')
+ *     t.same(dashboard.faults, [])
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import type { TestDaemon } from '../daemon/test-daemon.js'
+import { givePassword, PASSWORD } from '../http/browser-client.js'
+import { openBrowser } from '../programs/chromium.js'
+import { waitUntil } from '../wait-until.js'
+
+export interface Dashboard {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** What no page may cause: uncaught errors, errors in the console, violations of the Content-Security-Policy. */
+  readonly faults: readonly string[]
+  /** Loads a page by its path below /ui, and waits for its heading. */
+  readonly open: (path: string) => Promise<void>
+  readonly signIn: (email?: string) => Promise<void>
+}
+
+const OWNER = 'owner@a.test'
+
+export async function openDashboard(t: Test, app: TestDaemon): Promise<Dashboard> {
+  const context = await openBrowser(t)
+  const page = await context.newPage()
+  const faults = watchFaults(page)
+  await context.addInitScript(
+    "document.addEventListener('securitypolicyviolation', (e) => console.error('CSP', e.violatedDirective, e.blockedURI))",
+  )
+  const endpoint = app.daemon.api.find(({ kind }) => kind !== 'unix')
+  if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port of the interface')
+  const base = `https://127.0.0.1:${endpoint.port}/ui`
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${base}${path}`)
+    await page.waitForSelector('h1')
+  }
+  const signIn = async (email = OWNER): Promise<void> => {
+    await givePassword(app, email)
+    await open('/')
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+    // The first page takes the focus when its code is there: a key that is pressed before would go to its heading.
+    await page.locator('h1:focus').waitFor()
+  }
+  return { context, page, faults, open, signIn }
+}
+
+/** Waits until the table of the page has so many rows. */
+export async function waitForRows({ page }: Pick<Dashboard, 'page'>, count: number): Promise<void> {
+  const rows = page.locator('tbody tr')
+  await waitUntil(`${count} rows`, async () => (await rows.count()) === count)
+}
+
+/** Refused requests are part of the tests: the console names each with its status. */
+const REFUSED = /^Failed to load resource: the server responded with a status of 4\d\d/
+
+export function watchFaults(page: Page): readonly string[] {
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !REFUSED.test(message.text())) faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(String(error)))
+  return faults
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const WIDTHS = [360, 768, 1440, 1920]
+const SCHEMES = ['light', 'dark'] as const
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+/** In both color schemes axe-core finds nothing, and no width makes the page scroll sideways. */
+export async function expectPresentable(t: Test, { page }: Pick<Dashboard, 'page'>, what: string): Promise<void> {
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.evaluate(axeSource)
+    const script = `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`
+    const { violations } = await page.evaluate<{ readonly violations: readonly Violation[] }>(script)
+    const found = violations.map(({ id, nodes }) => [
+      id,
+      nodes.map(({ html, failureSummary }) => [html, failureSummary]),
+    ])
+    t.same(found, [], `axe-core finds nothing: ${what}, ${colorScheme}`)
+  }
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+    t.ok(excess <= 0, `fits into ${width} pixels: ${what}`)
+  }
+}

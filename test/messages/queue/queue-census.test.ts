@@ -1,0 +1,75 @@
+/** Counts of the queue, by state, domain and reason; a long queue is counted beside other work. */
+import t from 'tap'
+import { createQueueCensus } from '../../../src/messages/queue/queue-census.js'
+import type { Database } from '../../../src/storage/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+
+const NOW = 1_000_000
+
+async function fill(database: Database, count: number): Promise<void> {
+  const to = Array.from({ length: count }, (_, at) => `r${at}@${at % 2 === 0 ? 'even' : 'odd'}.test`)
+  for (let from = 0; from < count; from += 500) {
+    const { writes } = bulkEmail({ workspaceId: 'ws_1', to: to.slice(from, from + 500), at: NOW - 1_000 })
+    await database.commit(writes)
+  }
+}
+
+t.test('entries are counted by state, domain and reason', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await fill(database, 6)
+  const ids = database.read<{ id: string }>('select id from queue order by id', []).map(({ id }) => id)
+  const change = (id: string | undefined, set: string): Promise<void> =>
+    database.commit([{ sql: `update queue set ${set} where id = ?`, parameters: [id] }])
+  await change(ids[0], 'held = 1')
+  await change(ids[1], "attempts = 1, leased = 0, last_response = '451 4.7.1 later'")
+  await change(ids[2], 'leased = 1, attempts = 1')
+  await change(ids[3], `next_attempt_at = ${NOW + 60_000}`)
+  await change(ids[4], `next_attempt_at = ${NOW + 60_000}, waits_for = 'mx.b.test: no answer'`)
+  const census = await createQueueCensus({ read: database.read, clock: () => NOW })()
+  t.equal(census.complete, true)
+  t.same(census.states, { queued: 2, deferred: 1, scheduled: 1, sending: 1, held: 1 })
+  t.same(
+    [...census.domains.values()].map(({ domain, total, oldestAt }) => [domain, total, oldestAt]),
+    [
+      ['even.test', 3, NOW - 1_000],
+      ['odd.test', 3, NOW - 1_000],
+    ],
+  )
+  t.same(Object.fromEntries([...census.reasons.values()].map(({ reason, total }) => [reason, total])), {
+    'held by the operator': 1,
+    'answer 451 4.7.1': 1,
+    'being sent': 1,
+    'scheduled for later': 1,
+    'waits for mx.b.test: no answer': 1,
+    'not tried yet': 1,
+  })
+})
+
+t.test('a long queue is counted in steps, once for all callers', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await fill(database, 1_600)
+  let reads = 0
+  const read: Database['read'] = (...given) => {
+    reads += 1
+    return database.read(...given)
+  }
+  const readCensus = createQueueCensus({ read, clock: () => NOW })
+  const [one, other] = await Promise.all([readCensus(), readCensus()])
+  t.equal(reads, 7, 'each read has at most 250 entries')
+  t.equal(one.total, 1_600)
+  t.equal(other, one)
+})
+
+t.test('a count that fails is the error of its caller, and the next one counts again', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  let broken = true
+  const read: Database['read'] = (...given) => {
+    if (broken) throw new Error('no database')
+    return database.read(...given)
+  }
+  const readCensus = createQueueCensus({ read, clock: () => NOW })
+  await t.rejects(readCensus(), /no database/)
+  broken = false
+  t.match(await readCensus(), { complete: true, total: 0, oldestAt: null })
+})

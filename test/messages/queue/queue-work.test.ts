@@ -1,0 +1,70 @@
+/** An act on all matching entries: portions, progress, one at a time, an end in between. */
+import t from 'tap'
+import { QueueWork } from '../../../src/messages/queue/queue-work.js'
+import type { Database } from '../../../src/storage/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { waitUntil } from '../../helpers/wait-until.js'
+
+const actor = { id: 'user-1', keyId: null }
+
+async function openWork(
+  database: Database,
+  commit: Database['commit'] = database.commit,
+): Promise<{ work: QueueWork; changes: () => number }> {
+  const to = Array.from({ length: 250 }, (_, at) => `r${at}@${at < 240 ? 'a' : 'b'}.test`)
+  await database.commit(bulkEmail({ workspaceId: 'ws_1', to, at: 1_000 }).writes)
+  let changes = 0
+  const onQueueChanged = (): void => {
+    changes += 1
+  }
+  return {
+    work: new QueueWork({ read: database.read, commit, clock: () => 5_000, onQueueChanged }),
+    changes: () => changes,
+  }
+}
+
+const count = ({ read }: Database, what: string): number =>
+  read<{ n: number }>(`select count(*) as n from ${what}`, [])[0]?.n ?? -1
+
+const ended = (work: QueueWork): Promise<unknown> =>
+  waitUntil('the end', () => work.show()?.state !== 'running' && work.show() !== null)
+
+t.test('all matching entries are changed, and each change is in the audit log', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { work, changes } = await openWork(database)
+  t.equal(work.show(), null)
+  t.match(work.start('hold', { domain: 'a.test' }, actor), { state: 'running', changed: 0 })
+  t.throws(() => work.start('release', { domain: 'a.test' }, actor), /another act on the queue is running/)
+  await ended(work)
+  t.match(work.show(), { state: 'completed', changed: 240, missed: 0, endedAt: 5_000, error: null })
+  t.equal(count(database, 'queue where held = 1'), 240)
+  t.equal(count(database, "audit_log where action = 'queue.held' and actor = 'user-1'"), 240)
+  t.equal(changes(), 3, 'the runner hears of each portion')
+
+  work.start('hold', { status: 'held' }, actor)
+  await ended(work)
+  t.match(work.show(), { state: 'completed', changed: 0, missed: 240 }, 'held entries are not held again')
+  work.start('delete', { workspaceId: 'ws_1' }, actor)
+  await ended(work)
+  t.equal(count(database, 'queue'), 0)
+  t.equal(count(database, "recipients where status = 'failed'"), 250)
+})
+
+t.test('a stop leaves the rest as it was', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { work } = await openWork(database)
+  work.start('hold', { workspaceId: 'ws_1' }, actor)
+  await work.stop()
+  t.match(work.show(), { state: 'stopped' })
+  t.equal(count(database, 'queue where held = 1'), work.show()?.changed)
+  t.ok(count(database, 'queue where held = 0') > 0)
+})
+
+t.test('a database that takes no writes ends the work with its error', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { work } = await openWork(database, () => Promise.reject(new Error('the disk is full')))
+  work.start('retry', { domain: 'b.test' }, actor)
+  await ended(work)
+  t.match(work.show(), { state: 'failed', error: 'the disk is full', changed: 0 })
+})

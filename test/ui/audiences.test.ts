@@ -1,0 +1,176 @@
+/** The pages of audiences and contacts: create, add, import, search, bulk acts, export, rename, delete. */
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { CHROMIUM } from '../helpers/programs/chromium.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+
+const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
+
+const HOSTILE = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+
+async function openWorld(t: Test): Promise<{ readonly app: TestDaemon; readonly dashboard: Dashboard }> {
+  const app = await testDaemon(t)
+  const dashboard = await openDashboard(t, app)
+  await dashboard.signIn()
+  return { app, dashboard }
+}
+
+async function importFile(page: Page, content: string): Promise<void> {
+  await page.getByRole('link', { name: 'Import' }).click()
+  await page
+    .getByLabel('CSV file')
+    .setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(content) })
+  await page.getByRole('button', { name: 'Import the file' }).click()
+}
+
+/** The number that a page shows under a name. */
+const numberOf = (page: Page, name: string): Promise<string | null> =>
+  page
+    .locator('.fact', { has: page.getByText(name, { exact: true }) })
+    .locator('dd')
+    .textContent()
+
+t.test('an audience from its creation to its deletion', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  await dashboard.open('/audiences')
+  await page.getByText('No audience yet').waitFor()
+  await page.getByRole('link', { name: 'Create an audience' }).click()
+  await page.getByRole('button', { name: 'Create the audience' }).click()
+  await page.waitForSelector('[aria-invalid="true"]')
+  t.equal(await page.evaluate('document.activeElement.name'), 'name', 'the field at fault has the focus')
+  await page.getByLabel('Name').fill(HOSTILE)
+  await page.getByLabel('Description').fill('Of the shop')
+  await page.getByRole('button', { name: 'Create the audience' }).click()
+  await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
+
+  await addContact(t, page)
+  await importFile(
+    page,
+    [
+      'email,first_name,plan',
+      `bob@b.test,"${HOSTILE.replaceAll('"', '""')}",pro`,
+      'no address,x,y',
+      'ann@b.test,Ann,free',
+    ].join('\n'),
+  )
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  t.same(
+    [await numberOf(page, 'Added'), await numberOf(page, 'Changed'), await numberOf(page, 'Refused lines')],
+    ['1', '1', '1'],
+  )
+  await page.getByRole('rowheader', { name: '3' }).waitFor()
+  await expectPresentable(t, dashboard, 'the report of an import')
+  await page.getByRole('link', { name: 'To the audience' }).click()
+  await page.getByRole('link', { name: 'bob@b.test' }).waitFor()
+  t.ok(await page.getByText(HOSTILE).first().isVisible(), 'what a stranger wrote is text')
+  await expectPresentable(t, dashboard, 'an audience')
+
+  await searchAndAct(t, page)
+  await exportContacts(t, page)
+  await renameAndDelete(t, dashboard)
+  t.same(app.rows('select id from contacts where audience_id is not null'), [])
+  t.not(await page.title(), 'owned')
+  t.same(dashboard.faults, [])
+})
+
+async function addContact(t: Test, page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Add a contact' }).click()
+  await page.getByLabel('Address').fill('ann@')
+  await page.getByLabel('Metadata').fill('[1]')
+  await page.getByRole('button', { name: 'Add the contact' }).click()
+  await page.getByText('Must be a JSON object').first().waitFor()
+  t.equal(await page.evaluate('document.activeElement.name'), 'metadata')
+  await page.getByLabel('Metadata').fill('{"plan": "pro"}')
+  await page.getByRole('button', { name: 'Add the contact' }).click()
+  await page.waitForSelector('input[name="email"][aria-invalid="true"]')
+  await page.getByLabel('Address').fill('ann@b.test')
+  await page.getByRole('button', { name: 'Add the contact' }).click()
+  await page.getByText('ann@b.test is added.').waitFor()
+  await page.getByRole('link', { name: 'ann@b.test' }).waitFor()
+}
+
+async function searchAndAct(t: Test, page: Page): Promise<void> {
+  await page.getByLabel('Address begins with').fill('B')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('link', { name: 'ann@b.test' }).waitFor({ state: 'detached' })
+  await page.getByLabel('Select bob@b.test').check()
+  await page.getByRole('button', { name: 'Unsubscribe', exact: true }).click()
+  await page.getByText('1 contact unsubscribed, 0 skipped.').waitFor()
+  await page.getByRole('cell', { name: 'Unsubscribed' }).waitFor()
+  t.equal(await numberOf(page, 'Subscribed'), '1')
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByRole('link', { name: 'ann@b.test' }).click()
+  await page.getByLabel('Last name').fill('Lee')
+  await page.getByRole('button', { name: 'Save the contact' }).click()
+  await page.getByText('The contact is saved.').waitFor()
+  t.match(await page.getByLabel('Metadata').inputValue(), /"free"/, 'the import has changed the metadata')
+  await expectPresentable(t, { page }, 'a contact')
+  await page.getByRole('link', { name: HOSTILE }).click()
+}
+
+async function exportContacts(t: Test, page: Page): Promise<void> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export' }).click(),
+  ])
+  const file = await readFile(await download.path(), 'utf8')
+  t.match(file, /ann@b\.test,Ann,Lee,true/)
+  t.match(file, /bob@b\.test/)
+}
+
+async function renameAndDelete(t: Test, { page }: Dashboard): Promise<void> {
+  await page.getByRole('tab', { name: 'Settings' }).click()
+  await page.getByLabel('Name').fill('Customers')
+  await page.getByRole('button', { name: 'Save the audience' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Customers' }).waitFor()
+  await page.getByRole('button', { name: 'Delete the audience' }).click()
+  const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete it with 2 contacts' })
+  t.ok(await confirm.isDisabled(), 'the name is not typed in yet')
+  await page.getByLabel('Type “Customers” to confirm').fill('Customers')
+  await confirm.click()
+  await page.getByText('The audience “Customers” is deleted.').waitFor()
+  await page.getByText('No audience yet').waitFor()
+}
+
+t.test('a long import shows its progress, and long lists have pages', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const create = async (name: string): Promise<string> =>
+    (await app.rest('POST', '/v1/audiences', { body: { name } })).json<{ id: string }>().id
+  const [id] = [await create('Many'), await create('Few')]
+  await dashboard.open(`/audiences/${id}`)
+  await page.getByText('No contact yet').waitFor()
+  const lines = Array.from({ length: 1_200 }, (_, n) => `c${String(n).padStart(4, '0')}@b.test`)
+  await importFile(page, ['email', ...lines].join('\n'))
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  t.equal(await numberOf(page, 'Added'), '1,200')
+  await page.getByRole('link', { name: 'To the audience' }).click()
+  await page.getByRole('button', { name: 'Next ›' }).click()
+  await page.getByText('Page 2').waitFor()
+
+  await page.getByLabel('Address begins with').fill('c000')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('button', { name: 'Select all 10 on this page' }).click()
+  await page.getByRole('button', { name: 'Move' }).click()
+  await page.getByLabel('To the audience').selectOption({ label: 'Few' })
+  await expectPresentable(t, dashboard, 'the dialog of moving')
+  await page.getByRole('button', { name: 'Move them' }).click()
+  await page.getByText('10 contacts moved, 0 skipped.').waitFor()
+  await page.getByText('No contact found').waitFor()
+
+  await dashboard.open('/contacts?search=c0001')
+  await page.getByLabel('Select c0001@b.test').check()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByLabel('Type “1” to confirm').fill('1')
+  await page.getByRole('button', { name: 'Delete the contacts' }).click()
+  await page.getByText('1 contact deleted, 0 skipped.').waitFor()
+  t.same(app.rows(`select 1 from contacts where email = 'c0001@b.test'`), [])
+  await dashboard.open('/contacts')
+  await page.getByRole('link', { name: '@b.test' }).first().waitFor()
+  await expectPresentable(t, dashboard, 'all contacts')
+  t.same(dashboard.faults, [])
+})

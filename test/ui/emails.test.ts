@@ -1,0 +1,226 @@
+/** The pages of emails: send one, follow its story, hold and retry it, read its message, cancel one, find one. */
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { CHROMIUM } from '../helpers/programs/chromium.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+
+const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
+const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>`
+
+interface World {
+  readonly app: TestDaemon
+  readonly dashboard: Dashboard
+  readonly page: Page
+  /** From now on no recipient is deferred. */
+  readonly accept: () => void
+}
+
+async function openWorld(t: Test): Promise<World> {
+  let later = true
+  const sink = await openSink({
+    script: {
+      rcpt: ({ line }) => {
+        if (line.includes('gone@')) return `550 5.1.1 no such user ${HOSTILE}`
+        return later && line.includes('later@') ? '450 4.2.0 greylisted, come back' : '250 2.1.5 ok'
+      },
+    },
+  })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  const dashboard = await openDashboard(t, app)
+  await dashboard.signIn()
+  const accept = (): void => {
+    later = false
+  }
+  return { app, dashboard, page: dashboard.page, accept }
+}
+
+/** A part of the page of an email that belongs to one recipient. */
+const sectionOf = (page: Page, recipient: string) =>
+  page.locator('.section', { has: page.getByRole('heading', { name: recipient, exact: true }) })
+
+async function closeNotices(page: Page): Promise<void> {
+  for (const button of await page.getByRole('button', { name: 'Close the notice' }).all()) await button.click()
+}
+
+async function compose(page: Page, subject: string, to: readonly string[]): Promise<void> {
+  await page.getByRole('link', { name: 'Emails', exact: true }).click()
+  await page.getByRole('link', { name: 'Send an email' }).click()
+  await page.getByLabel('To', { exact: true }).fill(to.join('\n'))
+  await page.getByLabel('Subject').fill(subject)
+}
+
+t.test('an email is sent, followed, held, released and read', { skip }, async (t) => {
+  const { app, dashboard, page, accept } = await openWorld(t)
+  await compose(page, HOSTILE, ['not an address'])
+  await page.getByLabel('Content').selectOption('html')
+  await page.getByLabel('HTML', { exact: true }).fill(`<p>Hello</p>${HOSTILE}<img src="https://b.test/x.png">`)
+  await page.getByLabel('Name of the sender').fill(HOSTILE)
+  await page.getByRole('button', { name: 'Send the email' }).click()
+  await page.waitForSelector('textarea[name="to"][aria-invalid="true"]')
+  await expectPresentable(t, dashboard, 'the composer with an error')
+
+  await page.getByLabel('To', { exact: true }).fill('bob@b.test\nlater@b.test\ngone@b.test')
+  await page.getByRole('button', { name: 'Send the email' }).click()
+  await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
+  await sectionOf(page, 'bob@b.test').getByText('Delivered', { exact: true }).first().waitFor()
+  await sectionOf(page, 'gone@b.test').getByText('The mailbox does not exist.').first().waitFor()
+  await sectionOf(page, 'gone@b.test').getByText(HOSTILE).first().waitFor()
+  const later = sectionOf(page, 'later@b.test')
+  await later.getByText('The receiving side asks unknown senders to come back later (greylisting).').waitFor()
+  await later.getByText(/^Next attempt/).waitFor()
+  await expectPresentable(t, dashboard, 'the story of an email')
+
+  await later.getByRole('button', { name: 'Hold: later@b.test' }).click()
+  await later.getByText('Held by the workspace').waitFor()
+  t.same(heldOf(app, 'later@b.test'), [3])
+  await later.getByRole('button', { name: 'Release: later@b.test' }).click()
+  await later.getByText(/^Next attempt/).waitFor()
+  await app.cli('queue', 'hold', '--domain', 'b.test')
+  await page.reload()
+  await later.getByText('The operator of this service has stopped it').waitFor()
+  t.equal(await later.getByRole('button').count(), 0, 'what the operator holds is not offered to members')
+  await app.cli('queue', 'release', '--domain', 'b.test')
+  await page.reload()
+  accept()
+  await closeNotices(page)
+  await later.getByRole('button', { name: 'Retry now: later@b.test' }).click()
+  await later.getByText('Delivered', { exact: true }).first().waitFor()
+  const acts = app.rows<{ action: string }>(`select action from audit_log where action like 'queue.%' order by seq`)
+  t.same(
+    acts.map(({ action }) => action),
+    ['queue.held', 'queue.released', 'queue.held', 'queue.released', 'queue.retried'],
+  )
+
+  t.same(dashboard.faults, [])
+  await readMessage(t, dashboard)
+  const others = dashboard.faults.filter((fault) => !BLOCKED.test(fault))
+  t.ok(dashboard.faults.length > 0 && others.length === 0, `the frame runs and loads nothing: ${others.join()}`)
+})
+
+/** What the browser says of the HTML that a stranger may have written. */
+const BLOCKED = /^(?:Blocked script execution in .*\/frames\/|Loading the image .* violates .*"img-src data:")/
+
+function heldOf(app: TestDaemon, recipient: string): readonly number[] {
+  return app.rows<{ held: number }>('select held from queue where recipient = ?', recipient).map(({ held }) => held)
+}
+
+async function readMessage(t: Test, dashboard: Dashboard): Promise<void> {
+  const { page } = dashboard
+  await page.getByRole('tab', { name: 'Message' }).click()
+  await page.frameLocator('iframe').getByText('Hello').waitFor()
+  await expectPresentable(t, dashboard, 'the message')
+  await page.getByRole('tab', { name: 'Text' }).click()
+  await page.locator('.message-text').waitFor()
+  await page.getByRole('tab', { name: 'Header' }).click()
+  await page.getByText(/^DKIM-Signature:/).waitFor()
+  t.notMatch(await page.locator('.message-text').textContent(), /<p>/, 'the header alone')
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save the message as a file' }).click()
+  t.match((await saving).suggestedFilename(), /^[0-9a-f-]{36}\.eml$/)
+  await page.getByRole('tab', { name: 'Events' }).click()
+  await page.getByRole('cell', { name: 'gone@b.test' }).first().waitFor()
+  await page.getByRole('cell', { name: HOSTILE }).first().waitFor()
+  await expectPresentable(t, dashboard, 'the events of an email')
+  await page.getByRole('tab', { name: 'Clicks' }).click()
+  await page.getByText('No click').waitFor()
+}
+
+t.test('a scheduled email is rescheduled, sent now, and another cancelled', { skip }, async (t) => {
+  const { app, dashboard, page } = await openWorld(t)
+  const inHours = (hours: number): string => new Date(app.now() + hours * 3_600_000).toISOString()
+  const schedule = async (subject: string): Promise<string> => {
+    const body = { from: 'app@a.test', to: 'bob@b.test', subject, text: 'x', scheduled_for: inHours(2) }
+    return (await app.rest('POST', '/v1/emails', { body })).json<{ readonly id: string }>().id
+  }
+  const [first, second] = [await schedule('first'), await schedule('second')]
+  await dashboard.open(`/emails/${first}`)
+  await page.getByRole('button', { name: 'Reschedule' }).click()
+  await page.getByLabel('Send at').fill('2091-01-01T10:00')
+  await page.getByRole('button', { name: 'Save the time' }).click()
+  await page.waitForSelector('[name="scheduled_for"][aria-invalid="true"]')
+  await expectPresentable(t, dashboard, 'the dialog of a time')
+  await page.getByLabel('Send at').fill(inHours(5).slice(0, 16))
+  await page.getByRole('button', { name: 'Save the time' }).click()
+  await page.getByText('The email is scheduled for another time.').waitFor()
+  t.equal(app.findStory(first).scheduled_for?.slice(0, 16), inHours(5).slice(0, 16))
+  await closeNotices(page)
+  await page.getByRole('button', { name: 'Send now' }).click()
+  await page.locator('.page-title').getByText('Delivered').waitFor()
+
+  await dashboard.open(`/emails/${second}`)
+  await page.getByRole('button', { name: 'Cancel the email' }).click()
+  await page.getByLabel('Type “bob@b.test” to confirm').fill('bob@b.test')
+  await page.getByRole('button', { name: 'Cancel the email for good' }).click()
+  await page.locator('.page-title').getByText('Cancelled').waitFor()
+  t.equal(app.findStory(second).status, 'cancelled')
+  t.same(dashboard.faults, [])
+})
+
+t.test('a template is sent with values of its variables', { skip }, async (t) => {
+  const { app, dashboard, page } = await openWorld(t)
+  const body = { name: `Welcome ${HOSTILE}`, subject: 'Hello {{user.name}}', text: 'Order {{order}}' }
+  t.equal((await app.rest('POST', '/v1/templates', { body })).status, 201)
+  await compose(page, 'unused', ['bob@b.test'])
+  await page.getByLabel('Content').selectOption('template')
+  await page.getByLabel('Variable order').fill('4711')
+  await page.getByLabel('Variable user.name').fill('Bob')
+  await page.getByRole('button', { name: 'Send the email' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Hello Bob' }).waitFor()
+  await page.getByRole('tab', { name: 'Message' }).click()
+  await page.locator('.message-text', { hasText: 'Order 4711' }).waitFor()
+  t.same(dashboard.faults, [])
+})
+
+t.test('emails are found by their recipient, subject, tag, status and time', { skip }, async (t) => {
+  const { app, dashboard, page } = await openWorld(t)
+  await dashboard.open('/emails')
+  await page.getByText('No email yet').waitFor()
+  await expectPresentable(t, dashboard, 'no emails')
+  for (const [to, subject, value] of [
+    ['bob@b.test', 'Invoice 7', 'spring'],
+    ['eve@b.test', `Invoice ${HOSTILE}`, 'autumn'],
+    ['gone@b.test', '', HOSTILE],
+  ]) {
+    const tags = [{ name: 'campaign', value }]
+    const body = { from: 'app@a.test', to, subject: subject === '' ? ' ' : subject, text: 'x', tags }
+    t.equal((await app.rest('POST', '/v1/emails', { body })).status, 201)
+  }
+  await page.reload()
+  const rows = page.locator('tbody tr')
+  await rows.nth(2).waitFor()
+  await page.getByRole('rowheader', { name: '(no subject)' }).waitFor()
+  await page.locator('tbody').getByText('Bounced', { exact: true }).waitFor()
+  await expectPresentable(t, dashboard, 'the list of emails')
+
+  const expectRows = async (count: number): Promise<void> => {
+    await rows.nth(count).waitFor({ state: 'detached' })
+    await (count === 0 ? page.getByText('No email matches the filters') : rows.nth(count - 1)).waitFor()
+  }
+  const filter = async (name: string, text: string, count: number): Promise<void> => {
+    const field = page.locator(`.filters [name="${name}"]`)
+    if (!(await field.isVisible())) await page.getByText('More filters').click()
+    await field.fill(text)
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await expectRows(count)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await expectRows(3)
+  }
+  await filter('recipient', 'EVE@', 1)
+  await filter('subject', 'invoice', 2)
+  await filter('tag', 'campaign', 3)
+  await filter('tag', 'campaign: spring', 1)
+  await filter('domain', 'other.test', 0)
+  await filter('from', '2090-01-01T00:00', 0)
+  await filter('to', '2090-01-01T00:00', 3)
+  await dashboard.open('/emails?status=bounced')
+  await page.getByRole('link', { name: '(no subject)' }).click()
+  await page.getByRole('heading', { level: 1, name: '(no subject)' }).waitFor()
+  await page.goBack()
+  await page.getByRole('button', { name: 'Clear' }).waitFor()
+  t.match(page.url(), /status=bounced/)
+  t.same(dashboard.faults, [])
+})

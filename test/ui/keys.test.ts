@@ -1,0 +1,45 @@
+/** The pages of API keys: create one, use it, revoke it. */
+import t from 'tap'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { CHROMIUM } from '../helpers/programs/chromium.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+
+const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
+
+t.test('a key is created, works, is shown once, and is revoked', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const dashboard = await openDashboard(t, app)
+  const { page, open } = dashboard
+  await dashboard.signIn()
+  await page.getByRole('link', { name: 'API keys' }).click()
+  await page.getByRole('link', { name: 'Create a key' }).click()
+  await page.getByLabel('Name').fill('shop <b>x</b>')
+  await page.getByRole('checkbox', { name: 'Read Reads' }).check()
+  await page.getByRole('checkbox', { name: 'Send Sends' }).uncheck()
+  await page.getByLabel('Networks that may use it').fill('127.0.0.0/8\nnonsense')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.waitForSelector('textarea[name="allowed_networks"][aria-invalid="true"]')
+  await expectPresentable(t, dashboard, 'the form of a key with an error')
+  await page.getByLabel('Networks that may use it').fill('127.0.0.0/8')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.getByRole('heading', { name: 'The key is created' }).waitFor()
+  const key = (await page.locator('.copy code').textContent()) ?? ''
+  await expectPresentable(t, dashboard, 'the secret of a key')
+  t.equal((await app.rest('GET', '/v1/emails', { key })).status, 200)
+  t.equal((await app.rest('POST', '/v1/domains', { key, body: { domain: 'c.test' } })).status, 403, 'its scopes hold')
+
+  await page.getByRole('link', { name: 'To the list of keys' }).click()
+  await page.getByRole('rowheader', { name: 'shop <b>x</b>' }).waitFor()
+  t.notOk((await page.content()).includes(key), 'the list does not have the secret')
+  await expectPresentable(t, dashboard, 'the list of keys')
+  await page.getByRole('button', { name: 'Revoke shop <b>x</b>' }).click()
+  await page.getByLabel('to confirm').fill('shop <b>x</b>')
+  await page.getByRole('button', { name: 'Revoke the key' }).click()
+  await page.getByText('is revoked.').waitFor()
+  await page.getByText('Revoked', { exact: true }).waitFor()
+  t.equal((await app.rest('GET', '/v1/emails', { key })).status, 401)
+  await open('/keys')
+  await page.getByText('Revoked', { exact: true }).waitFor()
+  t.same(dashboard.faults, [])
+})

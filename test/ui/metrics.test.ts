@@ -1,0 +1,79 @@
+/** The pages of metrics, of clicked links, and of usage. */
+import t from 'tap'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { CHROMIUM } from '../helpers/programs/chromium.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+
+const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
+
+const DAY = 86_400_000
+const HOSTILE = 'https://x.test/?a="><img src=x onerror=document.title=1>'
+
+t.test('numbers of mail by tag, clicked links, and what is used of the plan', { skip }, async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const settings = { limits: { plans: { small: { emails_per_month: 10 } } } }
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, settings })
+  await app.daemon.database.commit([{ sql: `update workspaces set plan = 'small'`, parameters: [] }])
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  const body = {
+    from: 'app@a.test',
+    to: 'bob@b.test',
+    subject: 'Hi',
+    text: 'hi',
+    tags: [{ name: 'kind', value: 'news' }],
+  }
+  const { id } = (await app.rest('POST', '/v1/emails', { body })).json<{ id: string }>()
+  await app.waitUntilSettled(id)
+  const today = app.now() - (app.now() % DAY)
+  const [workspaceId, links] = [app.workspaceId, 'insert into link_metrics values (?, ?, ?, ?, ?, 2, ?, ?)']
+  await app.daemon.database.commit([
+    { sql: links, parameters: [workspaceId, '', today, HOSTILE, 7, today, today] },
+    ...Array.from({ length: 60 }, (_, place) => ({
+      sql: links,
+      parameters: [workspaceId, '', today, `https://x.test/${place}`, 3, today, today],
+    })),
+    {
+      sql: `insert into usage values (?, 'sms-sent', ?, 42), (?, 'sms-segments', ?, 51)`,
+      parameters: [workspaceId, today, workspaceId, today],
+    },
+  ])
+
+  await dashboard.signIn()
+  await page.getByRole('link', { name: 'Metrics', exact: true }).click()
+  await page.getByText('More numbers').waitFor()
+  await expectPresentable(t, dashboard, 'metrics')
+  await page.getByLabel('Tag').fill('kind')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.waitForSelector('input[name="tag"][aria-invalid="true"]')
+  await expectPresentable(t, dashboard, 'metrics with a wrong tag')
+  await page.getByLabel('Tag').fill('kind:other')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByText('No email was made in this time').waitFor()
+  await page.getByLabel('Tag').fill('kind:news')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByText('More numbers').waitFor()
+  t.match(await page.locator('.figure').first().textContent(), /^Sent1/)
+  await page.getByLabel('Or from').fill('2020-01-01')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.waitForSelector('input[name="from"][aria-invalid="true"]')
+
+  await page.getByRole('link', { name: 'Clicked links', exact: true }).click()
+  await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
+  t.equal(await page.title(), 'Clicked links · Posthorn', 'the link is text')
+  t.equal(await page.locator('tbody tr').count(), 50)
+  await expectPresentable(t, dashboard, 'clicked links')
+  await page.getByRole('button', { name: 'Next ›' }).click()
+  await page.getByText('Page 2').waitFor()
+  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 11')
+
+  await page.getByRole('link', { name: 'Usage and limits' }).click()
+  await page.locator('.chart-title', { hasText: 'Codes by day' }).waitFor()
+  t.match(await page.locator('.fact', { hasText: 'Codes today' }).textContent(), /42$/)
+  t.match(await page.locator('.progress').first().textContent(), /1 of 10$/)
+  await expectPresentable(t, dashboard, 'usage')
+  t.same(dashboard.faults, [])
+})

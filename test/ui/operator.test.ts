@@ -1,0 +1,156 @@
+/** The pages of the operator: workspaces, the queue, spam training, suppressions of the service, health, log. */
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { parseAddress } from '../../src/mail/address.js'
+import { SERVICE_WORKSPACE } from '../../src/storage/tables/tables.js'
+import { suppress } from '../../src/suppressions/suppressions.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { CHROMIUM } from '../helpers/programs/chromium.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+
+const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
+const HOSTILE = '<img src=x onerror=alert(1)>'
+
+interface World {
+  readonly app: TestDaemon
+  readonly dashboard: Dashboard
+}
+
+async function openWorld(t: Test): Promise<World> {
+  const sink = await openSink({ script: { rcpt: () => `450 4.2.0 later ${HOSTILE}` } })
+  t.teardown(() => sink.close())
+  const plans = { small: { emails_per_month: 5 } }
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, level: 'info', settings: { limits: { plans } } })
+  await app.cli('workspace', 'set-operator', app.workspaceId)
+  const dashboard = await openDashboard(t, app)
+  await dashboard.signIn()
+  return { app, dashboard }
+}
+
+const status = (app: TestDaemon): string[] =>
+  app.rows<{ held: number }>('select held from queue order by id').map(({ held }) => String(held))
+
+async function expectText(page: Page, text: string): Promise<void> {
+  await page.getByText(text).first().waitFor()
+}
+
+t.test('the operator works on workspaces and on the queue', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  await makeWorkspace(t, app, dashboard)
+
+  const subject = `Subject: hi ${HOSTILE}`
+  const raw = (to: string): string => `From: app@a.test\r\nTo: ${to}\r\n${subject}\r\n\r\nx\r\n`
+  for (const to of ['one@b.test', 'two@b.test', 'three@b.test']) {
+    await app.waitUntilAttempted(await app.submitAccepted({ to: [to], raw: raw(to) }))
+  }
+  await page.getByRole('link', { name: 'Queue', exact: true }).click()
+  await page.getByRole('link', { name: 'b.test' }).waitFor()
+  await expectPresentable(t, dashboard, 'the queue by domain')
+  await page.getByRole('tab', { name: 'By reason' }).click()
+  await expectText(page, 'answer 450 4.2.0')
+  await expectPresentable(t, dashboard, 'the queue by reason')
+  await page.getByRole('tab', { name: 'By domain' }).click()
+  await page.getByRole('link', { name: 'b.test' }).click()
+
+  await page.getByRole('button', { name: 'Hold one@b.test' }).click()
+  await page.getByRole('button', { name: 'Release one@b.test' }).waitFor()
+  t.same(status(app), ['1', '0', '0'])
+  await expectText(page, `hi ${HOSTILE}`)
+  await expectPresentable(t, dashboard, 'entries of the queue')
+  await page.getByRole('button', { name: 'Delete two@b.test' }).click()
+  t.ok(await page.getByRole('button', { name: 'Delete from the queue' }).isDisabled(), 'the name is asked for')
+  await page.getByLabel('to confirm').fill('two@b.test')
+  await expectPresentable(t, dashboard, 'the dialog of a deletion')
+  await page.getByRole('button', { name: 'Delete from the queue' }).click()
+  await page.getByRole('rowheader', { name: 'two@b.test' }).waitFor({ state: 'detached' })
+  t.same(status(app), ['1', '0'])
+  await page.getByRole('button', { name: 'Hold all' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Hold all' }).click()
+  await expectText(page, 'Hold all: completed')
+  t.same(status(app), ['1', '1'])
+  await expectPresentable(t, dashboard, 'the end of an act on all')
+  const acts = app.rows<{ action: string; actor: string }>(
+    "select action, actor from audit_log where action like 'queue.%' order by seq",
+  )
+  t.same(
+    acts.map(({ action }) => action),
+    ['queue.held', 'queue.deleted', 'queue.held'],
+  )
+  t.ok(
+    acts.every(({ actor }) => actor !== 'operator'),
+    'the log names the user',
+  )
+  t.same(dashboard.faults, [])
+})
+
+async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Promise<void> {
+  const { page } = dashboard
+  await page.getByRole('link', { name: 'All workspaces' }).click()
+  await page.getByRole('link', { name: 'Create a workspace' }).click()
+  await page.getByLabel('Name').fill(`Shop ${HOSTILE}`)
+  await page.getByLabel('E-mail address of the owner').fill('nonsense')
+  await page.getByRole('button', { name: 'Create the workspace' }).click()
+  await page.waitForSelector('input[name="email"][aria-invalid="true"]')
+  await expectPresentable(t, dashboard, 'the form of a workspace with an error')
+  await page.getByLabel('E-mail address of the owner').fill('new@shop.test')
+  await page.getByRole('button', { name: 'Create the workspace' }).click()
+  const url = (await page.locator('.copy code').textContent()) ?? ''
+  t.match(url, /\/ui\/set-password\?token=[\w-]{43}$/)
+  await expectPresentable(t, dashboard, 'the link of a new owner')
+  t.equal(app.rows("select 1 from api_keys where name = 'first key'").length, 2, 'no key was made')
+  await page.getByRole('link', { name: 'To the workspace' }).click()
+  await page.getByRole('heading', { name: `Shop ${HOSTILE}` }).waitFor()
+  await page.getByLabel('Plan').selectOption('small')
+  await page.getByRole('button', { name: 'Change the plan' }).click()
+  await expectText(page, '0 of 5')
+  await page.getByRole('button', { name: 'Make a link' }).click()
+  await page.locator('.copy code', { hasText: 'set-password' }).waitFor()
+  await expectPresentable(t, dashboard, 'a workspace')
+  await page.getByRole('link', { name: 'All workspaces' }).last().click()
+  await page.getByLabel('The name begins with').fill('shop')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
+  t.equal(await page.getByRole('rowheader').count(), 1, 'the others are not shown')
+  await expectPresentable(t, dashboard, 'all workspaces')
+}
+
+t.test('the operator looks at the service', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page, open } = dashboard
+  const email = parseAddress('gone@b.test')
+  const added = { workspaceId: SERVICE_WORKSPACE, email, reason: 'hard_bounce', at: app.now() } as const
+  await suppress(app.daemon.database, { ...added, sourceEmailId: null, metadata: {} })
+  await page.getByRole('link', { name: 'Service suppressions' }).click()
+  await page.getByRole('button', { name: 'Remove gone@b.test' }).click()
+  await page.getByLabel('to confirm').fill('gone@b.test')
+  await expectPresentable(t, dashboard, 'suppressions of the service')
+  await page.getByRole('button', { name: 'Remove from the list' }).click()
+  await expectText(page, 'No address is suppressed')
+  t.equal(app.rows("select 1 from suppressions where workspace_id = 'service'").length, 0)
+
+  await page.getByRole('link', { name: 'Spam training' }).click()
+  await expectText(page, 'At most 2 points')
+  await expectPresentable(t, dashboard, 'spam training')
+  await page.getByRole('link', { name: 'Health' }).click()
+  await expectText(page, 'self-signed')
+  await expectText(page, 'Commits since the start')
+  await expectPresentable(t, dashboard, 'health')
+  await page.getByRole('link', { name: 'Log', exact: true }).click()
+  await page.getByRole('rowheader').first().waitFor()
+  await expectPresentable(t, dashboard, 'log')
+  await open('/operator/log?level=error')
+  await expectText(page, 'No line of this level')
+  t.same(dashboard.faults, [])
+})
+
+t.test('a member of another workspace sees none of it', { skip }, async (t) => {
+  const { app } = await openWorld(t)
+  const other = await openDashboard(t, app)
+  await other.signIn('owner@other.test')
+  t.equal(await other.page.getByRole('link', { name: 'All workspaces' }).count(), 0)
+  await other.open('/operator/queue')
+  await other.page.getByRole('heading', { name: 'Page not found' }).waitFor()
+})

@@ -1,0 +1,66 @@
+/** The frame of the pages: navigation by keyboard, workspaces, unknown pages, the menu of small windows. */
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { CHROMIUM } from '../helpers/programs/chromium.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+
+const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
+
+async function waitForFocusedHeading(page: Page, text: string): Promise<void> {
+  await page.locator('h1:focus', { hasText: text }).waitFor()
+}
+
+t.test('pages take the focus to their heading, and the content can be skipped to', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await page.getByRole('link', { name: 'API keys' }).press('Enter')
+  await waitForFocusedHeading(page, 'API keys')
+  t.equal(await page.title(), 'API keys · Posthorn')
+  t.equal(await page.getByRole('link', { name: 'API keys' }).getAttribute('aria-current'), 'page')
+  await page.reload()
+  await waitForFocusedHeading(page, 'API keys')
+  await page.getByRole('link', { name: 'Skip to the content' }).press('Enter')
+  t.equal(await page.evaluate('document.activeElement.id'), 'main')
+
+  await dashboard.open('/nothing-here')
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+  await expectPresentable(t, dashboard, 'an unknown page')
+
+  await page.setViewportSize({ width: 360, height: 700 })
+  const menu = page.getByRole('button', { name: 'Menu' })
+  t.notOk(await page.getByRole('link', { name: 'Domains' }).isVisible())
+  await menu.press('Enter')
+  t.equal(await menu.getAttribute('aria-expanded'), 'true')
+  await page.getByRole('link', { name: 'Domains' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
+  t.equal(await menu.getAttribute('aria-expanded'), 'false')
+  t.same(dashboard.faults, [])
+})
+
+t.test('a change of the workspace shows the things of that one alone', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const made = await app.cli('workspace', 'create', '<script>Second</script>', '--email', 'owner@a.test')
+  t.equal(made.status, 0, made.err)
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await dashboard.open('/domains')
+  await page.getByRole('link', { name: 'a.test', exact: true }).waitFor()
+  await page.getByLabel('Workspace').selectOption({ label: '<script>Second</script>' })
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByRole('link', { name: 'Domains', exact: true }).click()
+  await page.getByText('No domain yet').waitFor()
+  t.equal(await page.getByRole('link', { name: 'a.test', exact: true }).count(), 0)
+  await expectPresentable(t, dashboard, 'an empty list')
+  await page.reload()
+  await page.getByText('No domain yet').waitFor()
+  await page.getByLabel('Workspace').selectOption({ label: 'Own' })
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByRole('link', { name: 'Domains', exact: true }).click()
+  await page.getByRole('link', { name: 'a.test', exact: true }).waitFor()
+  t.same(dashboard.faults, [])
+})

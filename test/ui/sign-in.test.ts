@@ -1,0 +1,156 @@
+/** Sign-in, second factor, password links and sessions, as a person meets them. */
+import { Secret, TOTP } from 'otpauth'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { givePassword, PASSWORD } from '../helpers/http/browser-client.js'
+import { CHROMIUM } from '../helpers/programs/chromium.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+
+const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
+const OWNER = 'owner@a.test'
+
+async function signInWith(page: Page, password: string): Promise<void> {
+  await page.getByLabel('E-mail address').fill(OWNER)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** The code of the authenticator app, at the time of the daemon. */
+function readCode({ now }: TestDaemon, secret: string): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now() })
+}
+
+/** Milliseconds. */
+const STEP = 30_000
+
+t.test('a wrong password is refused, the right one leads to the page that was asked for', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  await givePassword(app)
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.open('/domains')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await expectPresentable(t, dashboard, 'the sign-in')
+  await signInWith(page, 'not the password')
+  await page.getByRole('alert').waitFor()
+  await signInWith(page, PASSWORD)
+  await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
+  t.match(page.url(), /\/ui\/domains$/)
+  t.equal(await page.evaluate('document.cookie'), '', 'scripts do not see the cookie')
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  t.same(dashboard.faults, [])
+})
+
+t.test('the second factor is set up, needed, and turned off', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await page.getByRole('link', { name: 'Account' }).click()
+  await page.getByRole('button', { name: 'Set it up' }).click()
+  await page.getByLabel('Your password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('img', { name: /QR code/ }).waitFor()
+  const secret = (await page.locator('dialog .copy code').textContent()) ?? ''
+  await expectPresentable(t, dashboard, 'the set-up of the second factor')
+  await page.getByLabel('Code of the app').fill('000000')
+  await page.getByRole('button', { name: 'Turn it on' }).click()
+  await page.waitForSelector('dialog input[name="code"][aria-invalid="true"]')
+  await page.getByLabel('Code of the app').fill(readCode(app, secret))
+  await page.getByRole('button', { name: 'Turn it on' }).click()
+  await page.getByText('Keep these recovery codes').waitFor()
+  const recovery = await page.locator('.codes code').allTextContents()
+  t.equal(recovery.length, 10)
+  await expectPresentable(t, dashboard, 'the recovery codes')
+  await page.getByRole('button', { name: 'I have kept them' }).click()
+  await page.getByText('Enabled', { exact: true }).waitFor()
+
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await signInWith(page, PASSWORD)
+  await page.getByRole('heading', { name: 'Second factor' }).waitFor()
+  await expectPresentable(t, dashboard, 'the second factor')
+  app.advance(STEP)
+  await page.getByLabel('Code').fill(readCode(app, secret))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Turn it off' }).click()
+  await page.getByLabel('Your password').fill(PASSWORD)
+  await page.getByLabel('Code').fill(recovery[0] ?? '')
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn it off' }).click()
+  await page.getByText('The second factor is off.').waitFor()
+  await page.getByRole('button', { name: 'Set it up' }).waitFor()
+  t.same(dashboard.faults, [])
+})
+
+t.test('sessions are listed and ended, in this browser and in others', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const [here, there] = [await openDashboard(t, app), await openDashboard(t, app)]
+  await here.signIn()
+  await there.signIn()
+  await here.open('/account')
+  await here.page.getByText('This session').waitFor()
+  t.equal(await here.page.getByRole('button', { name: /^End the session/ }).count(), 1)
+  await expectPresentable(t, here, 'the account')
+  await here.page.getByRole('button', { name: /^End the session/ }).click()
+  await here.page.getByText('The session has ended.').waitFor()
+  await there.page.getByRole('link', { name: 'API keys' }).click()
+  await there.page.getByText('Your session has ended.').waitFor()
+  t.ok(await there.page.getByRole('heading', { name: 'Sign in' }).isVisible())
+
+  await here.page.getByRole('button', { name: 'Sign out everywhere' }).click()
+  await here.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await here.page.reload()
+  await here.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  t.same([here.faults, there.faults], [[], []])
+})
+
+t.test('a password is changed, and set by a link from the command line', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await dashboard.open('/account')
+  const change = async (repeated: string): Promise<void> => {
+    await page.getByLabel('Current password').fill(PASSWORD)
+    await page.getByLabel('New password', { exact: true }).fill('staple of the old town')
+    await page.getByLabel('New password, repeated').fill(repeated)
+    await page.getByRole('button', { name: 'Change the password' }).click()
+  }
+  await page.getByLabel('Full name').fill('Ann <b>Lee</b>')
+  await page.getByRole('button', { name: 'Change the name' }).click()
+  await page.getByText('Your name is changed.').waitFor()
+  await page.locator('.user-name', { hasText: 'Ann <b>Lee</b>' }).waitFor()
+  await change('another one')
+  await page.getByText('The passwords are not equal.').waitFor()
+  t.equal(await page.evaluate('document.activeElement.name'), 'repeated_password')
+  await change('staple of the old town')
+  await page.getByText('The password is changed.').waitFor()
+  t.equal(await page.getByLabel('Current password').inputValue(), '', 'no password stays in the page')
+  await change('staple of the old town')
+  await page.waitForSelector('input[name="current_password"][aria-invalid="true"]')
+  await expectPresentable(t, dashboard, 'the account with a wrong password')
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+
+  await dashboard.open('/set-password')
+  t.ok(await page.getByRole('heading', { name: 'The link is incomplete' }).isVisible())
+  await dashboard.open('/forgotten-password')
+  await page.getByLabel('E-mail address').fill('unknown@a.test')
+  await page.getByRole('button', { name: 'Send the link' }).click()
+  await page.getByText('If a user has this address').waitFor()
+  await expectPresentable(t, dashboard, 'the answer to a forgotten password')
+
+  const made = await app.cli('workspace', 'create', 'Second', '--email', 'new@a.test')
+  const path = /\/ui(\/set-password\?token=[\w-]+)/.exec(made.out)?.[1] ?? ''
+  await dashboard.open(path)
+  await expectPresentable(t, dashboard, 'the page of a link')
+  await page.getByLabel('New password', { exact: true }).fill(PASSWORD)
+  await page.getByLabel('New password, repeated').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Set the password and sign in' }).click()
+  await page.getByText('new@a.test').waitFor()
+  t.notMatch(page.url(), /token/)
+  t.same(dashboard.faults, [])
+})

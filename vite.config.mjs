@@ -1,0 +1,20 @@
+/** Builds the dashboard from src/ui/ into dist/ui/, from where the daemon serves it under /ui/. */
+import { defineConfig } from 'vite'
+
+export default defineConfig({
+  root: 'src/ui',
+  base: '/ui/',
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: '../../dist/ui',
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsDir: 'assets',
+    // The Content-Security-Policy of the page allows no data: script or style, and images alone would hardly gain.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  logLevel: 'warn',
+})

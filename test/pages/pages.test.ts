@@ -1,5 +1,6 @@
-/** Pages for people: their HTML, what a browser may do with it, and answers to forms. */
+/** Pages for people beside the dashboard: their HTML, what a browser may do with it, and answers to forms. */
 import { createHash, createSecretKey } from 'node:crypto'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
@@ -10,6 +11,7 @@ import { parseAddress } from '../../src/mail/address.js'
 import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 interface Seen {
@@ -164,7 +166,7 @@ t.test('the documentation names every endpoint, its fields and its codes', async
 })
 
 t.test('the address of the service leads browsers to its pages, and programs get the usual answer', async (t) => {
-  const app = await testDaemon(t)
+  const app = await testDaemon(t, { uiFolder: join(temporaryFolder(t), 'none') })
   const browser = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
   for (const path of ['/', '/?next=https://evil.test/', '/ui', '/ui?next=//evil.test']) {
     const answer = await page(app, path, undefined, browser)
@@ -247,7 +249,7 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
 })
 
 t.test('a foreign form is refused with a page', async (t) => {
-  const app = await testDaemon(t)
+  const app = await testDaemon(t, { uiFolder: join(temporaryFolder(t), 'none') })
   const token = await inviteMember(app, 'nina@b.test')
   const form = { token, full_name: 'Nina', password }
   const cases: readonly (readonly [what: string, status: number, answer: Promise<RestAnswer>])[] = [

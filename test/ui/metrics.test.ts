@@ -68,7 +68,8 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await expectPresentable(t, dashboard, 'clicked links')
   await page.getByRole('button', { name: 'Next ›' }).click()
   await page.getByText('Page 2').waitFor()
-  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 11')
+  await page.locator('tbody tr').nth(11).waitFor({ state: 'detached' })
+  t.equal(await page.locator('tbody tr').count(), 11)
 
   await page.getByRole('link', { name: 'Usage and limits' }).click()
   await page.locator('.chart-title', { hasText: 'Codes by day' }).waitFor()

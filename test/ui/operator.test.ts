@@ -113,6 +113,7 @@ async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Pr
   await page.getByLabel('The name begins with').fill('shop')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
+  await page.getByRole('rowheader').nth(1).waitFor({ state: 'detached' })
   t.equal(await page.getByRole('rowheader').count(), 1, 'the others are not shown')
   await expectPresentable(t, dashboard, 'all workspaces')
 }

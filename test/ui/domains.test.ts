@@ -47,17 +47,20 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   const { app, zone, dashboard } = await openWorld(t)
   const { page } = dashboard
   await addDomain(page, 'shop.test')
-  await page.getByRole('heading', { level: 1, name: 'shop.test' }).waitFor()
+  await page.locator('h1:focus', { hasText: 'shop.test' }).waitFor()
   t.equal(await page.title(), 'shop.test · Posthorn')
   const { records, id } = await readRecords(app)
   for (const { name, value } of records) {
-    t.ok(await page.getByText(name, { exact: true }).first().isVisible(), name)
-    t.ok(await page.getByText(value, { exact: true }).first().isVisible(), value)
+    await page.getByText(name, { exact: true }).first().waitFor()
+    t.pass(name)
+    await page.getByText(value, { exact: true }).first().waitFor()
+    t.pass(value)
   }
   zone.set(records[0]?.name ?? '', { CNAME: 'elsewhere.test' })
   await page.getByRole('button', { name: 'Check the records now' }).click()
   await page.getByText('elsewhere.test').waitFor()
-  t.ok(await page.getByText('Missing or wrong').first().isVisible())
+  await page.getByText('Missing or wrong').first().waitFor()
+  t.pass('it is shown')
   await expectPresentable(t, dashboard, 'a domain with wrong records')
 
   for (const { name, value } of records) zone.set(name, { CNAME: value })

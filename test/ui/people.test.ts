@@ -114,7 +114,8 @@ t.test(
       'invited nina@b.test as an admin',
       `renamed the workspace to “${HOSTILE}”`,
     ]) {
-      t.ok(await nina.page.getByText(sentence, { exact: true }).isVisible(), sentence)
+      await nina.page.getByText(sentence, { exact: true }).waitFor()
+      t.pass(sentence)
     }
     await nina.page.getByText('invited nina@b.test as an admin').click()
     await nina.page.getByText('"action": "member.invited"').waitFor()

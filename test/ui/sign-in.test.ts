@@ -99,7 +99,8 @@ t.test('sessions are listed and ended, in this browser and in others', { skip },
   await here.page.getByText('The session has ended.').waitFor()
   await there.page.getByRole('link', { name: 'API keys' }).click()
   await there.page.getByText('Your session has ended.').waitFor()
-  t.ok(await there.page.getByRole('heading', { name: 'Sign in' }).isVisible())
+  await there.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  t.pass('it is shown')
 
   await here.page.getByRole('button', { name: 'Sign out everywhere' }).click()
   await here.page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -136,7 +137,8 @@ t.test('a password is changed, and set by a link from the command line', { skip 
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
 
   await dashboard.open('/set-password')
-  t.ok(await page.getByRole('heading', { name: 'The link is incomplete' }).isVisible())
+  await page.getByRole('heading', { name: 'The link is incomplete' }).waitFor()
+  t.pass('it is shown')
   await dashboard.open('/forgotten-password')
   await page.getByLabel('E-mail address').fill('unknown@a.test')
   await page.getByRole('button', { name: 'Send the link' }).click()

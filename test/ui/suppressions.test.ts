@@ -74,7 +74,8 @@ t.test('a short list is imported at once, a long one with its progress', { skip 
   await page.getByRole('alert').waitFor()
   await importFile(page, `email,reason\na@b.test,unsubscribe\n"${ATTACK.replaceAll('"', '""')}",\n`)
   await page.getByRole('heading', { name: 'Result' }).waitFor()
-  t.ok(await page.getByRole('cell', { name: ATTACK }).isVisible(), 'a refused value is text')
+  await page.getByRole('cell', { name: ATTACK }).waitFor()
+  t.pass('a refused value is text')
   await expectPresentable(t, dashboard, 'the report')
 
   const lines = Array.from({ length: 1_200 }, (_, at) => `user${at}@c.test`)

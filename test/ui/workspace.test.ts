@@ -52,6 +52,7 @@ t.test('a workspace is renamed, another one is created and deleted', { skip }, a
   await page.getByText('The workspace “Second” is deleted.').waitFor()
   await page.locator('.workspace-name', { hasText: HOSTILE }).waitFor()
   t.equal(await choice.count(), 0, 'one is left')
+  await page.locator('h1:focus', { hasText: 'Overview' }).waitFor()
   t.equal(await page.title(), 'Overview · Posthorn')
   t.same(dashboard.faults, [])
 })

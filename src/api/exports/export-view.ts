@@ -1,12 +1,10 @@
-/** GET /ui/api/workspaces/:workspaceId/exports: the exports with what was asked for, for people. */
+/** GET /ui/api/exports: the exports with what was asked for, for people. */
 import { z } from 'zod'
-import { requirePermission } from '../../accounts/permissions.js'
-import { findSessionPrincipal } from '../../accounts/sessions/session-principal.js'
 import { listExports } from '../../exports/export-records.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type KeyRoute, route } from '../http/route.js'
 import { type ExportDeps, exportResource, toExportResource } from './exports.js'
 
 const exportView = exportResource
@@ -18,19 +16,17 @@ const exportView = exportResource
   })
   .meta({ id: 'ExportView' })
 
-export function exportViewRoute(deps: ExportDeps): BrowserRoute {
+export function exportViewRoute(deps: ExportDeps): KeyRoute {
   const { read } = deps
-  return sessionRoute({
+  return route({
     method: 'GET',
-    path: '/workspaces/:workspaceId/exports',
-    area: 'session',
-    tag: 'Workspace views',
+    path: '/exports',
+    area: 'read',
+    tag: 'Exports',
     summary: 'List the exports with their ranges, newest first',
-    params: { workspaceId: 'Id of the workspace.' },
     answers: { 200: { description: 'All that are kept.', schema: z.strictObject({ data: z.array(exportView) }) } },
     refusals: [],
-    run: ({ session, params: { workspaceId = '' }, now }) => {
-      requirePermission(findSessionPrincipal(read, session.userId, workspaceId), 'read')
+    run: ({ principal: { workspaceId }, now }) => {
       const data = listExports(read, { workspaceId }).map((row) => ({
         ...toExportResource(deps, row, now),
         from: iso(row.from_at),

@@ -78,7 +78,6 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   'Own account': 'Password and second factor.',
   Overview: 'What the first page of a workspace shows.',
   'Message views': 'HTML of messages for a sandboxed frame.',
-  'Workspace views': 'Lists of a workspace as the dashboard shows them.',
   'SMS verification': 'Codes that are sent to a phone, and checked.',
   Unsubscribing: 'Links by which the recipients of mail unsubscribe.',
 }

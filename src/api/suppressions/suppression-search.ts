@@ -1,15 +1,13 @@
 /**
- * GET /ui/api/workspaces/:workspaceId/suppressions: searches the suppression list, for pages in a browser. GET
+ * GET /ui/api/suppressions: searches the suppression list, for pages in a browser. GET
  * /v1/suppressions lists it.
  */
 import { z } from 'zod'
-import { requirePermission } from '../../accounts/permissions.js'
-import { findSessionPrincipal } from '../../accounts/sessions/session-principal.js'
 import type { Read } from '../../storage/prepared.js'
 import { searchSuppressions } from '../../suppressions/suppression-search.js'
 import { json } from '../http/answer.js'
 import { limit } from '../http/input/paging.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type KeyRoute, route } from '../http/route.js'
 import { suppressionReason, suppressionRecord, toSuppressionResource } from './suppressions.js'
 
 const MAX_TEXT = 254
@@ -25,19 +23,17 @@ const query = z.strictObject({
 
 const page = z.strictObject({ data: z.array(suppressionRecord), next_cursor: z.string().nullable() })
 
-export function suppressionSearchRoute({ read }: { readonly read: Read }): BrowserRoute {
-  return sessionRoute<z.output<typeof query>>({
+export function suppressionSearchRoute({ read }: { readonly read: Read }): KeyRoute {
+  return route({
     method: 'GET',
-    path: '/workspaces/:workspaceId/suppressions',
-    area: 'session',
+    path: '/suppressions',
+    area: 'read',
     tag: 'Suppressions',
     summary: 'Search the suppressed addresses by their beginning, in the order of the addresses',
-    params: { workspaceId: 'Id of the workspace.' },
     query,
     answers: { 200: { description: 'A page.', schema: page } },
     refusals: [],
-    run: ({ session, params: { workspaceId = '' }, query: { email, reason, limit, cursor } }) => {
-      requirePermission(findSessionPrincipal(read, session.userId, workspaceId), 'read')
+    run: ({ principal: { workspaceId }, query: { email, reason, limit, cursor } }) => {
       const search = { workspaceId, beginning: email, reason, after: cursor, limit: limit + 1 }
       const rows = searchSuppressions(read, search)
       const data = rows.slice(0, limit).map(toSuppressionResource)

@@ -1,12 +1,10 @@
-/** GET /ui/api/workspaces/:workspaceId/audit-log: the audit log with the names of what its acts are about, for people. */
+/** GET /ui/api/audit-log: the audit log with the names of what its acts are about, for people. */
 import { z } from 'zod'
 import { BEFORE_NEWEST } from '../../accounts/audit-log.js'
-import { requirePermission } from '../../accounts/permissions.js'
-import { findSessionPrincipal } from '../../accounts/sessions/session-principal.js'
 import type { Read } from '../../storage/prepared.js'
 import { json } from '../http/answer.js'
 import { buildPage, pageSchema } from '../http/input/paging.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type KeyRoute, route } from '../http/route.js'
 import { findActNames } from './act-names.js'
 import { act, actQuery, listActs, toAuditAct } from './audit-log.js'
 
@@ -19,19 +17,17 @@ const namedPage = pageSchema(act)
   })
   .meta({ id: 'NamedAuditActs' })
 
-export function auditViewRoute({ read }: { readonly read: Read }): BrowserRoute {
-  return sessionRoute({
+export function auditViewRoute({ read }: { readonly read: Read }): KeyRoute {
+  return route({
     method: 'GET',
-    path: '/workspaces/:workspaceId/audit-log',
-    area: 'session',
-    tag: 'Workspace views',
+    path: '/audit-log',
+    area: 'admin',
+    tag: 'Audit log',
     summary: 'List administrative acts with names, newest first',
-    params: { workspaceId: 'Id of the workspace.' },
     query: actQuery,
     answers: { 200: { description: 'A page.', schema: namedPage } },
     refusals: [],
-    run: ({ session, params: { workspaceId = '' }, query: { limit, cursor = BEFORE_NEWEST } }) => {
-      requirePermission(findSessionPrincipal(read, session.userId, workspaceId), 'admin')
+    run: ({ principal: { workspaceId }, query: { limit, cursor = BEFORE_NEWEST } }) => {
       const rows = listActs(read, workspaceId, cursor, limit + 1)
       const page = buildPage(rows, limit, toAuditAct, ({ seq }) => seq)
       return json(200, { ...page, names: findActNames(read, workspaceId, page.data) })

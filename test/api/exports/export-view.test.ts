@@ -15,7 +15,7 @@ t.test('the list has range, domain and size, and a link that works', async (t) =
   await browser.signIn('owner@a.test')
   const body = { type: 'suppressions', from_date: '2026-01-02', to_date: '2026-01-03', domain: 'b.test' }
   t.equal((await browser.ask('POST', '/v1/exports', { body })).status, 202)
-  const path = `/workspaces/${app.workspaceId}/exports`
+  const path = '/exports'
   const list = await waitUntil('it is written', async () => {
     const answer = (await browser.ask('GET', path)).json<ExportList>()
     return answer.data[0]?.status === 'completed' && answer
@@ -26,6 +26,7 @@ t.test('the list has range, domain and size, and a link that works', async (t) =
   const file = await app.rest('GET', `${pathname}${search}`, { key: null })
   t.equal(file.text, 'email,reason,source_email_id,created_at\r\n')
   t.equal(made?.bytes, file.text.length)
-  t.equal((await browser.ask('GET', `/workspaces/${app.otherWorkspaceId}/exports`)).status, 403)
+  browser.workspaceId = app.otherWorkspaceId
+  t.equal((await browser.ask('GET', path)).status, 403)
   t.same(app.errors, [])
 })

@@ -31,7 +31,7 @@ t.test('acts have the names of people, keys, webhooks and invitations, and no se
   const { data } = (await browser.ask('POST', '/v1/members', { body: invitation })).json<{ data: { id: string } }>()
   await browser.ask('DELETE', `/v1/invitations/${data.id}?workspaceId=${app.workspaceId}`)
 
-  const path = `/workspaces/${app.workspaceId}/audit-log`
+  const path = '/audit-log'
   const answer = await browser.ask('GET', path)
   t.equal(answer.status, 200, answer.text)
   t.notMatch(answer.text, /secret-path/)
@@ -56,8 +56,10 @@ t.test('members and other workspaces do not see it, and a removed admin sees it 
   await givePassword(app, 'admin@a.test')
   const browser = openBrowser(app)
   await browser.signIn('admin@a.test')
-  const ask = async (workspaceId: string): Promise<number> =>
-    (await browser.ask('GET', `/workspaces/${encodeURIComponent(workspaceId)}/audit-log`)).status
+  const ask = async (workspaceId: string): Promise<number> => {
+    browser.workspaceId = workspaceId
+    return (await browser.ask('GET', '/audit-log')).status
+  }
   t.equal(await ask(app.workspaceId), 200)
   t.equal(await ask(app.otherWorkspaceId), 403)
   t.equal(await ask("x'; drop table members"), 403)

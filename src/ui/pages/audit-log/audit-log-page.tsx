@@ -6,7 +6,7 @@ import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { Time } from '../../components/values.tsx'
-import { mayAdminister, workspace } from '../../session/session-state.ts'
+import { mayAdminister } from '../../session/session-state.ts'
 import { type Act, describeAct, describeActor, type Names } from './describe-act.ts'
 
 interface NamedAct {
@@ -73,9 +73,8 @@ function What({ act, names }: NamedAct): VNode {
 }
 
 async function loadActs(cursor: string | undefined): Promise<ListPage<NamedAct>> {
-  const path = { workspaceId: workspace.value?.id ?? '' }
   const query = cursor === undefined ? {} : { cursor }
-  const page = await unwrap(sessionApi.GET('/ui/api/workspaces/{workspaceId}/audit-log', { params: { path, query } }))
+  const page = await unwrap(sessionApi.GET('/ui/api/audit-log', { params: { query } }))
   const { rows, next } = toCursorPage(page)
   return { rows: rows.map((act) => ({ act, names: page.names })), next }
 }

@@ -10,7 +10,6 @@ import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
-import { workspace } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
 import { type Export, toTypeLabel } from './export-type.ts'
 import { NewExportDialog } from './new-export-dialog.tsx'
@@ -59,8 +58,7 @@ export function ExportListPage(): VNode {
 }
 
 async function loadExports(): Promise<readonly Export[]> {
-  const path = { workspaceId: workspace.value?.id ?? '' }
-  const { data } = await unwrap(sessionApi.GET('/ui/api/workspaces/{workspaceId}/exports', { params: { path } }))
+  const { data } = await unwrap(sessionApi.GET('/ui/api/exports'))
   return data
 }
 

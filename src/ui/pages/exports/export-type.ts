@@ -1,8 +1,7 @@
 /** An export as the session routes have it, and the types of exports in words. */
 import type { paths } from '../../api/session-schema.d.ts'
 
-type ExportList =
-  paths['/ui/api/workspaces/{workspaceId}/exports']['get']['responses'][200]['content']['application/json']
+type ExportList = paths['/ui/api/exports']['get']['responses'][200]['content']['application/json']
 export type Export = ExportList['data'][number]
 type ExportType = Export['type']
 

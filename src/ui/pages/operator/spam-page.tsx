@@ -1,43 +1,19 @@
 /** What each workspace has taught the spam classifier, and how to teach it more. */
 import type { VNode } from 'preact'
-import { usePages } from '../../api/use-pages.ts'
-import { TextField } from '../../components/fields.tsx'
-import { Filters, useFilters } from '../../components/filters.tsx'
 import { formatNumber } from '../../components/format.ts'
-import { Empty } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { type Column, PagedTable } from '../../components/table.tsx'
+import type { Column } from '../../components/table.tsx'
 import { Copy, CopyButton, StatusBadge } from '../../components/values.tsx'
-import { loadWorkspaces } from './load-workspaces.ts'
 import type { OperatedWorkspace } from './operator-types.ts'
-
-const filterNames = ['search'] as const
+import { WorkspaceTable } from './workspace-table.tsx'
 
 export function SpamPage(): VNode {
-  const filters = useFilters(filterNames)
-  const pages = usePages((cursor) => loadWorkspaces(filters.get('search'), cursor), [filters.key])
   return (
     <Page
       title="Spam training"
       intro="Each workspace teaches a classifier of its own, by marking inbound mail as spam or ham. It has its full weight after 200 of each from the last 180 days."
     >
-      <Filters names={filterNames} filters={filters}>
-        <TextField
-          name="search"
-          label="The name begins with"
-          type="search"
-          optional
-          maxLength={100}
-          value={filters.get('search')}
-        />
-      </Filters>
-      <PagedTable
-        caption="What the classifiers have learned"
-        pages={pages}
-        columns={columns}
-        rowKey={({ id }) => id}
-        empty={<Empty title="No workspace has such a name" />}
-      />
+      <WorkspaceTable caption="What the classifiers have learned" columns={columns} />
       <Section
         title="Learn from a folder"
         intro="Run this on the server, once with spam and once with ham. The folder has one message in each file, or is a Maildir. Messages that were learned before are recognized; one whose verdict is another now is learned anew."

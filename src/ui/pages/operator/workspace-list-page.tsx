@@ -1,23 +1,15 @@
 /** All workspaces of the service. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
-import { usePages } from '../../api/use-pages.ts'
 import { ButtonLink } from '../../components/button.tsx'
-import { TextField } from '../../components/fields.tsx'
-import { Filters, useFilters } from '../../components/filters.tsx'
 import { formatBytes, formatNumber } from '../../components/format.ts'
-import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
-import { type Column, PagedTable } from '../../components/table.tsx'
+import type { Column } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
-import { loadWorkspaces } from './load-workspaces.ts'
 import type { OperatedWorkspace } from './operator-types.ts'
-
-const filterNames = ['search'] as const
+import { WorkspaceTable } from './workspace-table.tsx'
 
 export function WorkspaceListPage(): VNode {
-  const filters = useFilters(filterNames)
-  const pages = usePages((cursor) => loadWorkspaces(filters.get('search'), cursor), [filters.key])
   const create = (
     <ButtonLink href="/operator/workspaces/new" tone="primary">
       Create a workspace
@@ -25,23 +17,7 @@ export function WorkspaceListPage(): VNode {
   )
   return (
     <Page title="All workspaces" intro="Every workspace of this service, by name." actions={create}>
-      <Filters names={filterNames} filters={filters}>
-        <TextField
-          name="search"
-          label="The name begins with"
-          type="search"
-          optional
-          maxLength={100}
-          value={filters.get('search')}
-        />
-      </Filters>
-      <PagedTable
-        caption="All workspaces"
-        pages={pages}
-        columns={columns}
-        rowKey={({ id }) => id}
-        empty={<Empty title={filters.isFiltered ? 'No workspace has such a name' : 'No workspace yet'} />}
-      />
+      <WorkspaceTable caption="All workspaces" columns={columns} />
     </Page>
   )
 }

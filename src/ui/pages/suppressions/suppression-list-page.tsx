@@ -13,7 +13,6 @@ import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
-import { workspace } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
 import { describeReason, findReason, reasonOptions, type Suppression } from './suppression.ts'
 
@@ -148,6 +147,6 @@ async function loadSuppressions(
     ...(position === undefined ? {} : { cursor: position }),
   }
   if (email === '') return toCursorPage(await unwrap(api.GET('/v1/suppressions', { params: { query } })))
-  const params = { path: { workspaceId: workspace.value?.id ?? '' }, query: { ...query, email } }
-  return toCursorPage(await unwrap(sessionApi.GET('/ui/api/workspaces/{workspaceId}/suppressions', { params })))
+  const params = { query: { ...query, email } }
+  return toCursorPage(await unwrap(sessionApi.GET('/ui/api/suppressions', { params })))
 }

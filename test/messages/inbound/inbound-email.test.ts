@@ -24,7 +24,8 @@ import { type InboundMail, inboundMail } from '../../helpers/mail/inbound-mail.j
 
 const raw = Buffer.from('From: bob@b.test\r\n\r\nhello\r\n')
 
-const mail = (id: string, more: Omit<InboundMail, 'id'> = {}): NewInbound => inboundMail({ id, ...more })
+const mail = (id: string, more: Omit<InboundMail, 'id'> = {}): NewInbound =>
+  inboundMail({ id, received_at: 1000, ...more })
 
 const content: InboundContent = {
   message_id: '<1@b.test>',

@@ -2,8 +2,8 @@
  * The identity of a request under `/ui/api`: its cookie opens a session, and `X-Workspace-Id` names the
  * workspace in which the user acts.
  *
- * A request with a session counts for its user, any other for its client address. Limits of a plan do
- * not count it: a page makes many requests at once, and must not use up those of programs.
+ * A request with a session counts for its user, any other for its client address. What changes something counts for
+ * the plan of the workspace too (`browser-api.ts`).
  *
  * A session is worth nothing to pages of other sites: the cookie is `SameSite=Strict`, and a request that
  * changes something must name our own site (`Sec-Fetch-Site`, else `Origin`).

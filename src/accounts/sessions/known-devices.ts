@@ -3,7 +3,7 @@
  * nothing and only gives the browser a count of attempts of its own, so that guesses of others at the account do not
  * keep the user from signing in.
  *
- * Nothing is stored. Each sign-in makes a new name; who copies a cookie shares its attempts.
+ * Nothing is stored. Each sign-in makes a new name. A copied cookie shares the attempts of its device.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { randomSecret } from '../../platform/ids.js'

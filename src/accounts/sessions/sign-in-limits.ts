@@ -1,9 +1,9 @@
 /**
  * The limits of attempts to sign in, all in memory.
  *
- * Anyone can use up the attempts of a client address or an account. So whoever has a session, a link by mail, or a
- * browser in which the user has signed in before (`known-devices.ts`) counts elsewhere, and is not locked out by guesses
- * of others. Wrong codes after the right password have a limit of their own.
+ * Anyone can use up the attempts of a client address or an account. So attempts with a session, with a link by mail, or
+ * in a browser in which the user has signed in before (`known-devices.ts`) count elsewhere, and guesses of others lock
+ * none of them out. Wrong codes after the right password have a limit of their own.
  */
 import type { PlanLimits } from '../../config/plans.js'
 import type { Address } from '../../mail/address.js'

@@ -31,6 +31,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '1000000' },
     runs: { type: 'string', default: '5' },
     only: { type: 'string', default: '' },
+    part: { type: 'string', default: 'requests and pages' },
   },
 })
 const runs = Number(values.runs)
@@ -157,8 +158,8 @@ try {
   const [{ port }] = await once(daemon.child, 'message')
   const client = await openClient({ port, workspaceId, email: EMAIL, password: PASSWORD })
   const dashboard = await openDashboard({ port, email: EMAIL, password: PASSWORD })
-  await measureRequests(daemon, client, end)
-  await measurePages(daemon, dashboard, listPages(file, workspaceId))
+  if (values.part.includes('requests')) await measureRequests(daemon, client, end)
+  if (values.part.includes('pages')) await measurePages(daemon, dashboard, listPages(file, workspaceId))
   await dashboard.close()
   await daemon.stop()
   console.log(overs.length === 0 ? '\nAll within the aim.' : `\nOver the aim:\n  ${overs.join('\n  ')}`)

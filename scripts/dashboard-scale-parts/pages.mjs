@@ -24,7 +24,12 @@ export async function openDashboard({ port, email, password }) {
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu'],
   })
-  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 900 } })
+  // Without the Content-Security-Policy: waiting for a condition evaluates it in the page.
+  const context = await browser.newContext({
+    ignoreHTTPSErrors: true,
+    bypassCSP: true,
+    viewport: { width: 1280, height: 900 },
+  })
   await context.addInitScript(watchData)
   const base = `https://localhost:${port}/ui`
   const page = await context.newPage()

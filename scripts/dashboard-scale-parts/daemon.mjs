@@ -1,6 +1,6 @@
-// The daemon on the filled database, in a process of its own: node daemon.mjs FOLDER WORKSPACE EMAIL PASSWORD. It tells its port,
-// and between two messages `begin` and `end` of its parent the CPU that its process
-// and its longest statement took, and how long the main thread was held up by anything.
+// The daemon on the filled database, in a process of its own: node daemon.mjs FOLDER WORKSPACE EMAIL PASSWORD. It tells
+// its port, and between two messages `begin` and `end` of its parent the CPU that its process took, that which it took
+// during its longest statement, and how long the main thread was held up by anything.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import SQLite from 'better-sqlite3'
 import { pino } from 'pino'

@@ -53,9 +53,10 @@ function fill([file, workspace, other, count, end]) {
   countMail(db)
   db.exec('commit')
   for (const { sql } of objects) db.exec(sql)
-  db.exec(`insert into contact_counts (workspace_id, list, count)
-    select workspace_id, 'all', count(*) from contacts group by 1
-    union all select workspace_id, audience_id, count(*) from contacts where audience_id is not null group by 1, 2`)
+  db.exec(`insert into contact_counts (workspace_id, list, count, subscribed)
+    select workspace_id, 'all', count(*), sum(subscribed) from contacts group by 1
+    union all select workspace_id, audience_id, count(*), sum(subscribed) from contacts where audience_id is not null
+      group by 1, 2`)
   db.pragma('journal_mode = wal')
   db.close()
 }

@@ -34,7 +34,7 @@ function MessageParts({ email }: { readonly email: EmailContent }): VNode {
   const views = [
     ...(html === null
       ? []
-      : [{ id: 'html', title: 'HTML', show: () => <MessageFrame src={frame} title="The HTML of the message" /> }]),
+      : [{ id: 'html', title: 'HTML', show: () => <MessageFrame src={frame} title="The HTML of the message" length={html.length} /> }]),
     ...(text === null ? [] : [{ id: 'text', title: 'Text', show: () => <pre class="message-text">{text}</pre> }]),
     { id: 'header', title: 'Header', show: () => <HeaderFields id={id} /> },
   ]
@@ -42,7 +42,7 @@ function MessageParts({ email }: { readonly email: EmailContent }): VNode {
     <>
       <Tabs label="Views of the message" tabs={views} parameter="view" />
       {html === null ? null : (
-        <p class="section-intro">Pictures from the network are not loaded here, and links lead nowhere.</p>
+        <p class="section-intro">Remote images are not loaded here, and links are disabled.</p>
       )}
       <Attachments email={email} />
       <p class="message-file">

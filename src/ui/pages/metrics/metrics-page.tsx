@@ -26,7 +26,7 @@ export function MetricsPage(): VNode {
   return (
     <Page
       title="Metrics"
-      intro="An email counts on the day on which it was made, with what happened to it since. So do its opens and clicks."
+      intro="An email counts on the day on which it was accepted, and so do its later opens, clicks and bounces."
     >
       <Filters names={names} filters={filters}>
         <FilterErrors error={numbers.error}>
@@ -43,7 +43,7 @@ export function MetricsPage(): VNode {
 function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
   if (numbers.metrics.summary.total === 0) {
     return (
-      <Empty title="No email was made in this time">
+      <Empty title="No email was accepted in this time">
         <p>Choose a longer time, or another domain or tag.</p>
       </Empty>
     )
@@ -71,7 +71,7 @@ function AllNumbers({ metrics: { period, summary } }: Pick<MailNumbers, 'metrics
   return (
     <Section
       title="More numbers"
-      intro="Image proxies, link previews and scanners count as programs. They are in none of the other numbers."
+      intro="Image proxies, link previews and scanners are programs. The other numbers leave them out."
     >
       <Facts
         facts={[

@@ -4,8 +4,8 @@ import type { ComponentChildren } from 'preact'
 /** Characters; longer texts stay as they are. */
 const MAX_LENGTH = 2_000
 
-/** After a separator, before a word: the dot of `12.5` is none. */
-const joint = /(?<=[@./_=?&:;])(?=[\p{L}_])/u
+/** After a separator, before a word: the dot of `12.5` is none. A short last part, such as `com`, does not stand alone. */
+const joint = /(?<=[@./=?&:;]|\p{L}_)(?=[\p{L}_]\S{4})/u
 
 /** Of what a cell or a fact shows: texts can break at their separators, anything else is unchanged. */
 export function allowBreaks(shown: ComponentChildren): ComponentChildren {

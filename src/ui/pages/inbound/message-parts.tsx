@@ -39,9 +39,7 @@ export function MessageHtml({ email: { id, text } }: EmailPartProps): VNode {
   const place = `${encodeURIComponent(workspace.value?.id ?? '')}/inbound/${encodeURIComponent(id)}`
   return (
     <>
-      <p class="message-note">
-        Remote images are not loaded, so the sender does not learn that you read the message.
-      </p>
+      <p class="message-note">Remote images are not loaded, so the sender does not learn that you read the message.</p>
       <MessageFrame src={`/ui/api/frames/${place}`} title="HTML of the message" length={(text ?? '').length} />
     </>
   )

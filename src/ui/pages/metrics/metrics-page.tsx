@@ -24,10 +24,7 @@ export function MetricsPage(): VNode {
   }
   const numbers = useLoad(() => loadMailNumbers(query), [filters.key])
   return (
-    <Page
-      title="Metrics"
-      intro="An email counts on the day on which it was accepted, and so do its later opens, clicks and bounces."
-    >
+    <Page title="Metrics" intro="Opens, clicks and bounces count on the day on which their email was accepted.">
       <Filters names={names} filters={filters}>
         <FilterErrors error={numbers.error}>
           <WindowFields get={filters.get} />

@@ -47,7 +47,7 @@ function PlanEmails({ usage: { plan, usage, rate_limit: rate } }: { readonly usa
           { name: 'Emails sent', value: formatNumber(sent) },
           { name: 'Limit per 30 days', value: limit === null ? 'None' : formatNumber(limit) },
           { name: 'Requests per second', value: formatNumber(rate.requests_per_second) },
-          { name: 'Requests at once, at most', value: formatNumber(rate.burst_limit) },
+          { name: 'Burst of requests', value: formatNumber(rate.burst_limit) },
         ]}
       />
       {limit === null ? null : <Progress label="Emails of the last 30 days" done={sent} total={limit} />}

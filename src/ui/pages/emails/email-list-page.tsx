@@ -53,7 +53,14 @@ const columns: readonly Column<FoundEmail>[] = [
   { title: 'Subject', show: (email) => <SubjectCell email={email} /> },
   { title: 'To', show: (email) => <RecipientsCell email={email} /> },
   { title: 'Status', show: (email) => <StatusCell email={email} /> },
-  { title: 'Accepted', show: ({ created_at: at }) => <Time at={at} /> },
+  {
+    title: 'Accepted',
+    show: ({ created_at: at }) => (
+      <span class="email-time">
+        <Time at={at} />
+      </span>
+    ),
+  },
 ]
 
 function SubjectCell({ email }: { readonly email: FoundEmail }): VNode {

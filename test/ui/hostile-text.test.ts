@@ -145,7 +145,12 @@ function listPages(ids: Ids): readonly (readonly [path: string, ...texts: string
     [`/emails/${ids.email}?tab=message&view=header`, 'X-Attack: header'],
     [`/emails/${ids.email}?tab=events`, ...fields('refusal', 'agent')],
     ['/inbound', INBOUND, '<script>window.hacked=1</script>'],
-    [`/inbound/${ids.inbound}`, INBOUND, '<script>window.hacked=1</script>', '<img src=x onerror=window.hacked=1>.html'],
+    [
+      `/inbound/${ids.inbound}`,
+      INBOUND,
+      '<script>window.hacked=1</script>',
+      '<img src=x onerror=window.hacked=1>.html',
+    ],
     [`/inbound/${ids.inbound}?tab=text`, `How do you do? ${INBOUND}`],
     [`/inbound/${ids.inbound}?tab=header`, INBOUND],
     [`/inbound/${ids.inbound}?tab=raw`, `X-Attack: ${INBOUND}`],

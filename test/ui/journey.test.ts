@@ -52,10 +52,7 @@ async function openWorld(t: Test): Promise<World> {
   const sink = await openSink({ script: { rcpt: greylist } })
   t.teardown(() => sink.close())
   const receiver = await webhookReceiver(t)
-  const settings = {
-    dns: { servers: [zone.address] },
-    webhooks: { allowed_private_networks: ['127.0.0.0/8'] },
-  }
+  const settings = { dns: { servers: [zone.address] }, webhooks: { allowed_private_networks: ['127.0.0.0/8'] } }
   const app = await testDaemon(t, { zone: 'dns.servers', routes: { 'b.test': sink }, settings })
   const dashboard = await openDashboard(t, app)
   return { app, zone, sink, receiver, dashboard, page: dashboard.page }

@@ -182,9 +182,7 @@ async function sendBroadcast(t: Test, world: World): Promise<void> {
   await page.getByLabel('Name', { exact: true }).fill('May')
   await page.getByLabel('From').fill('News <news@shop.test>')
   await page.getByLabel('Subject').fill('News for {{first_name|you}}')
-  await page
-    .getByLabel('HTML')
-    .fill('<p>Hello {{first_name|reader}}, <a href="https://shop.example/spring">look</a></p>')
+  await page.getByLabel('HTML').fill('<p>Hello {{first_name|you}}, <a href="https://shop.example/spring">look</a></p>')
   await page.getByRole('button', { name: 'Save the draft' }).click()
   await page.getByRole('heading', { level: 1, name: 'May' }).waitFor()
   await page.getByRole('button', { name: 'Send', exact: true }).click()
@@ -208,6 +206,9 @@ async function followLink(t: Test, world: World): Promise<void> {
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
   const answer = await world.app.rest('GET', path, { key: null, headers: { 'user-agent': agent } })
   t.same([answer.status, answer.headers['location']], [302, 'https://shop.example/spring'])
+  await waitUntil('the click is recorded', () => {
+    return world.app.rows(`select 1 from events where type = 'email.clicked'`).length > 0
+  })
 }
 
 async function replayDelivery(t: Test, world: World): Promise<void> {

@@ -25,6 +25,11 @@ export function formatUtc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
+/** `The host does not exist` of `the host does not exist`. */
+export function capitalize(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1)
+}
+
 export function formatNumber(value: number): string {
   return number.format(value)
 }
@@ -52,6 +57,8 @@ const sizes = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte']
 export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log10(bytes) / 3))
   const unit = sizes[power] ?? 'byte'
-  const options = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 } as const
+  // The short form of a byte has no plural.
+  const unitDisplay = power === 0 ? 'long' : 'short'
+  const options = { style: 'unit', unit, unitDisplay, maximumFractionDigits: 1 } as const
   return new Intl.NumberFormat(undefined, options).format(bytes / 1_000 ** power)
 }

@@ -17,7 +17,7 @@ export function AudienceFields({ audience }: AudienceFieldsProps): VNode {
         label="Description"
         value={audience?.description ?? ''}
         optional
-        rows={2}
+        rows={3}
         hint="Recipients do not see it."
       />
     </>

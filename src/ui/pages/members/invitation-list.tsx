@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { Breakable } from '../../components/breakable.tsx'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/loaded.tsx'
@@ -39,11 +40,13 @@ export function InvitationList({ changes }: { readonly changes: number }): VNode
 }
 
 const columns: readonly Column<Invitation>[] = [
-  { title: 'Address', show: ({ email }) => email },
+  { title: 'Address', show: ({ email }) => <Breakable text={email} /> },
   { title: 'Role', show: ({ role }) => <StatusBadge status={role} tone={role === 'member' ? 'neutral' : 'info'} /> },
   {
     title: 'Invited by',
-    show: ({ invited_by: { full_name: name, email } }) => <span title={email}>{name === '' ? email : name}</span>,
+    show: ({ invited_by: { full_name: name, email } }) => (
+      <span title={email}>{name === '' ? <Breakable text={email} /> : name}</span>
+    ),
   },
   { title: 'Sent', show: ({ created_at: at }) => <Time at={at} kind="relative" /> },
   { title: 'Valid until', show: ({ expires_at: at }) => <Time at={at} /> },

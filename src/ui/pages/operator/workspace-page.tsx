@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
+import { Breakable } from '../../components/breakable.tsx'
 import { Button } from '../../components/button.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
@@ -45,7 +46,7 @@ function listFacts(workspace: OperatedWorkspace): Parameters<typeof Facts>[0]['f
   const { id, owner, members, created_at: created, spam_training: training } = workspace
   const { emails_sent: sent, emails_limit: limit, inbound_bytes: held, inbound_limit: room } = workspace
   return [
-    { name: 'Owner', value: owner.email },
+    { name: 'Owner', value: <Breakable text={owner.email} /> },
     { name: 'Members', value: formatNumber(members) },
     { name: 'Emails in the last 30 days', value: ofLimit(sent, limit, formatNumber) },
     { name: 'Stored inbound mail', value: ofLimit(held, room, formatBytes) },
@@ -56,7 +57,7 @@ function listFacts(workspace: OperatedWorkspace): Parameters<typeof Facts>[0]['f
     { name: 'Created', value: <Time at={created} /> },
     {
       name: 'Queue',
-      value: <Link href={`/operator/queue?tab=entries&workspace_id=${encodeURIComponent(id)}`}>Its entries</Link>,
+      value: <Link href={`/operator/queue?tab=entries&workspace_id=${encodeURIComponent(id)}`}>Show its entries</Link>,
     },
   ]
 }
@@ -80,7 +81,7 @@ function PlanSection({ workspace: { id, plan }, loading }: PlanSectionProps): VN
     notify(`The workspace has the plan “${body.plan}”.`)
   }
   return (
-    <Section title="Plan" intro="Another plan counts from the next request on.">
+    <Section title="Plan" intro="A change takes effect with the next request.">
       <Loaded from={plans}>
         {(data) => (
           <Form onSubmit={change}>

@@ -52,7 +52,10 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
         </FormActions>
       </Form>
       <div class="editor-preview">
-        <PreviewPanel content={content} missingNote="Without one, sending is refused. Give a value, or a default." />
+        <PreviewPanel
+          content={content}
+          missingNote="Sending is refused while a variable has neither a value nor a default."
+        />
       </div>
     </div>
   )

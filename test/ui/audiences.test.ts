@@ -9,7 +9,7 @@ import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
-const HOSTILE = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+const HOSTILE = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>${'Long'.repeat(20)}`
 
 async function openWorld(t: Test): Promise<{ readonly app: TestDaemon; readonly dashboard: Dashboard }> {
   const app = await testDaemon(t)

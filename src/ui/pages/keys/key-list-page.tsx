@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { Breakable } from '../../components/breakable.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/loaded.tsx'
@@ -86,8 +87,17 @@ const columns: readonly Column<Key>[] = [
   },
   { title: 'Access', show: (key) => <Access apiKey={key} /> },
   { title: 'State', show: (key) => <KeyState apiKey={key} /> },
-  { title: 'Last used', show: ({ last_used_at: at }) => <Time at={at} kind="relative" otherwise="Never" /> },
-  { title: 'Created', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
+  {
+    title: 'Last used',
+    show: ({ last_used_at: used, created_at: created }) => (
+      <>
+        <Time at={used} kind="relative" otherwise="Never" />
+        <span class="row-note">
+          created <Time at={created} kind="day" />
+        </span>
+      </>
+    ),
+  },
 ]
 
 function buildActions(onRevoke: (key: Key) => void): Column<Key> {
@@ -123,8 +133,16 @@ function Access({ apiKey }: { readonly apiKey: Key }): VNode {
   return (
     <>
       {scopes.map(toWords).join(', ')}
-      {domains.length === 0 ? null : <span class="row-note">sends from {domains.join(', ')}</span>}
-      {networks.length === 0 ? null : <span class="row-note">used from {networks.join(', ')}</span>}
+      {domains.length === 0 ? null : (
+        <span class="row-note">
+          sends from <Breakable text={domains.join(', ')} />
+        </span>
+      )}
+      {networks.length === 0 ? null : (
+        <span class="row-note">
+          used from <Breakable text={networks.join(', ')} />
+        </span>
+      )}
     </>
   )
 }

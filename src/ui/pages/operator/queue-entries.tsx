@@ -123,22 +123,46 @@ const columns: readonly Column<QueueEntry>[] = [
       <>
         <StatusBadge status={status} />
         {attempts === 0 ? null : <span class="row-note">{describeTries(attempts)}</span>}
-        <span class="row-note">
-          accepted <Time at={accepted} kind="relative" />
-        </span>
+        {status === 'scheduled' ? null : (
+          <span class="row-note">
+            accepted <Time at={accepted} kind="relative" />
+          </span>
+        )}
       </>
     ),
   },
   {
     title: 'Waits for',
-    show: ({ waits_for: waits, next_attempt_at: next, last_response: response }) => (
+    show: ({ last_response: response, ...entry }) => (
       <>
-        {capitalize(waits ?? 'the next try')} <Time at={next} kind="relative" otherwise="" />
+        {capitalize(describeWait(entry))}
+        {isTimed(entry.status) ? (
+          <>
+            , <Time at={entry.next_attempt_at} kind="relative" />
+          </>
+        ) : null}
         {response === null ? null : <span class="row-note">{response}</span>}
       </>
     ),
   },
 ]
+
+/** Held entries wait for a person, and those that are being sent for the answer. */
+function isTimed(status: QueueStatus): boolean {
+  return status !== 'held' && status !== 'sending'
+}
+
+function describeWait({
+  status,
+  attempts,
+  waits_for: waits,
+}: Pick<QueueEntry, 'status' | 'attempts' | 'waits_for'>): string {
+  if (waits !== null) return waits
+  if (status === 'held') return 'its release'
+  if (status === 'sending') return 'the answer of the server'
+  if (status === 'scheduled') return 'its time'
+  return attempts === 0 ? 'the first try' : 'the next try'
+}
 
 function describeTries(attempts: number): string {
   return attempts === 1 ? 'tried once' : `tried ${formatNumber(attempts)} times`

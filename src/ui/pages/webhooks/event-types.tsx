@@ -8,7 +8,9 @@ export function EventTypes({ events }: Pick<Webhook, 'events'>): VNode {
   const names = (
     <ul>
       {events.map((type) => (
-        <li key={type}>{type}</li>
+        <li key={type} class="one-line">
+          {type}
+        </li>
       ))}
     </ul>
   )

@@ -5,6 +5,7 @@ import { Router } from 'wouter-preact'
 import { ApiError } from '../../../../src/ui/api/api-error.ts'
 import { api, saveFile, toUpload, unwrap } from '../../../../src/ui/api/client.ts'
 import { toCursorPage, usePages } from '../../../../src/ui/api/use-pages.ts'
+import { Breakable } from '../../../../src/ui/components/breakable.tsx'
 import { Button } from '../../../../src/ui/components/button.tsx'
 import { Chart } from '../../../../src/ui/components/chart.tsx'
 import { ChoiceBar, useChoice } from '../../../../src/ui/components/choice-bar.tsx'
@@ -25,6 +26,7 @@ import { Notices, notify } from '../../../../src/ui/shell/notices.tsx'
 import '../../../../src/ui/style/base.css'
 import '../../../../src/ui/style/shell.css'
 import '../../../../src/ui/style/components.css'
+import '../../../../src/ui/style/lists.css'
 
 const hostile = '<img src=x onerror="document.title=1"> ‮rtl'
 const names = ['status', 'recipient']
@@ -44,6 +46,7 @@ function Gallery(): VNode {
               { name: 'No bytes', value: formatBytes(0) },
               { name: 'Share', value: formatPercent(0.1234) },
               { name: 'Hostile', value: hostile },
+              { name: 'Breakable', value: <Breakable text={`https://a-host.example/path?x=${hostile}`} /> },
             ]}
           />
           {(['good', 'warn', 'bad', 'info', 'neutral'] as const).map((tone) => (

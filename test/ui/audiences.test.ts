@@ -42,6 +42,7 @@ t.test('an audience from its creation to its deletion', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Create the audience' }).click()
   await page.waitForSelector('[aria-invalid="true"]')
   t.equal(await page.evaluate('document.activeElement.name'), 'name', 'the field at fault has the focus')
+  t.equal(await page.getByLabel('Name').getAttribute('maxlength'), '100', 'as many characters as the interface takes')
   await page.getByLabel('Name').fill(HOSTILE)
   await page.getByLabel('Description').fill('Of the shop')
   await page.getByRole('button', { name: 'Create the audience' }).click()

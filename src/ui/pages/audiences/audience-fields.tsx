@@ -11,7 +11,7 @@ interface AudienceFieldsProps {
 export function AudienceFields({ audience }: AudienceFieldsProps): VNode {
   return (
     <>
-      <TextField name="name" label="Name" value={audience?.name ?? ''} maxLength={255} />
+      <TextField name="name" label="Name" value={audience?.name ?? ''} maxLength={100} />
       <TextArea
         name="description"
         label="Description"

@@ -138,11 +138,11 @@ function Access({ apiKey }: { readonly apiKey: Key }): VNode {
           sends from <Breakable text={domains.join(', ')} />
         </span>
       )}
-      {networks.length === 0 ? null : (
-        <span class="row-note">
-          used from <Breakable text={networks.join(', ')} />
+      {networks.map((network) => (
+        <span key={network} class="row-note">
+          from {network}
         </span>
-      )}
+      ))}
     </>
   )
 }

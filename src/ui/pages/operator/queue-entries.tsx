@@ -158,9 +158,9 @@ function describeWait({
   waits_for: waits,
 }: Pick<QueueEntry, 'status' | 'attempts' | 'waits_for'>): string {
   if (waits !== null) return waits
-  if (status === 'held') return 'its release'
+  if (status === 'held') return 'a release by the operator'
   if (status === 'sending') return 'the answer of the server'
-  if (status === 'scheduled') return 'its time'
+  if (status === 'scheduled') return 'its scheduled time'
   return attempts === 0 ? 'the first try' : 'the next try'
 }
 

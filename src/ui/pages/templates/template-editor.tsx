@@ -25,7 +25,7 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
   return (
     <div class="editor">
       <Form onSubmit={onSubmit}>
-        <TextField name="name" label="Name" value={name} maxLength={255} hint="Recipients do not see it." />
+        <TextField name="name" label="Name" value={name} maxLength={100} hint="Recipients do not see it." />
         <TextField name="subject" label="Subject" value={subject} onInput={change('subject')} />
         <TextArea
           name="html"

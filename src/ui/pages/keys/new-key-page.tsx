@@ -35,22 +35,7 @@ export function NewKeyPage(): VNode {
           optional
           hint="In your time zone. Empty: the key does not expire."
         />
-        <TextArea
-          name="allowed_domains"
-          label="Sending domains"
-          optional
-          rows={2}
-          placeholder="example.com"
-          hint="One per line. Empty: all domains of the workspace."
-        />
-        <TextArea
-          name="allowed_networks"
-          label="Networks that may use it"
-          optional
-          rows={2}
-          placeholder="203.0.113.0/24"
-          hint="One address or network per line. Empty: all networks."
-        />
+        <LimitFields />
         <FormActions>
           <SubmitButton>Create the key</SubmitButton>
           <ButtonLink href="/keys" tone="quiet">
@@ -59,6 +44,29 @@ export function NewKeyPage(): VNode {
         </FormActions>
       </Form>
     </Page>
+  )
+}
+
+function LimitFields(): VNode {
+  return (
+    <>
+      <TextArea
+        name="allowed_domains"
+        label="Sending domains"
+        optional
+        rows={2}
+        placeholder="example.com"
+        hint="One per line. Empty: all domains of the workspace."
+      />
+      <TextArea
+        name="allowed_networks"
+        label="Networks that may use it"
+        optional
+        rows={2}
+        placeholder="203.0.113.0/24"
+        hint="One address or network per line. Empty: all networks."
+      />
+    </>
   )
 }
 

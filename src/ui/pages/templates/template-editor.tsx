@@ -18,6 +18,8 @@ interface TemplateEditorProps {
   readonly onSubmit: (values: FormData) => Promise<void>
 }
 
+const missingNote = 'Sending is refused while a variable has neither a value nor a default.'
+
 export function TemplateEditor({ template, action, onSubmit }: TemplateEditorProps): VNode {
   const { name = '', subject = '', html, text } = template ?? {}
   const [content, setContent] = useState<Content>({ subject, html: html ?? '', text: text ?? '' })
@@ -52,10 +54,7 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
         </FormActions>
       </Form>
       <div class="editor-preview">
-        <PreviewPanel
-          content={content}
-          missingNote="Sending is refused while a variable has neither a value nor a default."
-        />
+        <PreviewPanel content={content} missingNote={missingNote} />
       </div>
     </div>
   )

@@ -38,13 +38,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
       title={data === undefined ? 'Webhook' : new URL(data.url).host}
       badge={data === undefined ? null : <WebhookState webhook={data} />}
       up={{ href: '/webhooks', label: 'Webhooks' }}
-      intro={
-        data === undefined ? undefined : (
-          <code>
-            <Breakable text={data.url} />
-          </code>
-        )
-      }
+      intro={data === undefined ? undefined : <Address url={data.url} />}
       actions={mayAdminister.value && data?.enabled === true ? actions : undefined}
     >
       <Loaded from={webhook}>
@@ -58,6 +52,14 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
         )}
       </Loaded>
     </Page>
+  )
+}
+
+function Address({ url }: { readonly url: string }): VNode {
+  return (
+    <code>
+      <Breakable text={url} />
+    </code>
   )
 }
 

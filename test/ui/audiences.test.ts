@@ -28,6 +28,7 @@ t.test('an audience from its creation to its deletion', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Create the audience' }).click()
   await page.waitForSelector('[aria-invalid="true"]')
   t.equal(await page.evaluate('document.activeElement.name'), 'name', 'the field at fault has the focus')
+  t.equal(await page.getByLabel('Name').getAttribute('maxlength'), '100', 'as many characters as the interface takes')
   await page.getByLabel('Name').fill(HOSTILE)
   await page.getByLabel('Description').fill('Of the shop')
   await page.getByRole('button', { name: 'Create the audience' }).click()
@@ -142,7 +143,7 @@ t.test('a long import shows its progress, and long lists have pages', { skip }, 
 
   await page.getByLabel('Address begins with').fill('c000')
   await page.getByRole('button', { name: 'Filter' }).click()
-  await page.getByRole('button', { name: 'Select all 10 on this page' }).click()
+  await page.getByRole('button', { name: 'Select this page (10)' }).click()
   await page.getByRole('button', { name: 'Move' }).click()
   await page.getByLabel('To the audience').selectOption({ label: 'Few' })
   await expectPresentable(t, dashboard, 'the dialog of moving')
@@ -159,6 +160,22 @@ t.test('a long import shows its progress, and long lists have pages', { skip }, 
   t.same(app.rows(`select 1 from contacts where email = 'c0001@b.test'`), [])
   await dashboard.open('/contacts')
   await page.getByRole('link', { name: '@b.test' }).first().waitFor()
+  t.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0, 'acts need a selection')
   await expectPresentable(t, dashboard, 'all contacts')
   t.same(dashboard.faults, [])
+})
+
+t.test('long names fit into narrow windows', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const create = async (path: string, body: object): Promise<string> =>
+    (await app.rest('POST', path, { body })).json<{ id: string }>().id
+  const name = 'Donaudampfschifffahrtsgesellschaft'.repeat(2)
+  const audience_id = await create('/v1/audiences', { name })
+  const id = await create('/v1/contacts', { email: `${'a'.repeat(60)}@${'b'.repeat(60)}.test`, audience_id })
+  await dashboard.open(`/contacts/${id}`)
+  await dashboard.page.getByRole('link', { name }).waitFor()
+  await expectPresentable(t, dashboard, 'a contact with long names')
+  await dashboard.open(`/audiences/${audience_id}`)
+  await dashboard.page.getByRole('link', { name: 'b'.repeat(60) }).waitFor()
+  await expectPresentable(t, dashboard, 'an audience with long names')
 })

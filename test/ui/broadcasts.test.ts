@@ -86,8 +86,8 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
   await page.getByRole('button', { name: 'Send to 2 contacts now' }).click()
   await page.getByText('The broadcast is being sent.').waitFor()
   await page.locator('.badge', { hasText: 'Sent' }).waitFor()
-  t.equal(await readFigure(page, 'number', 'Recipients'), '2')
-  t.match(await readFigure(page, 'number', 'Delivered'), /^2100/)
+  t.equal(await readFigure(page, 'fact', 'Recipients'), '2')
+  t.match(await readFigure(page, 'figure', 'Delivered'), /^2100% of those sent$/)
   await followLink(app)
   await page
     .getByRole('cell', { name: 'https://shop.example/spring' })

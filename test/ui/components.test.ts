@@ -53,6 +53,13 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   await expectPresentable(t, { page }, 'the gallery')
   t.equal(await page.title(), 'Gallery · Posthorn', 'hostile text stays text')
 
+  await page.getByText('0 bytes', { exact: true }).waitFor()
+  const breakable = page.locator('.fact', { hasText: 'Breakable' }).locator('dd')
+  t.match(
+    await breakable.innerHTML(),
+    /^https:\/\/<wbr>a-host\.<wbr>example\/<wbr>path\?<wbr>x=&lt;img src=x/,
+  )
+
   await page.getByRole('button', { name: 'Next ›' }).click()
   await page.getByText('Row 3').waitFor()
   await page.getByRole('textbox', { name: 'Recipient' }).fill('ann')

@@ -25,6 +25,11 @@ export function formatUtc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
+/** `The host does not exist` of `the host does not exist`. */
+export function capitalize(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1)
+}
+
 export function formatNumber(value: number): string {
   return number.format(value)
 }

@@ -17,12 +17,11 @@ import { QrCode } from './qr-code.tsx'
 export function SecondFactorSection({ enabled }: { readonly enabled: boolean }): VNode {
   const [open, setOpen] = useState(false)
   return (
-    <Section
-      title="Second factor"
-      intro="At sign-in a code of an authenticator app is needed besides the password."
-      actions={<StatusBadge status={enabled ? 'enabled' : 'off'} tone={enabled ? 'good' : 'neutral'} />}
-    >
-      <Button onClick={() => setOpen(true)}>{enabled ? 'Turn it off' : 'Set it up'}</Button>
+    <Section title="Second factor" intro="At sign-in a code of an authenticator app is needed besides the password.">
+      <div class="form-actions">
+        <StatusBadge status={enabled ? 'enabled' : 'off'} tone={enabled ? 'good' : 'neutral'} />
+        <Button onClick={() => setOpen(true)}>{enabled ? 'Turn it off' : 'Set it up'}</Button>
+      </div>
       {open && enabled ? <DisableDialog onClose={() => setOpen(false)} /> : null}
       {open && !enabled ? <EnableDialog onClose={() => setOpen(false)} /> : null}
     </Section>

@@ -11,13 +11,13 @@ interface AudienceFieldsProps {
 export function AudienceFields({ audience }: AudienceFieldsProps): VNode {
   return (
     <>
-      <TextField name="name" label="Name" value={audience?.name ?? ''} maxLength={255} />
+      <TextField name="name" label="Name" value={audience?.name ?? ''} maxLength={100} />
       <TextArea
         name="description"
         label="Description"
         value={audience?.description ?? ''}
         optional
-        rows={2}
+        rows={3}
         hint="Recipients do not see it."
       />
     </>

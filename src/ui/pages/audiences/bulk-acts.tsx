@@ -15,6 +15,8 @@ import { loadAllAudiences } from './audience.ts'
 
 type Operation = components['schemas']['BulkRequest']['operation']
 
+type OpenDialog = 'move' | 'delete'
+
 interface BulkActsProps {
   /** Those that are selected. */
   readonly ids: readonly string[]
@@ -25,7 +27,7 @@ interface BulkActsProps {
 }
 
 export function BulkActs({ ids, count, onSelectAll, onDone }: BulkActsProps): VNode {
-  const [open, setOpen] = useState<'move' | 'delete' | null>(null)
+  const [open, setOpen] = useState<OpenDialog | null>(null)
   const act = async (operation: Operation, audienceId?: string): Promise<void> => {
     const target = audienceId === undefined ? {} : { audience_id: audienceId }
     const body = { contact_ids: [...ids], operation, ...target }
@@ -34,32 +36,44 @@ export function BulkActs({ ids, count, onSelectAll, onDone }: BulkActsProps): VN
     onDone()
   }
   const isAll = ids.length === count
-  const none = ids.length === 0
   return (
     <fieldset class="bulk-acts" aria-label="Acts on the selected contacts">
-      <Button small tone="quiet" onClick={() => onSelectAll(!isAll)}>
-        {isAll ? 'Select none' : `Select all ${count} on this page`}
+      <Button small onClick={() => onSelectAll(!isAll)}>
+        {isAll ? 'Select none' : `Select this page (${count})`}
       </Button>
       <span class="soft" role="status">
-        {none ? 'None selected' : `${ids.length} selected`}
+        {ids.length === 0 ? '' : `${ids.length} selected`}
       </span>
-      <Button small disabled={none} onClick={() => act('subscribe')}>
-        Subscribe
-      </Button>
-      <Button small disabled={none} onClick={() => act('unsubscribe')}>
-        Unsubscribe
-      </Button>
-      <Button small disabled={none} onClick={() => setOpen('move')}>
-        Move
-      </Button>
-      <Button small tone="danger" disabled={none} onClick={() => setOpen('delete')}>
-        Delete
-      </Button>
+      {ids.length === 0 ? null : <ActButtons onAct={act} onOpen={setOpen} />}
       {open === 'move' ? <MoveDialog count={ids.length} onMove={act} onClose={() => setOpen(null)} /> : null}
       {open === 'delete' ? (
         <DeleteDialog count={ids.length} onDelete={() => act('delete')} onClose={() => setOpen(null)} />
       ) : null}
     </fieldset>
+  )
+}
+
+interface ActButtonsProps {
+  readonly onAct: (operation: 'subscribe' | 'unsubscribe') => Promise<void>
+  readonly onOpen: (dialog: OpenDialog) => void
+}
+
+function ActButtons({ onAct, onOpen }: ActButtonsProps): VNode {
+  return (
+    <>
+      <Button small onClick={() => onAct('subscribe')}>
+        Subscribe
+      </Button>
+      <Button small onClick={() => onAct('unsubscribe')}>
+        Unsubscribe
+      </Button>
+      <Button small onClick={() => onOpen('move')}>
+        Move
+      </Button>
+      <Button small tone="danger" onClick={() => onOpen('delete')}>
+        Delete
+      </Button>
+    </>
   )
 }
 

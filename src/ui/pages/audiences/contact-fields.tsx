@@ -39,10 +39,10 @@ export function ContactFields({ audiences, contact, audienceId = null }: Contact
         label="Metadata"
         mono
         optional
-        rows={5}
+        rows={7}
         value={formatMetadata(contact?.metadata)}
         placeholder='{ "plan": "pro" }'
-        hint="A JSON object. Broadcasts use it as {{metadata.plan}}."
+        hint="A JSON object. A broadcast uses the value of plan as {{metadata.plan}}."
       />
     </>
   )

@@ -8,7 +8,7 @@ export function ContactListPage(): VNode {
   return (
     <Page
       title="Contacts"
-      intro="Of all audiences. An address can be in several of them, as one contact in each."
+      intro="The contacts of all audiences. An address can be in several audiences, as one contact in each."
       actions={
         <ButtonLink href="/contacts/new" tone="primary">
           Add a contact

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
 import { Empty } from '../../components/loaded.tsx'
@@ -116,7 +117,7 @@ function buildColumns(
             checked={selected.has(id)}
             onChange={(event) => onToggle(id, event.currentTarget.checked)}
           />
-          <Link href={`/contacts/${id}`}>{email}</Link>
+          <Link href={`/contacts/${id}`}>{allowBreaks(email)}</Link>
         </span>
       ),
     },

@@ -90,7 +90,7 @@ function ContactDeletion({ contact: { id, email, audience_id: audienceId } }: { 
   return (
     <Section
       title="Delete the contact"
-      intro="To stop broadcasts to it, unsubscribe it instead: an import cannot undo that by mistake."
+      intro="To stop broadcasts to this address, unsubscribe the contact instead: a later import does not undo that by mistake."
     >
       <Button tone="danger" onClick={() => setOpen(true)}>
         Delete the contact

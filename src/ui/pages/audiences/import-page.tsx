@@ -34,7 +34,7 @@ export function ImportPage({ params: { id = '' } }: PageProps): VNode {
     <Page
       title="Import contacts"
       up={up}
-      intro="An address that the audience has is changed by what its line says; the others are added."
+      intro="Addresses that the audience already has are updated from their lines; new ones are added."
     >
       <Loaded from={audience}>
         {() =>

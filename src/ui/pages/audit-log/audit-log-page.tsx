@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
@@ -54,10 +55,10 @@ const columns: readonly Column<NamedAct>[] = [
 function Who({ act, names }: NamedAct): VNode {
   const key = act.details['by_key']
   return (
-    <>
-      {describeActor(act, names)}
+    <span class="wide-value">
+      {allowBreaks(describeActor(act, names))}
       {typeof key === 'string' ? <span class="row-note">with the key “{names[key] ?? key}”</span> : null}
-    </>
+    </span>
   )
 }
 

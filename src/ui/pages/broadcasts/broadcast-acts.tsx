@@ -129,7 +129,7 @@ function CancelDialog({
     >
       <p>
         {status === 'scheduled'
-          ? 'It is not sent. A cancelled broadcast cannot be sent later.'
+          ? 'It will not be sent. A cancelled broadcast cannot be sent later.'
           : 'What waits in the queue is not sent. What has left stays sent. A cancelled broadcast cannot be resumed.'}
       </p>
     </ConfirmDialog>

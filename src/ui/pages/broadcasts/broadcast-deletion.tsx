@@ -19,7 +19,7 @@ export function BroadcastDeletion({ broadcast: { id, name, status } }: { readonl
   }
   const consequence =
     status === 'draft' || status === 'scheduled'
-      ? 'It is not sent.'
+      ? 'It will not be sent.'
       : 'Its numbers are deleted. Its emails stay, and their links keep working.'
   return (
     <Section title="Delete the broadcast" intro={consequence}>

@@ -54,12 +54,17 @@ const columns: readonly Column<ListedBroadcast>[] = [
     ),
   },
   { title: 'State', show: ({ status }) => <StatusBadge status={status} /> },
-  { title: 'Recipients', kind: 'number', show: ({ recipients }) => formatNumber(recipients) },
+  { title: 'Recipients', kind: 'number', show: (one) => formatRecipients(one) },
   { title: 'Delivered', kind: 'number', show: (one) => formatRate(one.rates.delivery_rate, one.sent) },
   { title: 'Opened', kind: 'number', show: (one) => formatRate(one.rates.open_rate, one.delivered) },
   { title: 'Clicked', kind: 'number', show: (one) => formatRate(one.rates.click_rate, one.delivered) },
-  { title: 'When', show: (one) => <When broadcast={one} /> },
+  { title: 'Date', show: (one) => <When broadcast={one} /> },
 ]
+
+/** They are counted when it begins. */
+function formatRecipients({ recipients, started_at: started }: ListedBroadcast): string {
+  return recipients === 0 && started === null ? '–' : formatNumber(recipients)
+}
 
 /** `percentage` of `base`, which is nothing to relate to if it is 0. */
 function formatRate(percentage: number, base: number): string {
@@ -68,8 +73,14 @@ function formatRate(percentage: number, base: number): string {
 
 function When({ broadcast }: { readonly broadcast: ListedBroadcast }): VNode {
   const { started_at: started, scheduled_for: scheduled, status, updated_at: updated } = broadcast
-  if (status === 'scheduled') return <Time at={scheduled} />
-  return <Time at={started ?? updated} />
+  const [at, what] =
+    status === 'scheduled' ? [scheduled, 'scheduled'] : started === null ? [updated, 'changed'] : [started, 'started']
+  return (
+    <>
+      <Time at={at} />
+      <span class="row-note">{what}</span>
+    </>
+  )
 }
 
 async function loadBroadcasts(position: string | undefined): Promise<ListPage<ListedBroadcast>> {

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
+import { Figures } from '../../components/figures.tsx'
 import { formatNumber, formatPercent } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -15,7 +16,6 @@ import { type Content, ContentPreview, usePreview } from '../templates/content-p
 import type { Broadcast } from './broadcast.ts'
 import { BroadcastActs } from './broadcast-acts.tsx'
 import { BroadcastDeletion } from './broadcast-deletion.tsx'
-import './broadcasts.css'
 
 /** Milliseconds until the numbers are loaded again. */
 const SENDING_PAUSE = 2_000
@@ -76,7 +76,7 @@ function StateNotes({ broadcast: { note, waits_until: waitsUntil, status, schedu
       {status === 'scheduled' ? (
         <Note tone="info">
           <p>
-            It is sent at <Time at={at} />, to the contacts that are subscribed then.
+            It will be sent on <Time at={at} /> to the contacts that are subscribed at that time.
           </p>
         </Note>
       ) : null}
@@ -118,7 +118,8 @@ function BroadcastFacts({ broadcast, audience }: FactsProps): VNode {
         {
           name: 'Subject',
           value:
-            subject ?? (templateId === null ? '–' : <Link href={`/templates/${templateId}`}>Of its template</Link>),
+            subject ??
+            (templateId === null ? '–' : <Link href={`/templates/${templateId}`}>That of the template</Link>),
         },
         ...(started === null ? [] : [{ name: 'Started', value: <Time at={started} /> }]),
         ...(finished === null ? [] : [{ name: 'Finished', value: <Time at={finished} /> }]),
@@ -138,35 +139,30 @@ function SendingProgress({ broadcast }: PartProps): VNode | null {
 }
 
 function BroadcastNumbers({ broadcast }: PartProps): VNode {
-  const { sent, delivered, rates } = broadcast
-  const counts: readonly (readonly [name: string, count: number, rate: number | null])[] = [
-    ['Recipients', broadcast.recipients, null],
-    ['Queued', broadcast.queued, null],
-    ['Sent', sent, null],
-    ['Delivered', delivered, sent === 0 ? null : rates.delivery_rate],
-    ['Bounced', broadcast.bounced, sent === 0 ? null : rates.bounce_rate],
-    ['Failed', broadcast.failed, null],
-    ['Cancelled', broadcast.cancelled, null],
-    ['Opened', broadcast.unique_opens, delivered === 0 ? null : rates.open_rate],
-    ['Clicked', broadcast.unique_clicks, delivered === 0 ? null : rates.click_rate],
-    ['Unsubscribed', broadcast.unsubscribed, delivered === 0 ? null : rates.unsubscribe_rate],
-    ['Complained', broadcast.complained, null],
-  ]
+  const { recipients, queued, sent, delivered, failed, cancelled, rates } = broadcast
+  const ofSent = (rate: number) => describeRate(rate, sent, 'sent')
+  const ofDelivered = (rate: number) => describeRate(rate, delivered, 'delivered')
+  const counts = { Recipients: recipients, 'In the queue': queued, Sent: sent, Failed: failed, Cancelled: cancelled }
   return (
-    <Section title="Numbers" intro="Opens and clicks of persons: those of programs, such as scanners, are left out.">
-      <dl class="numbers">
-        {counts.map(([name, count, rate]) => (
-          <div key={name} class="number">
-            <dt>{name}</dt>
-            <dd>
-              {formatNumber(count)}
-              {rate === null ? null : <span class="number-rate">{formatPercent(rate / 100)}</span>}
-            </dd>
-          </div>
-        ))}
-      </dl>
+    <Section title="Results" intro="Opens and clicks by people: those by programs, such as scanners, are left out.">
+      <Figures
+        figures={[
+          { name: 'Delivered', value: formatNumber(delivered), ...ofSent(rates.delivery_rate) },
+          { name: 'Opened', value: formatNumber(broadcast.unique_opens), ...ofDelivered(rates.open_rate) },
+          { name: 'Clicked', value: formatNumber(broadcast.unique_clicks), ...ofDelivered(rates.click_rate) },
+          { name: 'Unsubscribed', value: formatNumber(broadcast.unsubscribed), ...ofDelivered(rates.unsubscribe_rate) },
+          { name: 'Bounced', value: formatNumber(broadcast.bounced), ...ofSent(rates.bounce_rate) },
+          { name: 'Complained', value: formatNumber(broadcast.complained) },
+        ]}
+      />
+      <Facts facts={Object.entries(counts).map(([name, count]) => ({ name, value: formatNumber(count) }))} />
     </Section>
   )
+}
+
+/** Nothing, if there is nothing to relate the percentage to. */
+function describeRate(percentage: number, base: number, what: string): { remark?: string } {
+  return base === 0 ? {} : { remark: `${formatPercent(percentage / 100)} of those ${what}` }
 }
 
 function ClickedLinks({ id, clicks }: { readonly id: string; readonly clicks: number }): VNode {
@@ -200,7 +196,8 @@ function BroadcastContent({ broadcast: { subject, html, text, template_id: templ
     <Section title="Content">
       {subject === null && templateId !== null ? (
         <p>
-          It is that of a <Link href={`/templates/${templateId}`}>template</Link>, as it is when the broadcast is sent.
+          The content comes from a <Link href={`/templates/${templateId}`}>template</Link>, as it is when the broadcast
+          is sent.
         </p>
       ) : (
         <OwnContent content={{ subject: subject ?? '', html: html ?? '', text: text ?? '' }} />

@@ -6,6 +6,7 @@ import { useLoad } from '../../api/use-load.ts'
 import { SelectField, TextArea, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readExactText, readLines, readText } from '../../components/form-values.ts'
+import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Note } from '../../components/values.tsx'
 import type { Content } from '../templates/content-preview.tsx'
@@ -39,7 +40,7 @@ export function DraftEditor({ choices, draft, onSubmit }: DraftEditorProps): VNo
           ]}
           value={templateId}
           onChange={setTemplateId}
-          hint="Of a template, what it has when the broadcast is sent."
+          hint="A template is used as it is when the broadcast is sent."
         />
         {templateId === '' ? (
           <ContentFields
@@ -73,7 +74,10 @@ function AddressFields({
       <SelectField
         name="audience_id"
         label="Audience"
-        options={audiences.map(({ id, name, contacts_count: count }) => ({ value: id, label: `${name} (${count})` }))}
+        options={audiences.map(({ id, name, contacts_count: count }) => ({
+          value: id,
+          label: `${name} (${formatNumber(count)} ${count === 1 ? 'contact' : 'contacts'})`,
+        }))}
         value={draft?.audience_id ?? ''}
       />
       {domains.length === 0 ? (
@@ -94,7 +98,7 @@ function AddressFields({
         value={draft?.reply_to.join('\n') ?? ''}
         optional
         rows={1}
-        hint="Where answers go, if not to the sender. One address in each line."
+        hint="Where replies go, if not to the sender. One address per line."
       />
     </>
   )

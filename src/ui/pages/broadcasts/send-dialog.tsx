@@ -48,7 +48,7 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
                 <p>The audience has no subscribed contact: the broadcast would reach no one.</p>
               </Note>
             ) : (
-              <p class="section-intro">Suppressed addresses are left out when it is sent.</p>
+              <p class="dialog-remark">Suppressed addresses are left out when it is sent.</p>
             )}
             <SendForm subscribed={subscribed} onSubmit={send} onClose={onClose} />
           </>

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { formatBytes, formatNumber, formatPercent } from '../../components/format.ts'
@@ -67,8 +68,8 @@ const columns: readonly Column<Export>[] = [
     title: 'Records',
     show: ({ type, domain }) => (
       <>
-        {toTypeLabel(type)}
-        {domain === null ? null : <span class="row-note">{domain} only</span>}
+        <span class="one-line">{toTypeLabel(type)}</span>
+        {domain === null ? null : <span class="row-note">{allowBreaks(domain)} only</span>}
       </>
     ),
   },

@@ -4,12 +4,13 @@ import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
-import { StatusBadge, Time } from '../../components/values.tsx'
+import { StatusBadge, Time, toWords } from '../../components/values.tsx'
 import { mayAdminister } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
 
@@ -28,7 +29,7 @@ export function KeyListPage(): VNode {
   return (
     <Page
       title="API keys"
-      intro="The secret of requests to the REST interface, and the password of SMTP."
+      intro="Programs sign in with a key: in requests to the REST API, and as the password of SMTP."
       actions={mayAdminister.value ? create : undefined}
     >
       <PagedTable
@@ -75,13 +76,28 @@ function RevokeDialog({ apiKey: { id, name }, onRevoked, onClose }: RevokeDialog
 }
 
 const columns: readonly Column<Key>[] = [
-  { title: 'Name', show: ({ name }) => name },
-  { title: 'Key', show: ({ key_prefix: prefix }) => <code>{prefix}…</code> },
-  { title: 'Scopes', show: ({ scopes }) => scopes.join(', ') },
+  {
+    title: 'Name',
+    show: ({ name, key_prefix: prefix }) => (
+      <span class="wide-value">
+        {name}
+        <code class="row-note">{prefix}…</code>
+      </span>
+    ),
+  },
+  { title: 'Access', show: (key) => <Access apiKey={key} /> },
   { title: 'State', show: (key) => <KeyState apiKey={key} /> },
-  { title: 'Limits', show: (key) => describeLimits(key) },
-  { title: 'Last used', show: ({ last_used_at: at }) => <Time at={at} kind="relative" otherwise="Never" /> },
-  { title: 'Created', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
+  {
+    title: 'Last used',
+    show: ({ last_used_at: used, created_at: created }) => (
+      <>
+        <Time at={used} kind="relative" otherwise="Never" />
+        <span class="row-note">
+          created <Time at={created} kind="day" />
+        </span>
+      </>
+    ),
+  },
 ]
 
 function buildActions(onRevoke: (key: Key) => void): Column<Key> {
@@ -111,9 +127,20 @@ function KeyState({ apiKey: { revoked_at: revokedAt, expires_at: expiresAt } }: 
   )
 }
 
-function describeLimits({ allowed_domains: domains, allowed_networks: networks }: Key): string {
-  const limits = [...domains, ...networks]
-  return limits.length === 0 ? 'None' : limits.join(', ')
+/** Its scopes, and the domains and networks to which it is limited. */
+function Access({ apiKey }: { readonly apiKey: Key }): VNode {
+  const { scopes, allowed_domains: domains, allowed_networks: networks } = apiKey
+  return (
+    <>
+      {scopes.map(toWords).join(', ')}
+      {domains.length === 0 ? null : <span class="row-note">sends from {allowBreaks(domains.join(', '))}</span>}
+      {networks.map((network) => (
+        <span key={network} class="row-note">
+          from {network}
+        </span>
+      ))}
+    </>
+  )
 }
 
 async function loadKeys(position: string | undefined): Promise<ListPage<Key>> {

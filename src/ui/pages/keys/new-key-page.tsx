@@ -26,29 +26,16 @@ export function NewKeyPage(): VNode {
   return (
     <Page title="Create an API key" up={{ href: '/keys', label: 'API keys' }}>
       <Form onSubmit={create}>
-        <TextField name="name" label="Name" hint="The program that uses the key." maxLength={100} />
+        <TextField name="name" label="Name" hint="Name the program that uses the key." maxLength={100} />
         <ChoicesField name="scopes" label="Scopes" options={scopes} chosen={['send']} />
         <TextField
           name="expires_at"
           label="Expires at"
           type="datetime-local"
           optional
-          hint="In your time zone. Without it the key does not expire."
+          hint="In your time zone. Empty: the key does not expire."
         />
-        <TextArea
-          name="allowed_domains"
-          label="Sending domains"
-          optional
-          rows={2}
-          hint="One in each line. Without one, all domains of the workspace."
-        />
-        <TextArea
-          name="allowed_networks"
-          label="Networks that may use it"
-          optional
-          rows={2}
-          hint="One in each line, as 203.0.113.0/24. Without one, all."
-        />
+        <LimitFields />
         <FormActions>
           <SubmitButton>Create the key</SubmitButton>
           <ButtonLink href="/keys" tone="quiet">
@@ -57,6 +44,29 @@ export function NewKeyPage(): VNode {
         </FormActions>
       </Form>
     </Page>
+  )
+}
+
+function LimitFields(): VNode {
+  return (
+    <>
+      <TextArea
+        name="allowed_domains"
+        label="Sending domains"
+        optional
+        rows={2}
+        placeholder="example.com"
+        hint="One per line. Empty: all domains of the workspace."
+      />
+      <TextArea
+        name="allowed_networks"
+        label="Networks that may use it"
+        optional
+        rows={2}
+        placeholder="203.0.113.0/24"
+        hint="One address or network per line. Empty: all networks."
+      />
+    </>
   )
 }
 
@@ -84,7 +94,9 @@ function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedK
       <p>
         Programs send it as <code>Authorization: Bearer</code>, or as the password of SMTP with any user name.
       </p>
-      <ButtonLink href="/keys">To the list of keys</ButtonLink>
+      <ButtonLink href="/keys" tone="primary">
+        To the list of keys
+      </ButtonLink>
     </Page>
   )
 }

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/loaded.tsx'
@@ -43,7 +44,9 @@ const columns: readonly Column<Invitation>[] = [
   { title: 'Role', show: ({ role }) => <StatusBadge status={role} tone={role === 'member' ? 'neutral' : 'info'} /> },
   {
     title: 'Invited by',
-    show: ({ invited_by: { full_name: name, email } }) => <span title={email}>{name === '' ? email : name}</span>,
+    show: ({ invited_by: { full_name: name, email } }) => (
+      <span title={email}>{name === '' ? allowBreaks(email) : name}</span>
+    ),
   },
   { title: 'Sent', show: ({ created_at: at }) => <Time at={at} kind="relative" /> },
   { title: 'Valid until', show: ({ expires_at: at }) => <Time at={at} /> },

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -82,9 +83,9 @@ const columns: readonly Column<Member>[] = [
     title: 'Person',
     show: (member) => (
       <>
-        {nameMember(member)}
+        {allowBreaks(nameMember(member))}
         {member.user.id === sessionInfo.value?.user.id ? <span class="soft"> (you)</span> : null}
-        {member.user.full_name === '' ? null : <span class="row-note">{member.user.email}</span>}
+        {member.user.full_name === '' ? null : <span class="row-note">{allowBreaks(member.user.email)}</span>}
       </>
     ),
   },

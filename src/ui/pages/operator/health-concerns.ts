@@ -1,10 +1,13 @@
 /** What of the state of the service needs attention, each with what to do. */
+import { formatNumber } from '../../components/format.ts'
 import type { Health } from './operator-types.ts'
 
 interface Concern {
   readonly tone: 'warn' | 'bad'
   readonly title: string
   readonly remedy: string
+  /** The page where it is done. */
+  readonly link?: { readonly href: string; readonly label: string }
 }
 
 const DAY = 86_400_000
@@ -52,8 +55,9 @@ function findStorageConcerns({ storage }: Health): readonly Concern[] {
 function findWorkConcerns({ webhooks, process, queue }: Health): readonly Concern[] {
   const concerns: Concern[] = []
   if (queue.held > 0) {
-    const remedy = 'Held entries wait until you release them, or until their broadcast goes on: see the queue.'
-    concerns.push({ tone: 'warn', title: 'Mail is held in the queue', remedy })
+    const remedy = 'Held entries wait until you release them, or until their broadcast goes on.'
+    const link = { href: '/operator/queue?tab=entries&status=held', label: 'Show them' }
+    concerns.push({ tone: 'warn', title: `Mail is held in the queue: ${formatEntries(queue.held)}`, remedy, link })
   }
   if (webhooks.behind > FAR_BEHIND) {
     const remedy = 'An endpoint is slow or fails. Its workspace sees the deliveries and can disable the webhook.'
@@ -61,7 +65,11 @@ function findWorkConcerns({ webhooks, process, queue }: Health): readonly Concer
   }
   if (process.delay_max > LONG_DELAY) {
     const remedy = 'The main thread was blocked. The log may say by what; a machine that is overloaded shows it too.'
-    concerns.push({ tone: 'warn', title: `The event loop was held up for ${process.delay_max} ms`, remedy })
+    concerns.push({ tone: 'warn', title: `The event loop was blocked for ${process.delay_max} ms`, remedy })
   }
   return concerns
+}
+
+function formatEntries(count: number): string {
+  return count === 1 ? '1 entry' : `${formatNumber(count)} entries`
 }

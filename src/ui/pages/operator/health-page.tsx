@@ -17,7 +17,7 @@ const REFRESH = 10_000
 export function HealthPage(): VNode {
   const health = useLoad(() => unwrap(sessionApi.GET('/ui/api/operator/health')), [], { every: () => REFRESH })
   return (
-    <Page title="Health" intro="The state of the service; it is loaded again every ten seconds.">
+    <Page title="Health" intro="The state of the service, updated every ten seconds.">
       <Loaded from={health}>
         {(data) => (
           <>
@@ -54,9 +54,11 @@ function Concerns({ health }: { readonly health: Health }): VNode {
   }
   return (
     <>
-      {concerns.map(({ tone, title, remedy }) => (
+      {concerns.map(({ tone, title, remedy, link }) => (
         <Note key={title} tone={tone} title={title}>
-          <p>{remedy}</p>
+          <p>
+            {remedy} {link === undefined ? null : <Link href={link.href}>{link.label}</Link>}
+          </p>
         </Note>
       ))}
     </>
@@ -69,13 +71,13 @@ function ServiceSection({ health }: { readonly health: Health }): VNode {
     { name: 'Version', value: `${version}, Node.js ${node}` },
     { name: 'Started', value: <Time at={started} kind="relative" /> },
     { name: 'Certificate expires', value: <Time at={certificate.expires_at} kind="relative" /> },
-    { name: 'Issued by', value: certificate.self_signed ? 'itself (self-signed)' : 'an authority' },
+    { name: 'Issued by', value: certificate.self_signed ? 'Itself (self-signed)' : 'A certificate authority' },
     { name: 'Memory', value: `${formatBytes(process.rss)}, heap ${formatBytes(process.heap_used)}` },
     { name: 'Threads', value: process.threads === null ? '–' : formatNumber(process.threads) },
     { name: 'Main thread busy', value: formatPercent(process.load) },
     {
       name: 'Delay of the event loop',
-      value: `median ${process.delay_p50} ms, 99 % below ${process.delay_p99} ms, longest ${process.delay_max} ms`,
+      value: `Median ${process.delay_p50} ms, 99% below ${process.delay_p99} ms, longest ${process.delay_max} ms`,
     },
   ]
   return (
@@ -101,7 +103,7 @@ function WorkSection({ health: { queue, webhooks } }: { readonly health: Health 
     { name: 'Events behind', value: `${formatNumber(webhooks.behind)} at the slowest webhook` },
   ]
   return (
-    <Section title="Work">
+    <Section title="Queue and webhooks">
       <Facts facts={facts} />
     </Section>
   )

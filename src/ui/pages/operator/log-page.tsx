@@ -66,7 +66,14 @@ function toneOf(level: string): 'warn' | 'bad' | 'neutral' {
 }
 
 const columns: readonly Column<LogLine>[] = [
-  { title: 'Time', show: ({ time }) => <Time at={time} kind="second" /> },
+  {
+    title: 'Time',
+    show: ({ time }) => (
+      <span class="wide-value">
+        <Time at={time} kind="second" />
+      </span>
+    ),
+  },
   { title: 'Level', show: ({ level }) => <StatusBadge status={level} tone={toneOf(level)} /> },
   {
     title: 'Message',

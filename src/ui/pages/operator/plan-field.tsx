@@ -17,7 +17,7 @@ export function PlanField({ plans: { data }, value }: { readonly plans: Plans; r
   const known = data.some(({ name }) => name === value)
   const all = known ? options : [{ value, label: `${value} (is not configured)` }, ...options]
   return (
-    <SelectField name="plan" label="Plan" options={all} value={value} hint="Plans are made in the configuration." />
+    <SelectField name="plan" label="Plan" options={all} value={value} hint="Plans are defined in the configuration." />
   )
 }
 

@@ -3,9 +3,10 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
-import { formatNumber } from '../../components/format.ts'
+import { capitalize, formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
@@ -60,13 +61,7 @@ function EntryFilters({ filters }: { readonly filters: ReturnType<typeof useFilt
     <Filters names={filterNames} filters={filters}>
       <TextField name="domain" label="Recipient domain" type="search" optional value={filters.get('domain')} />
       <SelectField name="status" label="Status" options={statusOptions} value={filters.get('status')} />
-      <TextField
-        name="workspace_id"
-        label="Id of the workspace"
-        type="search"
-        optional
-        value={filters.get('workspace_id')}
-      />
+      <TextField name="workspace_id" label="Workspace ID" type="search" optional value={filters.get('workspace_id')} />
     </Filters>
   )
 }
@@ -113,43 +108,59 @@ const columns: readonly Column<QueueEntry>[] = [
   {
     title: 'Recipient',
     show: ({ recipient, subject, from_email: from }) => (
-      <>
-        {recipient}
+      <span class="wide-value">
+        {allowBreaks(recipient)}
         <span class="row-note">{subject === '' ? 'No subject' : subject}</span>
-        <span class="row-note">from {from}</span>
-      </>
+        <span class="row-note">from {allowBreaks(from)}</span>
+      </span>
     ),
   },
   {
     title: 'Status',
-    show: ({ status, attempts }) => (
+    show: ({ status, attempts, enqueued_at: accepted }) => (
       <>
         <StatusBadge status={status} />
         {attempts === 0 ? null : <span class="row-note">{describeTries(attempts)}</span>}
-      </>
-    ),
-  },
-  {
-    title: 'Next try',
-    show: ({ next_attempt_at: next, enqueued_at: accepted }) => (
-      <>
-        <Time at={next} kind="relative" />
-        <span class="row-note">
-          accepted <Time at={accepted} kind="relative" />
-        </span>
+        {status === 'scheduled' ? null : (
+          <span class="row-note">
+            accepted <Time at={accepted} kind="relative" />
+          </span>
+        )}
       </>
     ),
   },
   {
     title: 'Waits for',
-    show: ({ waits_for: waits, last_response: response }) => (
+    show: ({ last_response: response, ...entry }) => (
       <>
-        {waits ?? (response === null ? '–' : 'the next try')}
+        {capitalize(describeWait(entry))}
+        {isTimed(entry.status) ? (
+          <>
+            , <Time at={entry.next_attempt_at} kind="relative" />
+          </>
+        ) : null}
         {response === null ? null : <span class="row-note">{response}</span>}
       </>
     ),
   },
 ]
+
+/** Held entries wait for a person, and those that are being sent for the answer. */
+function isTimed(status: QueueStatus): boolean {
+  return status !== 'held' && status !== 'sending'
+}
+
+function describeWait({
+  status,
+  attempts,
+  waits_for: waits,
+}: Pick<QueueEntry, 'status' | 'attempts' | 'waits_for'>): string {
+  if (waits !== null) return waits
+  if (status === 'held') return 'a release by the operator'
+  if (status === 'sending') return 'the answer of the server'
+  if (status === 'scheduled') return 'its scheduled time'
+  return attempts === 0 ? 'the first try' : 'the next try'
+}
 
 function describeTries(attempts: number): string {
   return attempts === 1 ? 'tried once' : `tried ${formatNumber(attempts)} times`

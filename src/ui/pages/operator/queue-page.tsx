@@ -3,7 +3,8 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
-import { formatNumber } from '../../components/format.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
+import { capitalize, formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
@@ -135,7 +136,7 @@ const domainColumns: readonly Column<QueueCensus['domains'][number]>[] = [
   {
     title: 'Domain',
     show: ({ domain }) => (
-      <Link href={`/operator/queue?tab=entries&domain=${encodeURIComponent(domain)}`}>{domain}</Link>
+      <Link href={`/operator/queue?tab=entries&domain=${encodeURIComponent(domain)}`}>{allowBreaks(domain)}</Link>
     ),
   },
   { title: 'Entries', kind: 'number', show: ({ total }) => formatNumber(total) },
@@ -147,7 +148,7 @@ const domainColumns: readonly Column<QueueCensus['domains'][number]>[] = [
 ]
 
 const reasonColumns: readonly Column<QueueCensus['reasons'][number]>[] = [
-  { title: 'Reason', show: ({ reason }) => reason },
+  { title: 'Reason', show: ({ reason }) => capitalize(reason) },
   { title: 'Entries', kind: 'number', show: ({ total }) => formatNumber(total) },
-  { title: 'One of the answers', show: ({ sample }) => sample ?? '–' },
+  { title: 'Example of an answer', show: ({ sample }) => sample ?? '–' },
 ]

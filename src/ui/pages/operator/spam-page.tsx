@@ -47,8 +47,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'Words', kind: 'number', show: ({ spam_training: { words } }) => formatNumber(words) },
   { title: 'Weight', show: ({ spam_training: { seasoned } }) => <Weight seasoned={seasoned} /> },
   {
-    title: 'Commands',
-    kind: 'actions',
+    title: 'Command',
     show: ({ id, name }) => <CopyButton text={learnCommand('spam', id)} label={`the command for ${name}`} />,
   },
 ]

@@ -1,6 +1,7 @@
 /** All workspaces of the service. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
 import { formatBytes, formatNumber } from '../../components/format.ts'
 import { Page } from '../../components/page.tsx'
@@ -23,8 +24,7 @@ export function WorkspaceListPage(): VNode {
 }
 
 const columns: readonly Column<OperatedWorkspace>[] = [
-  { title: 'Name', show: (row) => <WorkspaceName workspace={row} /> },
-  { title: 'Owner', show: ({ owner: { email } }) => email },
+  { title: 'Name and owner', show: (row) => <WorkspaceName workspace={row} /> },
   { title: 'Plan', show: (row) => <PlanName workspace={row} /> },
   { title: 'Members', kind: 'number', show: ({ members }) => formatNumber(members) },
   {
@@ -41,13 +41,14 @@ const columns: readonly Column<OperatedWorkspace>[] = [
 ]
 
 function WorkspaceName({
-  workspace: { id, name, is_operator: isOperator },
+  workspace: { id, name, owner, is_operator: isOperator },
 }: {
   readonly workspace: OperatedWorkspace
 }): VNode {
   return (
     <>
       <Link href={`/operator/workspaces/${id}`}>{name}</Link>
+      <span class="row-note">{allowBreaks(owner.email)}</span>
       {isOperator ? (
         <span class="row-note">
           <StatusBadge status="operator" tone="info" />

@@ -56,7 +56,7 @@ function listFacts(workspace: OperatedWorkspace): Parameters<typeof Facts>[0]['f
     { name: 'Created', value: <Time at={created} /> },
     {
       name: 'Queue',
-      value: <Link href={`/operator/queue?tab=entries&workspace_id=${encodeURIComponent(id)}`}>Its entries</Link>,
+      value: <Link href={`/operator/queue?tab=entries&workspace_id=${encodeURIComponent(id)}`}>Show its entries</Link>,
     },
   ]
 }
@@ -80,7 +80,7 @@ function PlanSection({ workspace: { id, plan }, loading }: PlanSectionProps): VN
     notify(`The workspace has the plan “${body.plan}”.`)
   }
   return (
-    <Section title="Plan" intro="Another plan counts from the next request on.">
+    <Section title="Plan" intro="A change takes effect with the next request.">
       <Loaded from={plans}>
         {(data) => (
           <Form onSubmit={change}>

@@ -18,6 +18,8 @@ interface TemplateEditorProps {
   readonly onSubmit: (values: FormData) => Promise<void>
 }
 
+const missingNote = 'Sending is refused while a variable has neither a value nor a default.'
+
 export function TemplateEditor({ template, action, onSubmit }: TemplateEditorProps): VNode {
   const { name = '', subject = '', html, text } = template ?? {}
   const [content, setContent] = useState<Content>({ subject, html: html ?? '', text: text ?? '' })
@@ -25,7 +27,7 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
   return (
     <div class="editor">
       <Form onSubmit={onSubmit}>
-        <TextField name="name" label="Name" value={name} maxLength={255} hint="Recipients do not see it." />
+        <TextField name="name" label="Name" value={name} maxLength={100} hint="Recipients do not see it." />
         <TextField name="subject" label="Subject" value={subject} onInput={change('subject')} />
         <TextArea
           name="html"
@@ -52,7 +54,7 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
         </FormActions>
       </Form>
       <div class="editor-preview">
-        <PreviewPanel content={content} missingNote="Without one, sending is refused. Give a value, or a default." />
+        <PreviewPanel content={content} missingNote={missingNote} />
       </div>
     </div>
   )

@@ -47,7 +47,7 @@ export function TemplatePage({ params: { id = '' } }: PageProps): VNode {
           <>
             <Facts
               facts={[
-                { name: 'Id, for requests', value: <Copy text={data.id} label="the id of the template" /> },
+                { name: 'Template ID', value: <Copy text={data.id} label="the id of the template" /> },
                 { name: 'Created', value: <Time at={data.created_at} /> },
                 { name: 'Changed', value: <Time at={data.updated_at} /> },
               ]}

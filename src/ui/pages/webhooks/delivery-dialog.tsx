@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { capitalize } from '../../components/format.ts'
 import { Copy, Facts, StatusBadge, Time } from '../../components/values.tsx'
 import { mayAdminister } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
@@ -34,7 +35,7 @@ export function DeliveryDialog({ webhook, delivery, onReplayed, onClose }: Deliv
           { name: 'Delivered', value: <Time at={delivery.delivered_at} otherwise="Not yet" /> },
           { name: 'Next attempt', value: <Time at={delivery.next_attempt_at} otherwise="None" /> },
           { name: 'Status of the answer', value: status ?? 'No answer' },
-          ...(error === null ? [] : [{ name: 'Why it failed', value: error }]),
+          ...(error === null ? [] : [{ name: 'Why it failed', value: capitalize(error) }]),
           { name: 'Event', value: <Copy text={delivery.event_id} label="the id of the event" /> },
           { name: 'Delivery', value: <Copy text={id} label="the id of the delivery" /> },
         ]}

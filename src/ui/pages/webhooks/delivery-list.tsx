@@ -6,6 +6,7 @@ import { toCursorPage, usePages } from '../../api/use-pages.ts'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
+import { capitalize, formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time, toWords } from '../../components/values.tsx'
@@ -69,10 +70,9 @@ function findPause(rows: readonly Delivery[]): number | null {
 
 function buildColumns(webhook: Webhook, onShow: (delivery: Delivery) => void): readonly Column<Delivery>[] {
   return [
-    { title: 'Event', show: ({ type }) => type },
-    { title: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
+    { title: 'Event', show: ({ type }) => <span class="one-line">{type}</span> },
+    { title: 'Status', show: (delivery) => <DeliveryStatus delivery={delivery} /> },
     { title: 'Answer', show: (delivery) => <Answer delivery={delivery} waits={webhook.enabled} /> },
-    { title: 'Attempts', kind: 'number', show: ({ attempts }) => attempts },
     { title: 'Created', show: ({ created_at: at }) => <Time at={at} /> },
     {
       title: 'Actions',
@@ -86,6 +86,19 @@ function buildColumns(webhook: Webhook, onShow: (delivery: Delivery) => void): r
   ]
 }
 
+function DeliveryStatus({ delivery: { status, attempts } }: { readonly delivery: Delivery }): VNode {
+  return (
+    <>
+      <StatusBadge status={status} />
+      {attempts === 0 ? null : (
+        <span class="row-note">
+          {formatNumber(attempts)} {attempts === 1 ? 'attempt' : 'attempts'}
+        </span>
+      )}
+    </>
+  )
+}
+
 interface AnswerProps {
   readonly delivery: Delivery
   /** A disabled webhook gets no further attempts. */
@@ -96,7 +109,7 @@ function Answer({ delivery, waits }: AnswerProps): VNode {
   const { attempts, response_status: status, error, next_attempt_at: next } = delivery
   return (
     <>
-      {attempts === 0 ? 'Not attempted yet' : (status ?? error ?? 'None')}
+      {attempts === 0 ? 'Not attempted yet' : (status ?? (error === null ? 'None' : capitalize(error)))}
       {!waits || next === null || attempts === 0 ? null : (
         <span class="row-note">
           Next attempt <Time at={next} kind="relative" />

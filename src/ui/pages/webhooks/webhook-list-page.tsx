@@ -3,12 +3,14 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import { mayAdminister } from '../../session/session-state.ts'
+import { EventTypes } from './event-types.tsx'
 import type { Webhook } from './webhook.ts'
 import { WebhookState } from './webhook-state.tsx'
 
@@ -22,7 +24,7 @@ export function WebhookListPage(): VNode {
   return (
     <Page
       title="Webhooks"
-      intro="URLs of yours to which Posthorn sends what happens to your mail, as signed requests."
+      intro="Posthorn sends the events of your mail to these URLs, as signed requests."
       actions={mayAdminister.value ? create : undefined}
     >
       <Loaded from={webhooks}>
@@ -41,16 +43,18 @@ export function WebhookListPage(): VNode {
 }
 
 const columns: readonly Column<Webhook>[] = [
-  { title: 'URL', show: ({ id, url }) => <Link href={`/webhooks/${id}`}>{url}</Link> },
+  {
+    title: 'URL',
+    show: ({ id, url }) => (
+      <Link class="wide-value" href={`/webhooks/${id}`}>
+        {allowBreaks(url)}
+      </Link>
+    ),
+  },
   { title: 'State', show: (webhook) => <WebhookState webhook={webhook} /> },
   {
     title: 'Events',
-    show: ({ events }) => (
-      <>
-        {events.length} {events.length === 1 ? 'type' : 'types'}
-        <span class="row-note">{events.join(', ')}</span>
-      </>
-    ),
+    show: ({ events }) => <EventTypes events={events} />,
   },
   { title: 'Last delivery', show: ({ last_delivery: last }) => <LastDelivery last={last} /> },
   { title: 'Created', show: ({ created_at: at }) => <Time at={at} kind="day" /> },

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
@@ -12,6 +13,7 @@ import { mayAdminister } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
 import type { PageProps } from '../../shell/page-route.ts'
 import { DeliveryList } from './delivery-list.tsx'
+import { EventTypes } from './event-types.tsx'
 import { ReplayDialog } from './replay-dialog.tsx'
 import type { Webhook } from './webhook.ts'
 import { WebhookSettings } from './webhook-settings.tsx'
@@ -36,7 +38,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
       title={data === undefined ? 'Webhook' : new URL(data.url).host}
       badge={data === undefined ? null : <WebhookState webhook={data} />}
       up={{ href: '/webhooks', label: 'Webhooks' }}
-      intro={data === undefined ? undefined : <code>{data.url}</code>}
+      intro={data === undefined ? undefined : <Address url={data.url} />}
       actions={mayAdminister.value && data?.enabled === true ? actions : undefined}
     >
       <Loaded from={webhook}>
@@ -51,6 +53,10 @@ export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
       </Loaded>
     </Page>
   )
+}
+
+function Address({ url }: { readonly url: string }): VNode {
+  return <code>{allowBreaks(url)}</code>
 }
 
 interface ActionsProps {
@@ -87,7 +93,7 @@ function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNo
           { name: 'Last delivery', value: last === null ? 'None yet' : <StatusBadge status={last.status} /> },
           { name: 'Created', value: <Time at={created} /> },
           { name: 'Changed', value: <Time at={updated} /> },
-          { name: 'Events', value: events.join(', ') },
+          { name: 'Events', value: <EventTypes events={events} /> },
         ]}
       />
       {mayAdminister.value ? (

@@ -87,7 +87,10 @@ function DisableSection({ id, onChanged }: { readonly id: string } & Pick<Settin
     notify('The webhook is disabled.')
   }
   return (
-    <Section title="Pause" intro="A disabled webhook gets no events; a replay delivers them later.">
+    <Section
+      title="Disable"
+      intro="A disabled webhook gets no events. Once it is enabled again, a replay delivers those that it missed."
+    >
       <Button onClick={disable}>Disable the webhook</Button>
     </Section>
   )

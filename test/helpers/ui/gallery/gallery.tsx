@@ -25,6 +25,7 @@ import { Notices, notify } from '../../../../src/ui/shell/notices.tsx'
 import '../../../../src/ui/style/base.css'
 import '../../../../src/ui/style/shell.css'
 import '../../../../src/ui/style/components.css'
+import '../../../../src/ui/style/lists.css'
 
 const hostile = '<img src=x onerror="document.title=1"> ‮rtl'
 const names = ['status', 'recipient']
@@ -45,6 +46,7 @@ function Gallery(): VNode {
               { name: 'Address', value: 'edsger.dijkstra@news.example.com' },
               { name: 'Share', value: formatPercent(0.1234) },
               { name: 'Hostile', value: hostile },
+              { name: 'Breakable', value: `https://a-host.example/path?x=${hostile}` },
             ]}
           />
           {(['good', 'warn', 'bad', 'info', 'neutral'] as const).map((tone) => (

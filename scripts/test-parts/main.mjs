@@ -6,7 +6,7 @@
  * Without arguments all files. `--quick`: no journeys through the whole daemon and no peers. A path (`mail`, `journeys/queue`): the
  * files whose names begin with it, beside the quick ones where both are given.
  *
- * Each file is a process of its own that prints TAP, started as `node FILE`. `tap run` would load its
+ * Each file is a process of its own that prints TAP (test-process.mjs). `tap run` would load its
  * hooks for coverage and mocks into every process, which costs about as long as a small file takes;
  * nothing here uses them. The last line is a comment with the counts, as tap's own is:
  * `# { total: 140, pass: 137, fail: 2, skip: 1 }`. Exit status: 0 all passed, 1 some failed.
@@ -16,6 +16,8 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describe, sumOf } from './report.mjs'
 import { runTestFile } from './run-test-file.mjs'
+import { openSharedBrowser } from './shared-browser.mjs'
+import { createTemporaryFolder } from './temporary-folder.mjs'
 import { findTestFiles } from './test-files.mjs'
 
 const root = fileURLToPath(new URL('../../dist/test/', import.meta.url))
@@ -24,20 +26,23 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const files = await findTestFiles(root, { quick: values.quick, paths: positionals })
-// Whole daemons wait for each other's time limits; small files wait for the disk, and another one fills that time.
-const atOnce = Math.max(2, availableParallelism()) + (values.quick ? 1 : 0)
+// Files wait now and then, for a time limit or the disk: one more than there are processors fills that time.
+const atOnce = Math.max(2, availableParallelism()) + 1
+const browser = await openSharedBrowser(files)
+const environment = { ...browser.environment, TMPDIR: createTemporaryFolder() }
 const waiting = [...files]
 const outcomes = []
 
 async function work() {
   for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-    const outcome = await runTestFile(root, file)
+    const outcome = await runTestFile(root, file, environment)
     outcomes.push(outcome)
     process.stdout.write(describe(outcome))
   }
 }
 
 await Promise.all(Array.from({ length: atOnce }, work))
+await browser.close()
 for (const outcome of outcomes.filter(({ fail }) => fail > 0)) process.stdout.write(`\n${describe(outcome)}`)
 const totals = sumOf(outcomes)
 process.stdout.write(`# { total: ${totals.total}, pass: ${totals.pass}, fail: ${totals.fail}, skip: ${totals.skip} }\n`)

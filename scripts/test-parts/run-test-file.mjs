@@ -2,20 +2,23 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Parser } from 'tap-parser'
 
 /** Milliseconds. A file that takes longer is killed, and has failed. */
 const LIMIT = 240_000
 
+const testProcess = fileURLToPath(new URL('test-process.mjs', import.meta.url))
+
 /**
- * Resolves to `{ file, seconds, pass, fail, skip, failures, skips }`: assertions that are no summaries of
+ * `environment`: variables beside those of this process. Resolves to `{ file, seconds, pass, fail, skip, failures, skips }`: assertions that are no summaries of
  * others. A file that breaks off, or that asserts nothing, has one failure more.
  */
-export async function runTestFile(root, file) {
+export async function runTestFile(root, file, environment) {
   const begun = performance.now()
   const outcome = { file, seconds: 0, pass: 0, fail: 0, skip: 0, failures: [], skips: [] }
-  const child = spawn(process.execPath, [join(root, file)], {
-    env: { ...process.env, TAP: '1', TAP_TIMEOUT: String(LIMIT / 1000) },
+  const child = spawn(process.execPath, [testProcess, join(root, file)], {
+    env: { ...process.env, ...environment, TAP: '1', TAP_TIMEOUT: String(LIMIT / 1000) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const parser = new Parser()

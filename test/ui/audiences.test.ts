@@ -1,5 +1,5 @@
 /** The pages of audiences and contacts: create, add, import, search, bulk acts, export, rename, delete. */
-import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
@@ -106,7 +106,7 @@ async function exportContacts(t: Test, page: Page): Promise<void> {
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Export' }).click(),
   ])
-  const file = await readFile(await download.path(), 'utf8')
+  const file = await text(await download.createReadStream())
   t.match(file, /ann@b\.test,Ann,Lee,true/)
   t.match(file, /bob@b\.test/)
 }

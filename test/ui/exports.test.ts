@@ -1,5 +1,5 @@
 /** The page of exports: ask for one, follow it, download its file, delete it. */
-import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
@@ -40,7 +40,7 @@ t.test('an export is requested, written, downloaded and deleted', { skip }, asyn
     page.getByRole('link', { name: 'Download Emails' }).click(),
   ])
   t.match(download.suggestedFilename(), /^email_logs-\d{4}-\d\d-\d\d\.csv$/)
-  t.match(readFileSync(await download.path(), 'utf8'), 'bob@b.test')
+  t.match(await text(await download.createReadStream()), 'bob@b.test')
 
   await page.getByRole('button', { name: 'Delete Emails' }).click()
   await page.getByLabel('to confirm').fill('Emails')

@@ -1,5 +1,5 @@
 /** Debian's Chromium, driven by playwright-core, as the web mail and browser of a recipient. */
-import { type BrowserContext, chromium } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserServer, chromium } from 'playwright-core'
 import type { Test } from 'tap'
 
 export const CHROMIUM = '/usr/bin/chromium'
@@ -8,20 +8,35 @@ export const CHROMIUM = '/usr/bin/chromium'
 const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
 
-/** It accepts certificates of any issuer, and asks no other host than those of the pages. */
+/** It asks no other host than those of the pages. */
+const launchOptions = {
+  executablePath: CHROMIUM,
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+}
+
+/** A browser that several test files use at a time, each with contexts of its own. */
+export function serveBrowser(): Promise<BrowserServer> {
+  return chromium.launchServer({ ...launchOptions, host: '127.0.0.1' })
+}
+
+/** It accepts certificates of any issuer. */
 export async function openBrowser(t: Test): Promise<BrowserContext> {
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  const browser = await findBrowser()
   t.teardown(() => browser.close())
   return browser.newContext({ ignoreHTTPSErrors: true, userAgent: USER_AGENT })
+}
+
+/** The shared browser of a run of many test files, or one for this test alone. */
+async function findBrowser(): Promise<Browser> {
+  const shared = process.env['POSTHORN_TEST_BROWSER']
+  if (shared === undefined) return chromium.launch(launchOptions)
+  return chromium.connect(shared).catch(() => chromium.launch(launchOptions))
 }

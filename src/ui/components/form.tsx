@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, VNode } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import { type ApiError, asApiError } from '../api/api-error.ts'
+import { ApiError, asApiError } from '../api/api-error.ts'
 import { buttonClass } from './button.tsx'
 import { belongsTo, FormContext } from './form-context.ts'
 
@@ -24,6 +24,11 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
     if (busy || form.current === null) return
+    const incomplete = findIncomplete(form.current)
+    if (incomplete !== null) {
+      setError(incomplete)
+      return
+    }
     setBusy(true)
     onSubmit(new FormData(form.current))
       .then(
@@ -46,6 +51,24 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
       </FormContext.Provider>
     </form>
   )
+}
+
+const completions: Readonly<Record<string, string>> = {
+  'datetime-local': 'Complete the date and the time, or clear the field.',
+  date: 'Complete the date, or clear the field.',
+}
+
+/**
+ * For fields that were filled in part: a form has no value of them, as if they were empty, and a message would be sent
+ * at once in place of the day that was entered. Null: there are none.
+ */
+function findIncomplete(form: HTMLFormElement): ApiError | null {
+  const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
+  const fields = inputs
+    .filter(({ validity }) => validity.badInput)
+    .map(({ name, type }) => ({ field: name, message: completions[type] ?? 'Must be a number.' }))
+  const [first] = fields
+  return first === undefined ? null : new ApiError(first.message, { status: 0, code: 'incomplete', fields })
 }
 
 /** Errors of fields that the form does not have stand here with their names. */

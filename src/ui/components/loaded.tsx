@@ -1,6 +1,7 @@
 /** Shows what `useLoad` loaded: a placeholder before, the fault with a way to try again if it failed. */
 import type { ComponentChildren, VNode } from 'preact'
 import type { ApiError } from '../api/api-error.ts'
+import { OUTDATED } from '../api/load-code.ts'
 import type { Loading } from '../api/use-load.ts'
 import { Button } from './button.tsx'
 
@@ -36,12 +37,14 @@ interface FaultProps {
 }
 
 export function Fault({ error, onRetry }: FaultProps): VNode {
+  const isOutdated = error.code === OUTDATED
+  const act = isOutdated ? (): void => location.reload() : onRetry
   return (
     <div class="fault" role="alert">
       <p>{error.message}</p>
-      {onRetry === undefined ? null : (
-        <Button small onClick={onRetry}>
-          Try again
+      {act === undefined ? null : (
+        <Button small onClick={act}>
+          {isOutdated ? 'Load the page again' : 'Try again'}
         </Button>
       )}
     </div>

@@ -1,5 +1,6 @@
 /** A page whose code is loaded when it is opened first. */
 import type { ComponentType, VNode } from 'preact'
+import { loadCode } from '../api/load-code.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Fault, Placeholder } from '../components/loaded.tsx'
 import { mayOperate, workspace } from '../session/session-state.ts'
@@ -16,7 +17,7 @@ interface LoadedPage {
 }
 
 export function LazyPage({ route, params }: LazyPageProps): VNode {
-  const { data, error, reload } = useLoad(async (): Promise<LoadedPage> => ({ Page: await route.load() }))
+  const { data, error, reload } = useLoad(async (): Promise<LoadedPage> => ({ Page: await loadCode(route.load) }))
   if (route.area === 'operator' && !mayOperate.value) return <NotFoundPage />
   if (route.area === 'workspace' && workspace.value === null) return <NoWorkspacePage />
   if (data !== undefined) return <data.Page params={params} />

@@ -108,12 +108,23 @@ function toQuotaItem(used: number, limit: number | null, text: string, what: str
   ]
 }
 
-function listHeldItems({ held, complete }: QueueCounts, mayOperate: boolean): readonly AttentionItem[] {
-  if (held === 0) return []
-  const count = `${complete ? '' : 'At least '}${formatNumber(held)} ${held === 1 ? 'recipient waits' : 'recipients wait'}`
-  const text = `${count} until the operator of the service releases the mail.`
-  const link = mayOperate ? { href: '/operator/queue', label: 'Open the queue' } : { href: '/emails', label: 'Emails' }
-  return [{ key: 'held', tone: 'bad', title: 'Mail is held', text, link }]
+const queuedEmails = { href: '/emails?status=queued', label: 'Queued emails' } as const
+
+function listHeldItems(counts: QueueCounts, mayOperate: boolean): readonly AttentionItem[] {
+  const { held, held_by_members: heldByMembers, complete } = counts
+  const say = (count: number): string =>
+    `${complete ? '' : 'At least '}${formatNumber(count)} ${count === 1 ? 'recipient waits' : 'recipients wait'}`
+  const byOperator: AttentionItem = {
+    ...{ key: 'held', tone: 'bad', title: 'Mail is held' },
+    text: `${say(held)} until the operator of the service releases the mail.`,
+    link: mayOperate ? { href: '/operator/queue', label: 'Open the queue' } : queuedEmails,
+  }
+  const byMembers: AttentionItem = {
+    ...{ key: 'held-by-members', tone: 'warn', title: 'Members hold mail' },
+    text: `${say(heldByMembers)} until a member of this workspace releases the mail.`,
+    link: queuedEmails,
+  }
+  return [...(held === 0 ? [] : [byOperator]), ...(heldByMembers === 0 ? [] : [byMembers])]
 }
 
 function toBroadcastItem({ id, name, status, ...more }: Attention['broadcasts'][number]): AttentionItem {

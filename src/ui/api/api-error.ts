@@ -62,7 +62,9 @@ function readRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
 }
 
+/** A message may begin with an address or the name of a domain, which stays as it is. */
 function toSentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1)
+  const [first = ''] = message.split(' ', 1)
+  const text = /[.@]./.test(first) ? message : message.charAt(0).toUpperCase() + message.slice(1)
   return text.endsWith('.') || text.endsWith('?') ? text : `${text}.`
 }

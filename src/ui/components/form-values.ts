@@ -1,4 +1,5 @@
 /** Reads the values of a form by the names of its fields. */
+import { ApiError } from '../api/api-error.ts'
 
 /** Without space around it. */
 export function readText(values: FormData, name: string): string {
@@ -34,6 +35,14 @@ export function readTime(values: FormData, name: string): string | null {
   const text = readText(values, name)
   const at = new Date(text)
   return text === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
+}
+
+/** As `readTime`. Throws an ApiError for a time that has passed, which servers take as now. */
+export function readFutureTime(values: FormData, name: string): string | null {
+  const at = readTime(values, name)
+  if (at === null || new Date(at).getTime() > Date.now()) return at
+  const message = 'Must be a time in the future.'
+  throw new ApiError(message, { status: 0, code: 'past', fields: [{ field: name, message }] })
 }
 
 /** Null: none was chosen. */

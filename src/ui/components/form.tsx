@@ -53,22 +53,31 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
   )
 }
 
-const completions: Readonly<Record<string, string>> = {
-  'datetime-local': 'Complete the date and the time, or clear the field.',
-  date: 'Complete the date, or clear the field.',
-}
-
 /**
- * For fields that were filled in part: a form has no value of them, as if they were empty, and a message would be sent
- * at once in place of the day that was entered. Null: there are none.
+ * Fields that are empty and must not be, and those that were filled in part. A form has no value of the latter, as if
+ * they were empty: a message would be sent at once in place of the day that was entered. Null: there are none.
  */
 function findIncomplete(form: HTMLFormElement): ApiError | null {
-  const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
-  const fields = inputs
-    .filter(({ validity }) => validity.badInput)
-    .map(({ name, type }) => ({ field: name, message: completions[type] ?? 'Must be a number.' }))
+  const fields = [...form.elements].flatMap((element) => {
+    const message = isTyped(element) ? findGap(element) : null
+    return message === null ? [] : [{ field: element.getAttribute('name') ?? '', message }]
+  })
   const [first] = fields
   return first === undefined ? null : new ApiError(first.message, { status: 0, code: 'incomplete', fields })
+}
+
+type TypedElement = HTMLInputElement | HTMLTextAreaElement
+
+function isTyped(element: Element): element is TypedElement {
+  return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+}
+
+function findGap({ type, validity, value }: TypedElement): string | null {
+  if (validity.badInput) {
+    if (type === 'number') return 'Must be a number.'
+    return `Complete the date${type === 'date' ? '' : ' and the time'}, or clear the field.`
+  }
+  return validity.valueMissing && value === '' ? 'Fill in this field.' : null
 }
 
 /** Errors of fields that the form does not have stand here with their names. */

@@ -38,7 +38,9 @@ interface FaultProps {
 
 export function Fault({ error, onRetry }: FaultProps): VNode {
   const isOutdated = error.code === OUTDATED
-  const act = isOutdated ? (): void => location.reload() : onRetry
+  // What does not exist is not there a moment later either.
+  const again = error.status === 404 ? undefined : onRetry
+  const act = isOutdated ? (): void => location.reload() : again
   return (
     <div class="fault" role="alert">
       <p>{error.message}</p>

@@ -33,7 +33,7 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
     onSubmit(new FormData(form.current))
       .then(
         () => setError(null),
-        (thrown: unknown) => setError(asApiError(thrown)),
+        (thrown: unknown) => setError(nameGaps(asApiError(thrown), form.current)),
       )
       .finally(() => setBusy(false))
   }
@@ -54,30 +54,33 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
 }
 
 /**
- * Fields that are empty and must not be, and those that were filled in part. A form has no value of the latter, as if
- * they were empty: a message would be sent at once in place of the day that was entered. Null: there are none.
+ * Fields that were filled in part. A form has no value of them, as if they were empty: a message would be sent at once
+ * in place of the day that was entered. Null: there are none.
  */
 function findIncomplete(form: HTMLFormElement): ApiError | null {
-  const fields = [...form.elements].flatMap((element) => {
-    const message = isTyped(element) ? findGap(element) : null
-    return message === null ? [] : [{ field: element.getAttribute('name') ?? '', message }]
-  })
+  const fields = [...form.elements]
+    .filter((element) => element instanceof HTMLInputElement && element.validity.badInput)
+    .map((element) => ({ field: element.getAttribute('name') ?? '', message: explainGap(element) }))
   const [first] = fields
   return first === undefined ? null : new ApiError(first.message, { status: 0, code: 'incomplete', fields })
 }
 
-type TypedElement = HTMLInputElement | HTMLTextAreaElement
-
-function isTyped(element: Element): element is TypedElement {
-  return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+function explainGap(element: Element): string {
+  const type = element.getAttribute('type')
+  if (type === 'number') return 'Must be a number.'
+  return `Complete the date${type === 'date' ? '' : ' and the time'}, or clear the field.`
 }
 
-function findGap({ type, validity, value }: TypedElement): string | null {
-  if (validity.badInput) {
-    if (type === 'number') return 'Must be a number.'
-    return `Complete the date${type === 'date' ? '' : ' and the time'}, or clear the field.`
-  }
-  return validity.valueMissing && value === '' ? 'Fill in this field.' : null
+/** Of a field that was left empty, the rule for its value says less than that. */
+function nameGaps(error: ApiError, form: HTMLFormElement | null): ApiError {
+  const fields = error.fields.map(({ field, message }) => {
+    const element = form?.elements.namedItem(field)
+    const isEmpty =
+      (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) && element.validity.valueMissing
+    return { field, message: isEmpty ? 'Fill in this field.' : message }
+  })
+  const { message, status, code, details } = error
+  return new ApiError(message, { status, code, details, fields })
 }
 
 /** Errors of fields that the form does not have stand here with their names. */

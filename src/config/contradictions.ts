@@ -15,6 +15,7 @@ import { findSmsContradictions } from './sms-contradictions.js'
 export interface FileSettings {
   readonly outbound?: Readonly<Record<string, unknown>>
   readonly spam?: Readonly<Record<string, unknown>>
+  readonly ui?: Readonly<Record<string, unknown>>
 }
 
 const NOT_WHOLE_INTERNET = 'allowed: a network that is not the whole internet'
@@ -24,6 +25,7 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findLongZone(settings.service),
     ...findHalfPair(settings.tls),
     ...findLongWaits(settings.outbound, written.outbound ?? {}),
+    ...findLongIdleTime(settings.ui, written.ui ?? {}),
     ...findSharedListeners(settings),
     ...findWideNetworks('api.trusted_proxies', settings.api.trusted_proxies),
     ...findWideNetworks('inbound.proxies', settings.inbound.proxies),
@@ -52,6 +54,13 @@ function findHalfPair({ cert_file, key_file }: Settings['tls']): readonly Proble
   if ((cert_file === '') === (key_file === '')) return []
   const [key, other] = cert_file === '' ? ['tls.key_file', 'tls.cert_file'] : ['tls.cert_file', 'tls.key_file']
   return [{ key, message: `found without ${other}; allowed: both, or neither for a self-signed pair` }]
+}
+
+function findLongIdleTime(ui: Settings['ui'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
+  const { session_idle: idle, session_max: max } = written
+  if (idle === undefined || max === undefined || ui.session_idle <= ui.session_max) return []
+  const message = `found ${JSON.stringify(idle)}; allowed: up to ui.session_max, ${JSON.stringify(max)}`
+  return [{ key: 'ui.session_idle', message }]
 }
 
 function findLongWaits(outbound: Settings['outbound'], written: Readonly<Record<string, unknown>>): readonly Problem[] {

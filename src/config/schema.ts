@@ -97,6 +97,12 @@ const dns = section({
   notify: value.list(value.dnsServer, 'DNS servers').prefault([]),
 })
 
+const ui = section({
+  enabled: value.flag.prefault(true),
+  session_idle: value.duration('30d').prefault('12h'),
+  session_max: value.duration('90d').prefault('7d'),
+})
+
 const outbound = section({
   port: value.count(1, 65_535).prefault(25),
   source_addresses: value.list(value.address, 'addresses of this machine').prefault([]),
@@ -186,6 +192,7 @@ export const settings = section({
   inbound: inbound.prefault({}),
   spam: spam.prefault({}),
   dns: dns.prefault({}),
+  ui: ui.prefault({}),
   outbound: outbound.prefault({}),
   webhooks: webhooks.prefault({}),
   sms: sms.prefault({}),

@@ -90,7 +90,7 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
-  const files = await loadAppFiles(deps.uiFolder ?? appFolder)
+  const files = config.ui.enabled ? await loadAppFiles(deps.uiFolder ?? appFolder) : null
   const app = buildApp(deps, { connections, isProxy, lines, spool })
   const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
@@ -99,9 +99,9 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
       const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
       const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, document, files })
-      const browser = wireBrowserApi(routeDeps)
+      const browser = config.ui.enabled ? wireBrowserApi(routeDeps) : undefined
       app.serve(routes, JSON.stringify(document), pages, browser)
-      return { routes, browserRoutes: browser.routes }
+      return { routes, browserRoutes: browser?.routes ?? [] }
     },
   }
 }

@@ -44,6 +44,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
   const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
   const secret = identity.linkSecret
   const passwords = createPasswordHasher()
+  const sessionTimes = { idle: config.ui.session_idle, max: config.ui.session_max }
   const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued, raw) =>
     delivery.runner.offer(enqueued, raw)
   const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }
@@ -52,11 +53,11 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
   return {
     acceptDeps: { read, commit, secret, passwords, attempts: createAttemptLimits() },
     accountDeps: {
-      ...{ read, commit, passwords, attempts: createSignInLimits(), names: { hostname, publicUrl } },
+      ...{ read, commit, passwords, attempts: createSignInLimits(), names: { hostname, publicUrl }, sessionTimes },
       linkLimit: createRateLimit({ limitsOf: () => PASSWORD_LINK_LIMITS }),
       sendPasswordLink: createPasswordMailer(mailing),
     },
-    checkSession: createSessionCheck({ read, commit, clock }),
+    checkSession: createSessionCheck({ read, commit, clock, idle: sessionTimes.idle }),
     notices,
     erasures: erasing,
     start: () => {

@@ -330,6 +330,7 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[tls]\ncert_file = "c.pem"', 'tls.cert_file'],
   ['[tls]\nkey_file = "k.pem"', 'tls.key_file'],
   ['[outbound]\nexpire_after = "1h"\nretry_schedule = ["5m", "1h"]', 'outbound.retry_schedule[1]'],
+  ['[ui]\nsession_idle = "2d"\nsession_max = "1d"', 'ui.session_idle'],
   ['[outbound]\nexpire_after = "1h"\ndelay_notice_after = "60m"', 'outbound.delay_notice_after'],
   ['[api]\nlisten = ["127.0.0.1:443", "http://127.0.0.1:443"]', 'api.listen[1]'],
   ['[api]\nlisten = ["unix:/run/a", "unix:/run/a"]', 'api.listen[1]'],
@@ -376,6 +377,7 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
 t.test('contradicting settings are refused', async (t) => {
   for (const [toml, key] of contradicting) t.same(keys(toml), [key], toml)
   t.same(keys('[outbound]\nexpire_after = "10s"'), [], 'a default contradicts no setting')
+  t.same(keys('[ui]\nsession_max = "1h"'), [])
   t.same(keys('[dns]\nnameservers = ["ns.test"]'), [], 'name servers of a third party, for the zone that is printed')
   t.same(
     keys('[submission]\nlisten = ["127.0.0.1:0"]\nlisten_tls = ["127.0.0.1:0"]'),

@@ -47,6 +47,22 @@ async function load(
   return { status: answer.statusCode, headers: answer.headers, bytes, text: bytes.toString() }
 }
 
+t.test('a dashboard that is turned off leaves the pages that links in mail lead to', async (t) => {
+  const app = await testDaemon(t, { uiFolder: writeFiles(t), settings: { ui: { enabled: false } } })
+  const start = await load(t, app, '/ui/')
+  t.same([start.status, start.text.includes('This is a mail server')], [200, true])
+  for (const [path, status] of [
+    ['/ui/docs', 200],
+    ['/ui/emails', 404],
+    ['/ui/assets/index.abc.js', 404],
+    ['/ui/api/session', 404],
+    ['/ui/api/v1/domains', 404],
+  ] as const)
+    t.equal((await load(t, app, path)).status, status, path)
+  const made = await app.cli('workspace', 'create', 'Third', '--email', 'third@a.test', '--json')
+  t.match(made.json(), { set_password_url: null })
+})
+
 t.test('the shell answers every path of the dashboard, and may do nothing but load its own files', async (t) => {
   const app = await testDaemon(t, { uiFolder: writeFiles(t) })
   for (const path of ['/ui/', '/ui/emails', '/ui/domains/01a1/records', '/ui/set-password?token=x']) {

@@ -60,3 +60,18 @@ t.test('a session ends after 12 hours without a request, and after 7 days in any
   app.advance(DAY / 4)
   t.equal((await busy.ask('GET', '/v1/emails')).status, 401, 'after 7 days')
 })
+
+t.test('both times can be configured', async (t) => {
+  const app = await testDaemon(t, { settings: { ui: { session_idle: '5m', session_max: '8m' } } })
+  await givePassword(app)
+  const browser = openBrowser(app)
+  await browser.signIn(OWNER)
+  for (const status of [200, 200, 401]) {
+    app.advance(3 * 60_000)
+    t.equal((await browser.ask('GET', '/session')).status, status, 'asked every three minutes')
+  }
+  const { headers } = await browser.signIn(OWNER)
+  t.match(String(headers['set-cookie']), /Max-Age=480\b/)
+  app.advance(5 * 60_000)
+  t.equal((await browser.ask('GET', '/session')).status, 401, 'not used for five minutes')
+})

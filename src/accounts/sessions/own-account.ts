@@ -123,7 +123,7 @@ export async function setPasswordByLink(
   takeAttempt(attempts.accounts, link.email, now)
   const factor = acceptSecondFactor(deps, { userId, code, now })
   const hash = await hashNewPassword(deps, password, 'password')
-  const session = buildSession({ userId, ...client, now })
+  const session = buildSession({ userId, ...client, lifetime: deps.sessionTimes.max, now })
   const writes = [
     usePasswordLink(token, now),
     ...factor,

@@ -7,7 +7,7 @@
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Store } from '../../storage/database.js'
-import { hashToken, IDLE_LIFETIME, sessionByToken, touchSession } from './session-records.js'
+import { hashToken, type SessionTimes, sessionByToken, touchSession } from './session-records.js'
 
 const TOUCH_INTERVAL = 60_000
 const MAX_TOUCHED = 10_000
@@ -22,7 +22,11 @@ export interface OpenSession {
 /** Null: the token opens no session. */
 export type CheckSession = (token: string) => OpenSession | null
 
-export function createSessionCheck({ read, commit, clock }: Store & { readonly clock: Clock }): CheckSession {
+interface SessionCheckDeps extends Store, Pick<SessionTimes, 'idle'> {
+  readonly clock: Clock
+}
+
+export function createSessionCheck({ read, commit, clock, idle }: SessionCheckDeps): CheckSession {
   const lastTouched = createLruCache<number>({ max: MAX_TOUCHED })
 
   function touch(id: string, usedAt: number, now: number): void {
@@ -37,7 +41,7 @@ export function createSessionCheck({ read, commit, clock }: Store & { readonly c
     if (row === undefined) return null
     const now = clock()
     const usedAt = Math.max(row.last_used_at, lastTouched.get(row.id) ?? 0)
-    if (row.expires_at <= now || usedAt + IDLE_LIFETIME <= now) return null
+    if (row.expires_at <= now || usedAt + idle <= now) return null
     touch(row.id, usedAt, now)
     return { id: row.id, userId: row.user_id, expiresAt: row.expires_at }
   }

@@ -2,7 +2,7 @@
  * The records of sessions: what a browser holds after a sign-in. A token of 256 random bits is in its
  * cookie and stored only as SHA-256, so that a copy of the database opens no session.
  *
- * A session ends after 12 hours without a request, and after 7 days in any case. A row past its time
+ * A session ends after `ui.session_idle` without a request, and `ui.session_max` after its sign-in. A row past its time
  * is invalid, whether or not it was removed.
  */
 import { createHash } from 'node:crypto'
@@ -12,14 +12,20 @@ import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
-export const SESSION_LIFETIME = 7 * 24 * 3_600_000
-export const IDLE_LIFETIME = 12 * 3_600_000
 /** Sessions of one user; a further one ends the oldest. */
 const MAX_SESSIONS = 50
 /** Characters of a browser's name that are stored. */
 const MAX_USER_AGENT = 200
 
 type SessionRow = Tables['sessions']
+
+/** Milliseconds until a session ends. */
+export interface SessionTimes {
+  /** Since its last request. */
+  readonly idle: number
+  /** Since the sign-in. */
+  readonly max: number
+}
 
 export interface NewSession {
   /** For the cookie: stored nowhere. */
@@ -31,10 +37,12 @@ interface SessionRequest {
   readonly userId: string
   readonly userAgent: string
   readonly remoteAddress: string
+  /** Milliseconds until it ends in any case. */
+  readonly lifetime: number
   readonly now: number
 }
 
-export function buildSession({ userId, userAgent, remoteAddress, now }: SessionRequest): NewSession {
+export function buildSession({ userId, userAgent, remoteAddress, lifetime, now }: SessionRequest): NewSession {
   const token = generateToken()
   return {
     token,
@@ -44,7 +52,7 @@ export function buildSession({ userId, userAgent, remoteAddress, now }: SessionR
       token_hash: hashToken(token),
       created_at: now,
       last_used_at: now,
-      expires_at: now + SESSION_LIFETIME,
+      expires_at: now + lifetime,
       user_agent: userAgent.slice(0, MAX_USER_AGENT).replace(/[\p{Cc}\p{Cs}]/gu, ' '),
       ip_address: remoteAddress,
     },

@@ -16,11 +16,12 @@ import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rat
 import type { PasswordHasher } from '../people/passwords.js'
 import { userByEmail } from '../people/users.js'
 import { acceptCode, secondFactorOf } from './second-factor.js'
-import { buildSession, insertSession, type NewSession } from './session-records.js'
+import { buildSession, insertSession, type NewSession, type SessionTimes } from './session-records.js'
 
 export interface SignInDeps extends Store {
   readonly passwords: PasswordHasher
   readonly attempts: SignInLimits
+  readonly sessionTimes: Pick<SessionTimes, 'max'>
 }
 
 interface SignInLimits {
@@ -81,7 +82,7 @@ export async function signIn(
   const hash = user?.password_hash ?? null
   const matches = await passwords.matches(password, hash)
   if (!matches || user === undefined || hash === null) throw wrongPasswordRefusal()
-  const session = buildSession({ userId: user.id, ...client, now })
+  const session = buildSession({ userId: user.id, ...client, lifetime: deps.sessionTimes.max, now })
   const writes = [
     requirePassword({ userId: user.id, hash }),
     ...acceptSecondFactor(deps, { userId: user.id, code, now }),

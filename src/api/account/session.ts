@@ -5,9 +5,8 @@ import {
   endAllSessions,
   endOtherSessions,
   endSession,
-  IDLE_LIFETIME,
   type NewSession,
-  SESSION_LIFETIME,
+  type SessionTimes,
   sessionsOfUser,
 } from '../../accounts/sessions/session-records.js'
 import { type SignInDeps, signIn } from '../../accounts/sessions/sign-in.js'
@@ -21,6 +20,7 @@ import { buildSessionView, type ServiceNames, sessionView } from './session-view
 
 export interface AccountDeps extends SignInDeps {
   readonly names: ServiceNames
+  readonly sessionTimes: SessionTimes
 }
 
 const codeRule = 'allowed: a code of the authenticator, or a recovery code'
@@ -66,7 +66,7 @@ export function answerSignIn({ read, names }: AccountDeps, { token, row }: NewSe
     kind: 'json',
     status: 201,
     body: buildSessionView(read, session, names),
-    headers: { 'Set-Cookie': formatSessionCookie(token, SESSION_LIFETIME) },
+    headers: { 'Set-Cookie': formatSessionCookie(token, row.expires_at - row.created_at) },
   }
 }
 
@@ -119,7 +119,7 @@ function endRoute({ commit }: AccountDeps): BrowserRoute {
   })
 }
 
-function listRoute({ read }: AccountDeps): BrowserRoute {
+function listRoute({ read, sessionTimes }: AccountDeps): BrowserRoute {
   return sessionRoute({
     method: 'GET',
     path: '/sessions',
@@ -129,7 +129,7 @@ function listRoute({ read }: AccountDeps): BrowserRoute {
     answers: { 200: { description: 'All of them.', schema: z.strictObject({ data: z.array(listedSession) }) } },
     refusals: [],
     run: ({ session, now }) => {
-      const rows = sessionsOfUser(read, { userId: session.userId, now, idleSince: now - IDLE_LIFETIME })
+      const rows = sessionsOfUser(read, { userId: session.userId, now, idleSince: now - sessionTimes.idle })
       const data = rows.map(({ id, created_at, last_used_at, expires_at, user_agent, ip_address }) => ({
         id,
         created_at: iso(created_at),

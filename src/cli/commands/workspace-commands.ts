@@ -168,23 +168,27 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
   // The command line belongs to the operator, so the first workspace does too.
   const hasPassword = (userById(read, { id: userId })[0]?.password_hash ?? null) !== null
   const { public_url: publicUrl } = config.service
-  const link = hasPassword ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now: at })
+  const hasDashboard = config.ui.enabled
+  const link = hasPassword || !hasDashboard ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now: at })
   const linkWrites = link === null ? [] : [link.write]
   await commit([...workspace.writes, ...linkWrites, initOperatorWorkspace(workspaceId), act])
-  return buildAnswer(workspace, name, email, link?.url ?? null)
+  return buildAnswer(workspace, name, email, link?.url ?? null, hasDashboard ? describeSignIn(link?.url ?? null) : [])
 }
 
-/** `passwordUrl` null: the owner has a password. */
+/** Null: the owner has a password. */
+function describeSignIn(passwordUrl: string | null): readonly string[] {
+  return passwordUrl === null
+    ? ['', 'The owner signs in to the dashboard with the password of before.']
+    : ['', 'The owner sets a password for the dashboard here, once, within 24 hours:', passwordUrl]
+}
+
 function buildAnswer(
   { workspaceId, userId, key }: NewWorkspaceWithOwner,
   name: string,
   email: string,
   passwordUrl: string | null,
+  signIn: readonly string[],
 ): Answer {
-  const signIn =
-    passwordUrl === null
-      ? ['The owner signs in to the dashboard with the password of before.']
-      : ['The owner sets a password for the dashboard here, once, within 24 hours:', passwordUrl]
   return {
     json: {
       workspace_id: workspaceId,
@@ -199,7 +203,6 @@ function buildAnswer(
       `API key    ${key.secret}`,
       '',
       'The key is shown this once. It is the SMTP password too; any user name will do.',
-      '',
       ...signIn,
     ],
   }

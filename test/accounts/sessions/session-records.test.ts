@@ -7,13 +7,13 @@ import {
   hashToken,
   insertSession,
   removeOldSessions,
-  SESSION_LIFETIME,
 } from '../../../src/accounts/sessions/session-records.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const NOW = Date.UTC(2026, 0, 1)
 const HOUR = 3_600_000
+const LIFETIME = 168 * HOUR
 
 const user = (id: string): ReturnType<typeof insertUser> =>
   insertUser({ id, email: parseAddress(`${id}@b.test`), full_name: '', password_hash: null, created_at: NOW })
@@ -23,7 +23,13 @@ t.test('the fifty-first session of a user ends the oldest, and none of another u
   const { read, commit } = database
   await commit([user('ann'), user('bob')])
   const sessionAt = (userId: string, now: number): ReturnType<typeof buildSession> =>
-    buildSession({ userId, userAgent: `a\u0000b${'x'.repeat(300)}`, remoteAddress: '192.0.2.1', now })
+    buildSession({
+      userId,
+      userAgent: `a\u0000b${'x'.repeat(300)}`,
+      remoteAddress: '192.0.2.1',
+      lifetime: LIFETIME,
+      now,
+    })
   await commit(insertSession(sessionAt('bob', NOW - 1).row))
   const made = Array.from({ length: 52 }, (_, number) => sessionAt('ann', NOW + number))
   for (const { row } of made) await commit(insertSession(row))
@@ -44,15 +50,15 @@ t.test('sessions and links are removed past their time', async (t) => {
   const { read, commit } = database
   await commit([user('ann')])
   for (const now of [NOW, NOW + HOUR]) {
-    const { row } = buildSession({ userId: 'ann', userAgent: '', remoteAddress: '', now })
+    const { row } = buildSession({ userId: 'ann', userAgent: '', remoteAddress: '', lifetime: LIFETIME, now })
     const link = buildPasswordLink({ userId: 'ann', purpose: 'reset', publicUrl: 'https://mail.test', now })
     await commit([...insertSession(row), link.write])
   }
   const count = (table: string): number => read(`select 1 from ${table}`, []).length
-  t.equal(await removeOldSessions(database, NOW + SESSION_LIFETIME - 1), false)
+  t.equal(await removeOldSessions(database, NOW + LIFETIME - 1), false)
   t.equal(await removeOldPasswordLinks(database, NOW + HOUR - 1), false)
   t.same([count('sessions'), count('password_links')], [2, 2])
-  t.equal(await removeOldSessions(database, NOW + SESSION_LIFETIME), true)
+  t.equal(await removeOldSessions(database, NOW + LIFETIME), true)
   t.equal(await removeOldPasswordLinks(database, NOW + HOUR), true)
   t.same([count('sessions'), count('password_links')], [1, 1])
 })

@@ -23,7 +23,7 @@ t.test('an unknown address, an account without a password and a wrong password c
       return false
     },
   }
-  const deps = { ...database, passwords, attempts: createSignInLimits() }
+  const deps = { ...database, passwords, attempts: createSignInLimits(), sessionTimes: { max: 3_600_000 } }
   const refusals: string[] = []
   for (const name of ['unknown', 'none', 'ann']) {
     const attempt = {
@@ -45,7 +45,7 @@ t.test('an unknown address, an account without a password and a wrong password c
 t.test('attempts are limited by client address over all accounts', async (t) => {
   const { database } = await temporaryDatabase(t)
   const passwords: PasswordHasher = { hash: () => Promise.reject(new Error('not needed')), matches: async () => false }
-  const deps = { ...database, passwords, attempts: createSignInLimits() }
+  const deps = { ...database, passwords, attempts: createSignInLimits(), sessionTimes: { max: 3_600_000 } }
   const kinds: string[] = []
   for (let number = 0; number < 31; number += 1) {
     const email = parseAddress(`user${number}@b.test`)

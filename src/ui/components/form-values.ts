@@ -30,6 +30,12 @@ export function readLines(values: FormData, name: string): string[] {
     .filter((line) => line !== '')
 }
 
+/** A time of the browser's zone, as a field has it, as UTC; the server refuses what is none. */
+export function toMoment(text: string): string {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? text : at.toISOString()
+}
+
 /** Of a field of the type `datetime-local`, which has the time of the browser's zone, as UTC; null: empty. */
 export function readTime(values: FormData, name: string): string | null {
   const text = readText(values, name)

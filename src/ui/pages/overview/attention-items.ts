@@ -157,7 +157,7 @@ function listCertificateItems(certificate: Attention['certificate'], now: number
     left < 0
       ? 'The certificate of the service has expired'
       : `The certificate of the service expires in ${left} ${left === 1 ? 'day' : 'days'}`
-  const text = 'Renew the files that [tls] names in the configuration, then reload the service with SIGHUP.'
+  const text = 'Renew it, then send the service SIGHUP; a self-signed one is renewed at its next start.'
   return [{ key: 'certificate', tone: left < 7 ? 'bad' : 'warn', title, text, link: null }]
 }
 

@@ -44,6 +44,11 @@ export function toNetworkError(): ApiError {
   return new ApiError('The server does not answer. Check the connection and try again.', { status: 0, code: 'network' })
 }
 
+/** What the page itself has found wrong with a field: nothing was sent. */
+export function toFieldError(field: string, message: string): ApiError {
+  return new ApiError(message, { status: 0, code: 'invalid_field', fields: [{ field, message }] })
+}
+
 /** Anything thrown, as an error that can be shown. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error

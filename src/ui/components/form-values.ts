@@ -1,5 +1,5 @@
 /** Reads the values of a form by the names of its fields. */
-import { ApiError } from '../api/api-error.ts'
+import { toFieldError } from '../api/api-error.ts'
 
 /** Without space around it. */
 export function readText(values: FormData, name: string): string {
@@ -43,12 +43,16 @@ export function readTime(values: FormData, name: string): string | null {
   return text === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
 }
 
+/** As a field of the type `datetime-local` has it, in the browser's zone. */
+export function toFieldTime(at: Date): string {
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)
+}
+
 /** As `readTime`. Throws an ApiError for a time that has passed, which servers take as now. */
 export function readFutureTime(values: FormData, name: string): string | null {
   const at = readTime(values, name)
   if (at === null || new Date(at).getTime() > Date.now()) return at
-  const message = 'Must be a time in the future.'
-  throw new ApiError(message, { status: 0, code: 'past', fields: [{ field: name, message }] })
+  throw toFieldError(name, 'Must be a time in the future.')
 }
 
 /** Null: none was chosen. */

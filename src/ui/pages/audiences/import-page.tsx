@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
-import { ApiError } from '../../api/api-error.ts'
+import { toFieldError } from '../../api/api-error.ts'
 import { api, toUpload, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -65,10 +65,7 @@ export function ImportPage({ params: { id = '' } }: PageProps): VNode {
 /** Answers with the report, or for a long file with the import that goes on. */
 async function uploadFile(id: string, values: FormData) {
   const file = readFile(values, 'file')
-  if (file === null) {
-    const message = 'Choose a file.'
-    throw new ApiError(message, { status: 0, code: 'missing_required_field', fields: [{ field: 'file', message }] })
-  }
+  if (file === null) throw toFieldError('file', 'Choose a file.')
   const query = { resubscribe: readFlag(values, 'resubscribe') ? ('true' as const) : ('false' as const) }
   const params = { path: { id }, query }
   return unwrap(api.POST('/v1/audiences/{id}/import', { params, ...toUpload(file) }))

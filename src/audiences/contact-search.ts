@@ -1,12 +1,9 @@
 /**
- * Contacts whose address begins with some text, in the order of addresses.
- *
- * The addresses of a workspace are walked over in their index, in steps: those that are in other audiences are passed
- * over without reading the contact.
+ * Contacts whose address begins with some text, in the order of addresses: of one audience, or of the workspace. An
+ * address that is in several audiences has a contact in each, in the order of their ids.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { waitForStep } from '../storage/stepped-walk.js'
 import type { ContactFilter } from './contact-list.js'
 import { type Contact, findContactInAudience } from './contacts.js'
 
@@ -25,52 +22,60 @@ interface SearchPage {
   readonly limit: number
 }
 
-/** Index entries in one step. */
-const STEP = 1_000
+interface PageQuery {
+  workspaceId: string
+  /** The keys that are looked for are between these two. */
+  from: string
+  end: string
+  limit: number
+}
+
 /** In UTF-8, greater than the rest of any address. */
 const LAST = '\u{10FFFF}'
 
 /** The same expression as in the index. */
 const audienceKey = sql<string>`coalesce(audience_id, '')`
 
-const placesBetween = prepareRead<{ workspaceId: string; key: string; audience: string; end: string }>()(
-  ({ db, slot }) =>
-    db
-      .selectFrom('contacts')
-      .select(['email_key as key', audienceKey.as('audience')])
-      .where('workspace_id', '=', slot('workspaceId'))
-      .where('email_key', '>=', slot('key'))
-      .where('email_key', '<', slot('end'))
-      .where(sql<boolean>`(email_key, ${audienceKey}) > (${slot('key')}, ${slot('audience')})`)
-      .orderBy('email_key')
-      .orderBy(audienceKey)
-      .limit(STEP),
+const pageOfWorkspace = prepareRead<PageQuery & { audience: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('email_key', '>=', slot('from'))
+    .where('email_key', '<', slot('end'))
+    .where(sql<boolean>`(email_key, ${audienceKey}) > (${slot('from')}, ${slot('audience')})`)
+    .orderBy('email_key')
+    .orderBy(audienceKey)
+    .limit(slot('limit')),
 )
 
-export async function searchContacts(
+const pageOfAudience = prepareRead<PageQuery & { audienceId: string; after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where((eb) => eb.between('email_key', slot('from'), slot('end')))
+    .where('email_key', '<>', slot('after'))
+    .orderBy('email_key')
+    .limit(slot('limit')),
+)
+
+export function searchContacts(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   { prefix, after, limit }: SearchPage,
-): Promise<readonly Contact[]> {
+): readonly Contact[] {
   const start = prefix.toLowerCase()
-  const found: AddressPlace[] = []
-  let place = after ?? { key: start, audience: '' }
-  let places = after === null ? [...placesAt(read, workspaceId, start)] : []
-  for (;;) {
-    places.push(...placesBetween(read, { workspaceId, ...place, end: start + LAST }))
-    found.push(...places.filter(({ audience }) => audienceId === null || audience === audienceId))
-    const last = places.at(-1)
-    if (found.length >= limit || last === undefined || places.length < STEP) break
-    place = last
-    places = []
-    await waitForStep()
-  }
-  return found
-    .slice(0, limit)
-    .flatMap(({ key, audience }) => findContactInAudience(read, workspaceId, audience || null, key) ?? [])
+  const from = after === null || after.key < start ? start : after.key
+  const page = { workspaceId, from, end: start + LAST, limit }
+  if (audienceId !== null) return pageOfAudience(read, { ...page, audienceId, after: after?.key ?? '' })
+  if (after !== null) return pageOfWorkspace(read, { ...page, audience: after.audience })
+  return [...contactsAt(read, workspaceId, start), ...pageOfWorkspace(read, { ...page, audience: '' })].slice(0, limit)
 }
 
 /** The contact without an audience whose address is the text itself: the first place, and behind none. */
-function placesAt(read: Read, workspaceId: string, key: string): readonly AddressPlace[] {
-  return findContactInAudience(read, workspaceId, null, key) === undefined ? [] : [{ key, audience: '' }]
+function contactsAt(read: Read, workspaceId: string, key: string): readonly Contact[] {
+  const contact = findContactInAudience(read, workspaceId, null, key)
+  return contact === undefined ? [] : [contact]
 }

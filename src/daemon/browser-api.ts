@@ -82,5 +82,6 @@ export function wireBrowserApi(deps: RouteDeps): BrowserApi {
       users: createRateLimit({ limitsOf: () => USER_LIMITS }),
     }),
     requireOperator: (userId) => requireOperator(read, userId),
+    countRequest: (workspaceId) => limits.requests.take(workspaceId, clock()),
   }
 }

@@ -1,10 +1,10 @@
 /** Wires invitations, notices of the service to members, and the erasure of workspaces. */
 
-import { createRateLimit } from '../accounts/limits/rate-limit.js'
 import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
 import { createPasswordHasher } from '../accounts/people/passwords.js'
+import { createKnownDevices } from '../accounts/sessions/known-devices.js'
 import { type CheckSession, createSessionCheck } from '../accounts/sessions/session-check.js'
-import { createSignInLimits } from '../accounts/sessions/sign-in.js'
+import { createAccountLimit, createSignInLimits } from '../accounts/sessions/sign-in-limits.js'
 import type { PasswordDeps } from '../api/account/password.js'
 import type { Config } from '../config/complete.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -54,7 +54,9 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
     acceptDeps: { read, commit, secret, passwords, attempts: createAttemptLimits() },
     accountDeps: {
       ...{ read, commit, passwords, attempts: createSignInLimits(), names: { hostname, publicUrl }, sessionTimes },
-      linkLimit: createRateLimit({ limitsOf: () => PASSWORD_LINK_LIMITS }),
+      provedPasswords: createPasswordHasher(),
+      devices: createKnownDevices(secret),
+      linkLimit: createAccountLimit(PASSWORD_LINK_LIMITS),
       sendPasswordLink: createPasswordMailer(mailing),
     },
     checkSession: createSessionCheck({ read, commit, clock, idle: sessionTimes.idle }),

@@ -70,8 +70,8 @@ interface Place {
   readonly id: string
 }
 
-/** Rows of one request: about 100 ms. */
-const MAX_COMPARED = 40_000
+/** Rows of one request: about 50 ms. */
+const MAX_COMPARED = 25_000
 
 export async function searchEmails(
   read: Read,
@@ -142,21 +142,25 @@ function buildComparison({ db, slot }: StatementBuilder<CompareValues>, narrow: 
   const hasTag = hasNamedValue('emails.tags', slot('tagName'), slot('tagValue'))
   const hasRecipient = sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
     instr(lower(recipients.address), lower(${slot('recipient')})) > 0)`
-  return db
-    .selectFrom('emails')
-    .select(columns)
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', slot('broadcastId'))
-    .where(narrow)
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>=', eb.tuple(slot('endAt'), slot('endId'))))
-    .where(sql<boolean>`(${slot('domain')} is null or from_domain = ${slot('domain')})`)
-    .where(sql<boolean>`(${slot('subject')} is null or instr(lower(subject), lower(${slot('subject')})) > 0)`)
-    .where(sql<boolean>`(${slot('tagName')} is null or ${hasTag})`)
-    .where(sql<boolean>`(${slot('recipient')} is null or ${hasRecipient})`)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(slot('limit'))
+  return (
+    db
+      .selectFrom('emails')
+      .select(columns)
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('broadcast_id', 'is', slot('broadcastId'))
+      .where(narrow)
+      // Two comparisons of pairs would make SQLite choose `emails_of_workspace`, and read the emails of broadcasts too.
+      .where((eb) => eb.between('created_at', slot('endAt'), slot('createdAt')))
+      .where((eb) => eb.or([eb('created_at', '<', slot('createdAt')), eb('id', '<', slot('id'))]))
+      .where((eb) => eb.or([eb('created_at', '>', slot('endAt')), eb('id', '>=', slot('endId'))]))
+      .where(sql<boolean>`(${slot('domain')} is null or from_domain = ${slot('domain')})`)
+      .where(sql<boolean>`(${slot('subject')} is null or instr(lower(subject), lower(${slot('subject')})) > 0)`)
+      .where(sql<boolean>`(${slot('tagName')} is null or ${hasTag})`)
+      .where(sql<boolean>`(${slot('recipient')} is null or ${hasRecipient})`)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(slot('limit'))
+  )
 }
 
 const any = sql<boolean>`true`

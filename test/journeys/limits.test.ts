@@ -1,6 +1,7 @@
 /** Limits of a workspace as its applications meet them: over SMTP, from the command line, over REST. */
 import t from 'tap'
 import { submitMessage, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -133,4 +134,32 @@ t.test('the daily count of requests survives a restart', async (t) => {
   t.match(await again.submit(), /^451 4\.7\.1 /)
   again.advance(DAY + 10 * MINUTE)
   t.match(await again.submit(), /^250 /)
+})
+
+t.test('a session is no way round the limits of a plan: what changes something counts for the workspace', async (t) => {
+  const app = await testDaemon(t, { settings })
+  await givePassword(app)
+  const browser = openBrowser(app)
+  await browser.signIn('owner@a.test')
+  await app.cli('workspace', 'set-plan', app.workspaceId, 'slow')
+  for (let read = 0; read < 5; read += 1) t.equal((await browser.ask('GET', '/v1/audiences')).status, 200)
+  const create = (name: string): ReturnType<typeof browser.ask> =>
+    browser.ask('POST', '/v1/audiences', { body: { name } })
+  const created = await create('one')
+  t.same([created.status, created.headers['x-ratelimit-limit']], [201, '3'])
+  t.equal((await app.rest('GET', '/v1/audiences')).status, 200, 'a key counts for the same limit')
+  t.equal((await create('two')).status, 201)
+  const refused = await create('three')
+  t.equal(refused.status, 429)
+  t.match(refused.json(), { error: { code: 'rate_limit_exceeded', details: { limit: 3, remaining: 0 } } })
+  t.equal((await app.rest('GET', '/v1/audiences')).status, 429)
+  t.equal((await browser.ask('GET', '/v1/audiences')).status, 200, 'pages can still be read')
+  t.equal(
+    (await browser.ask('PATCH', '/profile', { body: { full_name: 'Ann' } })).status,
+    200,
+    'and the own account used',
+  )
+  app.advance(MINUTE + 1000)
+  t.equal((await create('four')).status, 201)
+  t.same(app.errors, [])
 })

@@ -5,7 +5,7 @@ import { removeMember, setRole } from '../../src/accounts/people/members.js'
 import { requireOperator } from '../../src/accounts/sessions/session-principal.js'
 import { catchRefusal } from '../helpers/catch-refusal.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
-import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
+import { givePassword, openBrowser, PASSWORD } from '../helpers/http/browser-client.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 const OWNER = 'owner@a.test'
@@ -248,6 +248,20 @@ t.test('guesses are limited for each account and address, and reveal no account'
   }
   t.same(counts, [202, 202, 429])
 })
+
+t.test(
+  'guesses of others do not keep a user from signing in where they did before, nor from their account',
+  async (t) => {
+    const { app, browser } = await withBrowser(t)
+    const other = openBrowser(app)
+    for (let attempt = 0; attempt < 10; attempt += 1) await other.signIn(OWNER, { password: 'a wrong password' })
+    t.equal(codeOf(await other.signIn(OWNER)), '429 rate_limit_exceeded')
+    const change = { current_password: PASSWORD, new_password: 'staple of the old town' }
+    t.equal((await browser.ask('POST', '/password', { body: change })).status, 204)
+    t.equal((await browser.ask('DELETE', '/session')).status, 204)
+    t.equal((await browser.signIn(OWNER, { password: 'staple of the old town' })).status, 201)
+  },
+)
 
 t.test('a workspace is transferred with the password of its owner in a session, and in no other way', async (t) => {
   const { app, browser } = await withBrowser(t)

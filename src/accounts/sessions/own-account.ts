@@ -1,7 +1,7 @@
 /**
  * What people change of their own account: the password and the second factor.
  *
- * Each change checks the password first, with the same limits as a sign-in, is recorded in the audit log of each
+ * Each change checks the password first, with limits that only the user can use up, is recorded in the audit log of each
  * workspace of the user, and ends all other sessions of the user in its commit.
  */
 import { Refusal } from '../../mail/refusal.js'
@@ -23,7 +23,8 @@ import {
 } from './second-factor.js'
 import type { OpenSession } from './session-check.js'
 import { buildSession, endAllSessions, endOtherSessions, insertSession, type NewSession } from './session-records.js'
-import { acceptSecondFactor, type Client, requirePassword, type SignInDeps, takeAttempt } from './sign-in.js'
+import { acceptSecondFactor, type Client, requirePassword, type SignInDeps } from './sign-in.js'
+import { takeAttempt } from './sign-in-limits.js'
 
 interface OwnChange {
   readonly session: OpenSession
@@ -50,16 +51,16 @@ function recordOwnAct(read: Read, userId: string, action: AuditAction, at: numbe
 
 /** Checks the password of the user of a session. Rejects with a Refusal. */
 export async function checkOwnPassword(
-  { read, passwords, attempts }: SignInDeps,
+  { read, provedPasswords, attempts }: SignInDeps,
   userId: string,
   password: string,
   now: number,
 ): Promise<Account & { readonly password_hash: string }> {
   const [account] = secondFactorOf(read, { userId })
   if (account === undefined) throw new Refusal('signed-out', 'you are not signed in')
-  takeAttempt(attempts.accounts, account.email, now)
+  takeAttempt(attempts.proved, userId, now)
   const { password_hash: hash } = account
-  if (hash !== null && (await passwords.matches(password, hash))) return { ...account, password_hash: hash }
+  if (hash !== null && (await provedPasswords.matches(password, hash))) return { ...account, password_hash: hash }
   throw new Refusal('wrong-password', 'the password is wrong')
 }
 
@@ -87,9 +88,9 @@ export async function changeOwnPassword(
 }
 
 /** Names the field of the request in the refusal of a short password. */
-async function hashNewPassword({ passwords }: SignInDeps, password: string, field: string): Promise<string> {
+async function hashNewPassword({ provedPasswords }: SignInDeps, password: string, field: string): Promise<string> {
   try {
-    return await passwords.hash(password)
+    return await provedPasswords.hash(password)
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind !== 'invalid-parameter') throw error
     throw new Refusal('invalid-parameter', error.message.replace(/^password/, field), { field })
@@ -120,8 +121,9 @@ export async function setPasswordByLink(
   if (link.used_at !== null) throw new Refusal('conflict', 'the link was used already: it works once')
   if (link.expires_at <= now) throw new Refusal('conflict', 'the link has expired: ask for another one')
   const userId = link.user_id
-  takeAttempt(attempts.accounts, link.email, now)
-  const factor = acceptSecondFactor(deps, { userId, code, now })
+  const guesser = `link ${userId}`
+  takeAttempt(attempts.proved, guesser, now)
+  const factor = acceptSecondFactor(deps, { userId, code, guesser, now })
   const hash = await hashNewPassword(deps, password, 'password')
   const session = buildSession({ userId, ...client, lifetime: deps.sessionTimes.max, now })
   const writes = [
@@ -161,7 +163,7 @@ export async function confirmSecondFactor(
   if (account === undefined || account.totp_secret === null || account.totp_enabled_at !== null) {
     throw new Refusal('conflict', 'there is no second factor to confirm')
   }
-  takeAttempt(attempts.accounts, account.email, now)
+  takeAttempt(attempts.proved, userId, now)
   const secret = account.totp_secret
   const step = findStep(secret, code, 0, now)
   if (step === null) throw new Refusal('wrong-password', 'the code is wrong', { second_factor: true })
@@ -191,7 +193,7 @@ export async function disableSecondFactor(
   if (account.totp_enabled_at === null) throw new Refusal('conflict', 'no second factor is enabled')
   const writes = [
     requirePassword({ userId, hash: account.password_hash }),
-    ...acceptSecondFactor(deps, { userId, code, now }),
+    ...acceptSecondFactor(deps, { userId, code, guesser: `session ${userId}`, now }),
     ...disableFactor(userId),
     endOtherSessions({ userId, keptId }),
     ...recordOwnAct(read, userId, 'user.totp_disabled', now),

@@ -7,9 +7,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { addressKeyOf } from '../../accounts/client-address.js'
-import type { RateLimit } from '../../accounts/limits/rate-limit.js'
+import { userByEmail } from '../../accounts/people/users.js'
 import { changeOwnPassword, setPasswordByLink } from '../../accounts/sessions/own-account.js'
-import { takeAttempt } from '../../accounts/sessions/sign-in.js'
+import { type AccountLimit, takeAttempt } from '../../accounts/sessions/sign-in-limits.js'
 import { type Address, toLowerCaseAddress } from '../../mail/address.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
@@ -19,7 +19,7 @@ import { sessionView } from './session-view.js'
 
 export interface PasswordDeps extends AccountDeps {
   /** Links that are sent to one mail address. */
-  readonly linkLimit: RateLimit
+  readonly linkLimit: AccountLimit
   /** Sends a link to the account of that address; does nothing if there is none. */
   readonly sendPasswordLink: (email: Address, now: number) => Promise<void>
 }
@@ -66,7 +66,7 @@ export function passwordRoutes(deps: PasswordDeps): readonly BrowserRoute[] {
   ]
 }
 
-function requestRoute({ attempts, linkLimit, sendPasswordLink }: PasswordDeps): BrowserRoute {
+function requestRoute({ read, attempts, linkLimit, sendPasswordLink }: PasswordDeps): BrowserRoute {
   return signInRoute({
     method: 'POST',
     path: '/password-links',
@@ -79,7 +79,7 @@ function requestRoute({ attempts, linkLimit, sendPasswordLink }: PasswordDeps): 
     run: async ({ body, remoteAddress, now }) => {
       const email = toLowerCaseAddress(body.email)
       takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
-      takeAttempt(linkLimit, email, now)
+      linkLimit.take({ email, userId: userByEmail(read, { email })[0]?.id ?? null }, now)
       await Promise.all([sendPasswordLink(email, now), sleep(ANSWER_AFTER)])
       return json(202, {})
     },
@@ -96,10 +96,10 @@ function confirmRoute(deps: PasswordDeps): BrowserRoute {
     body: linkUse,
     answers: { 201: { description: 'The new session; its token is in the cookie.', schema: sessionView } },
     refusals: ['authentication_required', 'invalid_credentials', 'not_found', 'conflict'],
-    run: async ({ body: { token, password, code }, remoteAddress, userAgent, now }) =>
+    run: async ({ body: { token, password, code }, remoteAddress, userAgent, device, now }) =>
       answerSignIn(
         deps,
-        await setPasswordByLink(deps, { token, password, code, client: { remoteAddress, userAgent }, now }),
+        await setPasswordByLink(deps, { token, password, code, client: { remoteAddress, userAgent, device }, now }),
       ),
   })
 }

@@ -14,7 +14,7 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { type Answer, json } from '../http/answer.js'
 import { address, notFound, password, timestamp } from '../http/input/values.js'
-import { endedCookie, formatSessionCookie } from '../http/pipeline/session-identity.js'
+import { endedCookie, formatDeviceCookie, formatSessionCookie } from '../http/pipeline/session-identity.js'
 import { type BrowserRoute, sessionRoute, signInRoute } from '../http/session-route.js'
 import { buildSessionView, type ServiceNames, sessionView } from './session-view.js'
 
@@ -60,13 +60,18 @@ export function sessionRoutes(deps: AccountDeps): readonly BrowserRoute[] {
 }
 
 /** The answer to a sign-in: the new session, whose token only the cookie has. */
-export function answerSignIn({ read, names }: AccountDeps, { token, row }: NewSession): Answer {
+export function answerSignIn({ read, names, devices }: AccountDeps, { token, row }: NewSession): Answer {
   const session: OpenSession = { id: row.id, userId: row.user_id, expiresAt: row.expires_at }
   return {
     kind: 'json',
     status: 201,
     body: buildSessionView(read, session, names),
-    headers: { 'Set-Cookie': formatSessionCookie(token, row.expires_at - row.created_at) },
+    headers: {
+      'Set-Cookie': [
+        formatSessionCookie(token, row.expires_at - row.created_at),
+        formatDeviceCookie(devices.issue(row.user_id)),
+      ],
+    },
   }
 }
 
@@ -95,8 +100,9 @@ function createRoute(deps: AccountDeps): BrowserRoute {
     body: signInRequest,
     answers: { 201: { description: 'The new session; its token is in the cookie.', schema: sessionView } },
     refusals: ['authentication_required', 'invalid_credentials'],
-    run: async ({ body: { email, password, code }, session, remoteAddress, userAgent, now }) => {
-      const created = await signIn(deps, { email, password, code, client: { remoteAddress, userAgent }, now })
+    run: async ({ body: { email, password, code }, session, remoteAddress, userAgent, device, now }) => {
+      const client = { remoteAddress, userAgent, device }
+      const created = await signIn(deps, { email, password, code, client, now })
       // This browser held another session, whose token it has just lost.
       if (session !== null) await tryCommit(deps.commit([endSession(session)]))
       return answerSignIn(deps, created)

@@ -49,13 +49,13 @@ function contactsRoute(read: Read): KeyRoute {
     query,
     answers: { 200: { description: 'A page.', schema: pageSchema(contact) } },
     refusals: ['audience_not_found'],
-    run: async ({ principal: { workspaceId }, query: { audience_id: id, limit, cursor, search = '' } }) => {
+    run: ({ principal: { workspaceId }, query: { audience_id: id, limit, cursor, search = '' } }) => {
       const audienceId = id ?? null
       if (audienceId !== null) requireAudience(read, workspaceId, audienceId)
       const filter = { workspaceId, audienceId }
       const isSearch = search.trim() !== ''
       const rows = isSearch
-        ? await searchContacts(read, filter, { prefix: search.trim(), after: toPlace(cursor), limit: limit + 1 })
+        ? searchContacts(read, filter, { prefix: search.trim(), after: toPlace(cursor), limit: limit + 1 })
         : listContactsBefore(read, filter, cursor?.includes(' ') === false ? cursor : MAX_ID, limit + 1)
       return json(200, buildPage(rows, limit, toContactResource, isSearch ? placeOf : ({ id }) => id))
     },
@@ -86,9 +86,9 @@ function numbersRoute(read: Read): KeyRoute {
     summary: 'Count the contacts of an audience, and the subscribed ones',
     answers: { 200: { description: 'The numbers.', schema: numbers } },
     refusals: ['audience_not_found'],
-    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
+    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
       requireAudience(read, workspaceId, id)
-      return json(200, await countSubscribed(read, workspaceId, id))
+      return json(200, countSubscribed(read, workspaceId, id))
     },
   })
 }

@@ -26,6 +26,8 @@ interface SessionCall<Query = unknown, Body = unknown> extends BrowserCall<Query
 
 interface SignInCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
   readonly session: OpenSession | null
+  /** The cookie of a known device; null: none. */
+  readonly device: string | null
 }
 
 interface BrowserCommon extends Common {

@@ -18,6 +18,7 @@ import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
 import { requireInboundEmail } from '../inbound/show.js'
+import { disarmHtml } from './disarm-html.js'
 import { type MessageHtml, readMessageHtml, type StoredMessage } from './message-html.js'
 import { createPreviews, MAX_PREVIEW, type Previews } from './previews.js'
 
@@ -127,7 +128,7 @@ function previewRoute(previews: Previews): BrowserRoute {
     run: ({ session, params: { id = '' }, now }) => {
       const found = previews.find(session.id, id, now)
       if (found === null) throw notFound('not-found', 'preview', id)
-      return toDocument(found)
+      return toDocument(disarmHtml(found))
     },
   })
 }

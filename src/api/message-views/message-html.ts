@@ -1,11 +1,12 @@
 /**
  * The HTML of a stored message for display, with its inline pictures in it.
  *
- * A picture that the HTML names by its Content-ID becomes a `data:` URL if it is small. Everything else stays as it is:
- * the frame in which it is shown loads nothing and runs nothing.
+ * A picture that the HTML names by its Content-ID becomes a `data:` URL if it is small. Everything else stays as it is,
+ * but for frames and links (`disarm-html.ts`): the frame in which it is shown loads nothing and runs nothing.
  */
 import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import type { MimeAttachment, ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
+import { disarmHtml } from './disarm-html.js'
 
 /** Bytes of HTML as JSON; larger ones would block the main thread. */
 const MAX_HTML = 1_000_000
@@ -35,7 +36,7 @@ export async function readMessageHtml(
   if (result.kind !== 'readable') return { kind: 'unreadable' }
   const html = parseHtml(result.parts)
   if (typeof html !== 'string') return html
-  const restored = restore(html)
+  const restored = disarmHtml(restore(html))
   const images = await readImages(mime, { workspaceId, raw }, result.parts.attachments, restored)
   return { kind: 'html', html: images.size === 0 ? restored : insertImages(restored, images) }
 }

@@ -117,11 +117,11 @@ const checks: readonly Check[] = [
     check: 'contact-counts',
     message: 'stored counts of contacts that differ from the rows',
     sql: `select workspace_id || ' ' || list from (
-        select workspace_id, audience_id as list, count(*) as count from contacts
+        select workspace_id, audience_id as list, count(*) as count, sum(subscribed) as subscribed from contacts
           where audience_id is not null group by workspace_id, audience_id
-        union all select workspace_id, 'all', count(*) from contacts group by workspace_id
-        union all select workspace_id, list, -count from contact_counts)
-      group by workspace_id, list having sum(count) <> 0`,
+        union all select workspace_id, 'all', count(*), sum(subscribed) from contacts group by workspace_id
+        union all select workspace_id, list, -count, -subscribed from contact_counts)
+      group by workspace_id, list having sum(count) <> 0 or sum(subscribed) <> 0`,
   },
   {
     check: 'contacts-audience',

@@ -91,6 +91,8 @@ export interface ContactCountsTable {
   /** Id of an audience, or `all`: those of the workspace. */
   list: string
   count: number
+  /** Of these, those that are subscribed. */
+  subscribed: number
 }
 
 /** Audiences that were deleted and whose contacts are being removed. */

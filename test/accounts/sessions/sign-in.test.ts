@@ -1,14 +1,32 @@
 /** A sign-in takes the same work and gives the same answer, whatever is wrong with it. */
+import { createSecretKey } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
 import t from 'tap'
 import type { PasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
-import { createSignInLimits, signIn } from '../../../src/accounts/sessions/sign-in.js'
+import { createKnownDevices } from '../../../src/accounts/sessions/known-devices.js'
+import { enableFactor, storeSecret } from '../../../src/accounts/sessions/second-factor.js'
+import { type SignInDeps, signIn } from '../../../src/accounts/sessions/sign-in.js'
+import { createSignInLimits } from '../../../src/accounts/sessions/sign-in-limits.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { Refusal } from '../../../src/mail/refusal.js'
+import type { Store } from '../../../src/storage/database.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const NOW = Date.UTC(2026, 0, 1)
-const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0' }
+const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0', device: null }
+const devices = createKnownDevices(createSecretKey(Buffer.alloc(32)))
+
+function buildDeps(database: Store, passwords: PasswordHasher, provedPasswords = passwords): SignInDeps {
+  const times = { sessionTimes: { max: 3_600_000 } }
+  return { ...database, passwords, provedPasswords, devices, attempts: createSignInLimits(), ...times }
+}
+
+/** A hasher that finds every password right, or wrong. */
+const hasher = (isRight: boolean): PasswordHasher => ({
+  hash: () => Promise.reject(new Error('not needed')),
+  matches: async (_password, stored) => isRight && stored !== null,
+})
 
 t.test('an unknown address, an account without a password and a wrong password cost one hash each', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -23,7 +41,7 @@ t.test('an unknown address, an account without a password and a wrong password c
       return false
     },
   }
-  const deps = { ...database, passwords, attempts: createSignInLimits(), sessionTimes: { max: 3_600_000 } }
+  const deps = buildDeps(database, passwords)
   const refusals: string[] = []
   for (const name of ['unknown', 'none', 'ann']) {
     const attempt = {
@@ -44,8 +62,7 @@ t.test('an unknown address, an account without a password and a wrong password c
 
 t.test('attempts are limited by client address over all accounts', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const passwords: PasswordHasher = { hash: () => Promise.reject(new Error('not needed')), matches: async () => false }
-  const deps = { ...database, passwords, attempts: createSignInLimits(), sessionTimes: { max: 3_600_000 } }
+  const deps = buildDeps(database, hasher(false))
   const kinds: string[] = []
   for (let number = 0; number < 31; number += 1) {
     const email = parseAddress(`user${number}@b.test`)
@@ -56,3 +73,73 @@ t.test('attempts are limited by client address over all accounts', async (t) => 
   }
   t.same(kinds, [...Array(30).fill('wrong-password'), 'rate-limited'])
 })
+
+/** The kinds of the refusals of so many attempts at `ann@b.test`, each from another client address. */
+async function guess(
+  deps: SignInDeps,
+  count: number,
+  options: Partial<Parameters<typeof signIn>[1]> = {},
+): Promise<string[]> {
+  const kinds: string[] = []
+  for (let number = 0; number < count; number += 1) {
+    const attempt = {
+      ...{ email: parseAddress('ann@b.test'), password: 'x', code: undefined, now: NOW },
+      client: { ...client, remoteAddress: `198.51.100.${number}` },
+      ...options,
+    }
+    const outcome: unknown = await signIn(deps, attempt).catch((fault: unknown) => fault)
+    kinds.push(outcome instanceof Refusal ? outcome.kind : 'none')
+  }
+  return kinds
+}
+
+const ann = insertUser({
+  ...{ id: 'ann', email: parseAddress('ann@b.test'), full_name: '', password_hash: 'stored', created_at: NOW },
+})
+
+t.test('guesses of others do not keep a user out of a browser in which they have signed in', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([ann])
+  const deps = buildDeps(database, hasher(false), hasher(true))
+  t.same(await guess(deps, 11), [...Array(10).fill('wrong-password'), 'rate-limited'])
+  const known = { ...client, device: devices.issue('ann') }
+  t.same(await guess(deps, 1, { client: known }), ['none'])
+  for (const device of [devices.issue('ben'), `${'A'.repeat(22)}.${'A'.repeat(43)}`, 'x', '']) {
+    t.same(await guess(deps, 1, { client: { ...client, device } }), ['rate-limited'], device)
+  }
+  const guessing = { ...deps, provedPasswords: hasher(false) }
+  t.same(await guess(guessing, 10, { client: known }), [...Array(9).fill('wrong-password'), 'rate-limited'])
+})
+
+t.test('attempts at many addresses without an account reset no count of an account', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([ann])
+  const deps = buildDeps(database, hasher(false))
+  t.same((await guess(deps, 11)).at(-1), 'rate-limited')
+  for (let number = 0; number < 10_001; number += 1) {
+    deps.attempts.accounts.take({ email: parseAddress(`u${number}@b.test`), userId: null }, NOW)
+  }
+  t.same(await guess(deps, 1), ['rate-limited'])
+})
+
+t.test(
+  'wrong codes after the right password have a limit of their own, which guesses of passwords do not touch',
+  async (t) => {
+    const { database } = await temporaryDatabase(t)
+    const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+    await database.commit([ann])
+    await database.commit([storeSecret({ userId: 'ann', secret })])
+    await database.commit([enableFactor({ userId: 'ann', secret, step: 1, now: NOW })])
+    const deps = buildDeps(database, hasher(true))
+    const kinds: string[] = []
+    for (let minute = 0; minute < 60; minute += 1) {
+      kinds.push(...(await guess(deps, 1, { code: 'wrong', now: NOW + minute * 60_000 })))
+    }
+    t.same(kinds, [...Array(50).fill('wrong-password'), ...Array(10).fill('rate-limited')])
+    const now = NOW + 61 * 60_000
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now })
+    t.same(await guess(deps, 1, { code, now }), ['rate-limited'], 'also the right code')
+    const known = { ...client, device: devices.issue('ann') }
+    t.same(await guess(deps, 1, { code, now, client: known }), ['none'], 'but not in a known browser')
+  },
+)

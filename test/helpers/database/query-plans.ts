@@ -84,13 +84,6 @@ export const allowedPlans: readonly AllowedPlan[] = [
   },
   {
     statement:
-      'select count(*) as "contacts", coalesce(sum("subscribed"), 0) as "subscribed", max("id") as "last" from ' +
-      '(select "id", "subscribed" from "contacts" where "workspace_id" = ? and "audience_id" = ? and "id" > ? ' +
-      'order by "id" limit ?) as "step"',
-    because: 'the same: one step of the contacts of an audience',
-  },
-  {
-    statement:
       `select count(*) filter(where "status" not in ('sending', 'void')) as "sent", ` +
       `count(*) filter(where "status" = 'verified') as "verified" from (select "status" from "sms_codes" ` +
       'where "workspace_id" = ? and "prefix" = ? and "created_at" > ? and "created_at" <= ? ' +

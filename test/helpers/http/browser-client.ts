@@ -17,6 +17,8 @@ interface BrowserRequest {
 interface Browser {
   /** The cookie field that it sends; empty: none. */
   cookie: string
+  /** The cookie of a device in which a user has signed in; empty: none. */
+  device: string
   workspaceId: string
   readonly ask: (method: string, path: string, request?: BrowserRequest) => Promise<RestAnswer>
   readonly signIn: (email: string, more?: { readonly password?: string; readonly code?: string }) => Promise<RestAnswer>
@@ -27,9 +29,11 @@ type BrowserDaemon = Pick<TestDaemon, 'rest' | 'workspaceId'>
 export function openBrowser({ rest, workspaceId }: BrowserDaemon): Browser {
   const browser: Browser = {
     cookie: '',
+    device: '',
     workspaceId,
     ask: async (method, path, { body, headers = {} } = {}) => {
-      const cookie: Record<string, string> = browser.cookie === '' ? {} : { cookie: browser.cookie }
+      const cookies = [browser.cookie, browser.device].filter((cookie) => cookie !== '').join('; ')
+      const cookie: Record<string, string> = cookies === '' ? {} : { cookie: cookies }
       const answer = await rest(method, `/ui/api${path}`, {
         key: null,
         ...(body === undefined ? {} : { body }),
@@ -41,8 +45,11 @@ export function openBrowser({ rest, workspaceId }: BrowserDaemon): Browser {
           ...headers,
         },
       })
-      const set = [answer.headers['set-cookie'] ?? []].flat()[0]
-      if (set !== undefined) browser.cookie = /^[^=]+=[^;]+/.exec(set)?.[0] ?? ''
+      for (const set of [answer.headers['set-cookie'] ?? []].flat()) {
+        const pair = /^[^=]+=[^;]+/.exec(set)?.[0] ?? ''
+        if (set.startsWith('__Host-posthorn-device=')) browser.device = pair
+        else browser.cookie = pair
+      }
       return answer
     },
     signIn: (email, { password = PASSWORD, code } = {}) =>

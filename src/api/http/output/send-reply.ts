@@ -18,7 +18,8 @@ export interface Reply {
   /** Null: no body. */
   readonly type: string | null
   readonly payload: string | Buffer
-  readonly headers?: Readonly<Record<string, string>>
+  /** Several values: a field line for each. */
+  readonly headers?: Readonly<Record<string, string | string[]>>
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

@@ -6,12 +6,12 @@
  * site (`session-identity.ts`), and its body must be JSON, or the form of an upload.
  */
 import type { IncomingMessage } from 'node:http'
+import type { RateState } from '../../../accounts/limits/rate-limit.js'
 import { requireJsonType } from '../input/json-body.js'
 import { hasBody } from '../input/read-body.js'
 import { JSON_TYPE } from '../output/send-reply.js'
 import { isKeyless, type Route } from '../route.js'
 import { type BrowserRoute, isOfWorkspace } from '../session-route.js'
-import type { ApiContext } from './api-context.js'
 import { createDispatch, type Dispatch, type Endpoint } from './dispatch.js'
 import { checkRate } from './request-identity.js'
 import type { Peer } from './request-source.js'
@@ -26,6 +26,8 @@ export interface BrowserApi {
   readonly document: string
   /** Throws a Refusal unless the user may act for the operator. */
   readonly requireOperator: (userId: string) => void
+  /** Counts a request as one of the workspace, as those with keys are. */
+  readonly countRequest: (workspaceId: string) => RateState
 }
 
 interface BrowserApiDeps extends RunRouteDeps {
@@ -45,13 +47,15 @@ export function findBrowserPath(url: string): string | null {
 /** `path`: as `findBrowserPath` returns it. */
 export function createBrowserDispatch(
   routes: readonly Route[],
-  { sessions, routes: browserRoutes, document, requireOperator }: BrowserApi,
+  { sessions, routes: browserRoutes, document, requireOperator, countRequest }: BrowserApi,
   deps: BrowserApiDeps,
 ): Dispatch {
   const ofApi = { ...deps, identityResolver: { ...deps.identityResolver, reauthenticate: sessions.reauthenticate } }
   const keyed = routes.filter((route) => !isKeyless(route))
   const dispatchApi = createDispatch(
-    keyed.map((route) => endpointOf(route, API_PREFIX, createHandler(route, ofApi), deps)),
+    keyed.map((route) =>
+      endpointOf(route, API_PREFIX, limitChanges(route, createHandler(route, ofApi), countRequest), deps),
+    ),
   )
   const ofPeople = { ...ofApi, sessions, requireOperator }
   const dispatchOwn = createDispatch([
@@ -67,10 +71,29 @@ export function createBrowserDispatch(
       : dispatchOwn(ctx, path.slice(PREFIX.length))
 }
 
+/**
+ * What changes something counts for the plan of the workspace too, so that a session is no way round its limits. Reads
+ * do not: a page makes many at once, and must not use up those of programs.
+ */
+function limitChanges(
+  { method }: Route,
+  run: Endpoint['run'],
+  countRequest: BrowserApi['countRequest'],
+): Endpoint['run'] {
+  if (method === 'GET') return run
+  return (ctx) => {
+    const { identity } = ctx.state
+    if (identity.principal !== null && identity.rate.allowed) {
+      ctx.state.identity = { ...identity, rate: countRequest(identity.principal.workspaceId) }
+    }
+    return run(ctx)
+  }
+}
+
 function endpointOf(
   route: Route | BrowserRoute,
   prefix: string,
-  run: (ctx: ApiContext) => Promise<void>,
+  run: Endpoint['run'],
   { peerOf }: BrowserApiDeps,
 ): Endpoint {
   const { method, path } = route

@@ -2,8 +2,8 @@
  * The identity of a request under `/ui/api`: its cookie opens a session, and `X-Workspace-Id` names the
  * workspace in which the user acts.
  *
- * A request with a session counts for its user, any other for its client address. Limits of a plan do
- * not count it: a page makes many requests at once, and must not use up those of programs.
+ * A request with a session counts for its user, any other for its client address. What changes something counts for
+ * the plan of the workspace too (`browser-api.ts`).
  *
  * A session is worth nothing to pages of other sites: the cookie is `SameSite=Strict`, and a request that
  * changes something must name our own site (`Sec-Fetch-Site`, else `Origin`).
@@ -19,7 +19,12 @@ import type { IdentityResolver, RequestIdentity } from './request-identity.js'
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
 
 const COOKIE = '__Host-posthorn'
+/** The cookie of a known device, which opens nothing. */
+const DEVICE_COOKIE = '__Host-posthorn-device'
+/** As long as browsers keep a cookie. */
+const DEVICE_LIFETIME = 400 * 24 * 3_600_000
 const cookieForm = /^[\w-]{43}$/
+const deviceForm = /^[\w-]{22}\.[\w-]{43}$/
 const MAX_WORKSPACE_ID = 100
 
 interface SessionIdentityDeps {
@@ -45,7 +50,7 @@ export interface SessionResolver {
 export function createSessionResolver(deps: SessionIdentityDeps): SessionResolver {
   const { checkSession, findPrincipal, users, clients, clock } = deps
   const findSession = ({ headers }: IncomingMessage): OpenSession | null => {
-    const token = readCookie(headers.cookie)
+    const token = readCookie(headers.cookie, COOKIE, cookieForm)
     return token === null ? null : checkSession(token)
   }
   return {
@@ -92,17 +97,31 @@ function workspaceIdOf({ headers }: IncomingMessage): string {
 }
 
 /** Null: there is none, or it has another form. */
-function readCookie(field: string | undefined): string | null {
+function readCookie(field: string | undefined, cookie: string, form: RegExp): string | null {
   for (const pair of field?.split(';') ?? []) {
     const [name = '', value = ''] = pair.trim().split('=', 2)
-    if (name === COOKIE) return cookieForm.test(value) ? value : null
+    if (name === cookie) return form.test(value) ? value : null
   }
   return null
 }
 
+/** The cookie of a known device; null: there is none. */
+export function readDevice({ headers }: IncomingMessage): string | null {
+  return readCookie(headers.cookie, DEVICE_COOKIE, deviceForm)
+}
+
 /** The field `Set-Cookie` for a new session; it ends with the session. */
 export function formatSessionCookie(token: string, milliseconds: number): string {
-  return `${COOKIE}=${token}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(milliseconds / 1_000)}`
+  return formatCookie(COOKIE, token, milliseconds)
+}
+
+/** The field `Set-Cookie` for a device in which a user has signed in; it stays when the session ends. */
+export function formatDeviceCookie(value: string): string {
+  return formatCookie(DEVICE_COOKIE, value, DEVICE_LIFETIME)
+}
+
+function formatCookie(name: string, value: string, milliseconds: number): string {
+  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(milliseconds / 1_000)}`
 }
 
 /** The field `Set-Cookie` that removes the cookie. */

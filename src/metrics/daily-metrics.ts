@@ -3,30 +3,13 @@
  * the day on which it was made, as in `email-metrics.ts`.
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { waitForStep } from '../storage/stepped-walk.js'
-import type { Timestamp } from '../storage/tables/columns.js'
+import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './bucket-ranges.js'
 import { createDayFinder } from './time-series.js'
 import type { OffsetAt } from './time-zone.js'
-import { BUCKET, type Window } from './window.js'
 
 const columns = ['sent', 'delivered', 'complained', 'bounced', 'failed', 'unique_opens', 'unique_clicks'] as const
 
-/** Buckets of one step. */
-const STEP = 250
-
-interface Range {
-  readonly workspaceId: string
-  /** Of the sender; empty: all. */
-  readonly domain: string
-  /** `name:value`; empty: all. */
-  readonly tag: string
-  readonly start: Timestamp
-  /** Exclusive. */
-  readonly end: Timestamp
-  readonly limit: number
-}
-
-const bucketsOfRange = prepareRead<Range>()(({ db, slot }) =>
+const bucketsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
   db
     .selectFrom('email_metrics')
     .select(['bucket', ...columns])
@@ -36,7 +19,7 @@ const bucketsOfRange = prepareRead<Range>()(({ db, slot }) =>
     .where('bucket', '>=', slot('start'))
     .where('bucket', '<', slot('end'))
     .orderBy('bucket')
-    .limit(slot('limit')),
+    .limit(MAX_BUCKETS),
 )
 
 interface Day {
@@ -54,25 +37,18 @@ interface Day {
   readonly clicked: number
 }
 
-interface DailyRequest {
-  readonly workspaceId: string
-  readonly domain: string | undefined
-  readonly tag: string | undefined
-  readonly window: Window
+interface DailyRequest extends RangeRequest {
   readonly offsetAt: OffsetAt
 }
 
 /** Each day once, also if it has no emails, oldest first. */
 export async function readDailyMetrics(read: Read, request: DailyRequest): Promise<readonly Day[]> {
-  const { workspaceId, domain = '', tag = '', window, offsetAt } = request
-  const { dates, placeOf } = createDayFinder(window, offsetAt)
+  const { dates, placeOf } = createDayFinder(request.window, request.offsetAt)
   const days = dates.map((date) => ({
     ...{ date, sent: 0, delivered: 0, bounced: 0, failed: 0, complained: 0, opened: 0, clicked: 0 },
   }))
-  for (let start = window.start; start < window.end; start += STEP * BUCKET) {
-    if (start > window.start) await waitForStep()
-    const end = Math.min(start + STEP * BUCKET, window.end)
-    for (const row of bucketsOfRange(read, { workspaceId, domain, tag, start, end, limit: STEP })) {
+  for await (const range of walkRanges(request)) {
+    for (const row of bucketsOfRange(read, range)) {
       const day = days[placeOf(row.bucket)]
       if (day === undefined) continue
       const delivered = row.delivered + row.complained

@@ -7,11 +7,9 @@
 import { sql } from 'kysely'
 import { keysOf } from '../platform/records.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { waitForStep } from '../storage/stepped-walk.js'
-import type { Timestamp } from '../storage/tables/columns.js'
+import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './bucket-ranges.js'
 import { createTimeSeries, type Grouping, type Point } from './time-series.js'
 import type { OffsetAt } from './time-zone.js'
-import { BUCKET, type Window } from './window.js'
 
 /** In the order of time series. */
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'complained', 'bounced', 'failed', 'cancelled'] as const
@@ -24,21 +22,7 @@ const columns = keysOf(nothing)
 
 export type Sums = Readonly<typeof nothing>
 
-/** Buckets of one step, which takes a third of a millisecond. */
-const STEP = 250
-
-interface Range {
-  readonly workspaceId: string
-  /** Of the sender; empty: all. */
-  readonly domain: string
-  /** `name:value`; empty: all. */
-  readonly tag: string
-  readonly start: Timestamp
-  /** Exclusive. */
-  readonly end: Timestamp
-}
-
-const sumsOfRange = prepareRead<Range>()(({ db, slot }) =>
+const sumsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
   db
     .selectFrom('email_metrics')
     .select((eb) => columns.map((column) => eb.fn.sum<number | null>(column).as(column)))
@@ -51,7 +35,7 @@ const sumsOfRange = prepareRead<Range>()(({ db, slot }) =>
 
 const emailsOfBucket = sql<number>`${sql.raw(statuses.join(' + '))}`
 
-const totalsOfRange = prepareRead<Range & { limit: number }>()(({ db, slot }) =>
+const totalsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
   db
     .selectFrom('email_metrics')
     .select(['bucket', emailsOfBucket.as('total')])
@@ -61,14 +45,10 @@ const totalsOfRange = prepareRead<Range & { limit: number }>()(({ db, slot }) =>
     .where('bucket', '>=', slot('start'))
     .where('bucket', '<', slot('end'))
     .orderBy('bucket')
-    .limit(slot('limit')),
+    .limit(MAX_BUCKETS),
 )
 
-interface MetricsRequest {
-  readonly workspaceId: string
-  readonly domain: string | undefined
-  readonly tag: string | undefined
-  readonly window: Window
+interface MetricsRequest extends RangeRequest {
   readonly grouping: Grouping
   readonly offsetAt: OffsetAt
 }
@@ -79,15 +59,13 @@ interface EmailMetrics {
 }
 
 export async function readEmailMetrics(read: Read, request: MetricsRequest): Promise<EmailMetrics> {
-  const { workspaceId, domain = '', tag = '', window, grouping, offsetAt } = request
+  const { window, grouping, offsetAt } = request
   const series = grouping === 'status' ? null : createTimeSeries(grouping, window, offsetAt)
   const sums = { ...nothing }
-  for (let start = window.start; start < window.end; start += STEP * BUCKET) {
-    if (start > window.start) await waitForStep()
-    const range = { workspaceId, domain, tag, start, end: Math.min(start + STEP * BUCKET, window.end) }
+  for await (const range of walkRanges(request)) {
     const [found] = sumsOfRange(read, range)
     for (const column of columns) sums[column] += found?.[column] ?? 0
-    series?.add(totalsOfRange(read, { ...range, limit: STEP }))
+    series?.add(totalsOfRange(read, range))
   }
   return { sums, series: series?.toPoints() ?? statuses.map((status) => ({ period: status, count: sums[status] })) }
 }

@@ -6,8 +6,9 @@
  */
 import { administratorsOf } from '../accounts/people/members.js'
 import type { SmsHeldData } from '../sms/conversion-watch.js'
-import { prepareRead, type Read } from '../storage/prepared.js'
-import { type Json, parseJson, type Timestamp } from '../storage/tables/columns.js'
+import type { Read } from '../storage/prepared.js'
+import type { Timestamp } from '../storage/tables/columns.js'
+import { prepareEarlierEvents } from './earlier-events.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
 interface HeldEvent {
@@ -22,17 +23,7 @@ const MAX_NOTICES = 20
 const MAX_EVENTS = 500
 const DAY = 86_400_000
 
-const earlierEvents = prepareRead<{ workspaceId: string; seq: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('events')
-    .select(['data', 'created_at'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('type', '=', 'sms.held')
-    .where('seq', '<', slot('seq'))
-    .orderBy('seq', 'desc')
-    .limit(MAX_EVENTS)
-    .$castTo<{ readonly data: Json<SmsHeldData>; readonly created_at: Timestamp }>(),
-)
+const findEarlier = prepareEarlierEvents<SmsHeldData>('sms.held', MAX_EVENTS)
 
 export function buildSmsNotices(read: Read, event: HeldEvent, data: SmsHeldData): readonly NoticeMail[] {
   const { workspace_id: workspaceId } = event
@@ -45,8 +36,8 @@ export function buildSmsNotices(read: Read, event: HeldEvent, data: SmsHeldData)
 
 function isNoticeDue(read: Read, { seq, workspace_id: workspaceId, created_at: at }: HeldEvent, prefix: string) {
   const dayStart = at - (at % DAY)
-  const today = earlierEvents(read, { workspaceId, seq }).filter((event) => event.created_at >= dayStart)
-  const prefixes = new Set(today.map(({ data }) => parseJson(data).prefix))
+  const today = findEarlier(read, { workspaceId, seq }).filter((event) => event.created_at >= dayStart)
+  const prefixes = new Set(today.map(({ data }) => data.prefix))
   return today.length < MAX_EVENTS && prefixes.size < MAX_NOTICES && !prefixes.has(prefix)
 }
 

@@ -8,11 +8,12 @@
  */
 import { administratorsOf } from '../accounts/people/members.js'
 import { formatTimestamp } from '../platform/clock.js'
-import { prepareRead, type Read } from '../storage/prepared.js'
-import { type Json, parseJson, type Timestamp } from '../storage/tables/columns.js'
+import type { Read } from '../storage/prepared.js'
+import type { Timestamp } from '../storage/tables/columns.js'
 import type { WebhookDisabledData } from '../webhooks/disable-webhook.js'
 import { createEventReader } from '../webhooks/event-pages.js'
 import { type WebhookRef, webhookById } from '../webhooks/webhook-records.js'
+import { prepareEarlierEvents } from './earlier-events.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
 interface WebhookNoticeDeps {
@@ -32,25 +33,15 @@ const MAX_NOTICES = 50
 /** Milliseconds. */
 const NOTICE_INTERVAL = 86_400_000
 
-const earlierEvents = prepareRead<{ workspaceId: string; seq: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('events')
-    .select(['data', 'created_at'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('type', '=', 'webhook.disabled')
-    .where('seq', '<', slot('seq'))
-    .orderBy('seq', 'desc')
-    .limit(MAX_NOTICES)
-    .$castTo<{ readonly data: Json<WebhookDisabledData>; readonly created_at: Timestamp }>(),
-)
+const findEarlier = prepareEarlierEvents<WebhookDisabledData>('webhook.disabled', MAX_NOTICES)
 
 export function buildWebhookNotices(
   { read, publicUrl }: WebhookNoticeDeps,
   { seq, workspace_id: workspaceId, created_at: at }: DisabledEvent,
   { webhook_id: id, url, reason, failing_since: since }: WebhookDisabledData,
 ): readonly NoticeMail[] {
-  const earlier = earlierEvents(read, { workspaceId, seq }).filter((event) => event.created_at > at - NOTICE_INTERVAL)
-  if (earlier.length === MAX_NOTICES || earlier.some(({ data }) => parseJson(data).webhook_id === id)) return []
+  const earlier = findEarlier(read, { workspaceId, seq }).filter((event) => event.created_at > at - NOTICE_INTERVAL)
+  if (earlier.length === MAX_NOTICES || earlier.some(({ data }) => data.webhook_id === id)) return []
   const origin = toOneLine(new URL(url).origin)
   const cause =
     reason === 'gone'

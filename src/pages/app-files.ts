@@ -98,9 +98,13 @@ function toAppFile(path: string, bytes: Buffer): AppFile {
     headers: { ...headers, Vary: 'Accept-Encoding' },
     compress: (encoding) => {
       if (isPacked(type)) return null
-      const kept = compressed.get(encoding) ?? compressors[encoding](bytes)
-      compressed.set(encoding, kept)
-      return kept
+      const known = compressed.get(encoding)
+      if (known !== undefined) return known
+      const made = compressors[encoding](bytes)
+      compressed.set(encoding, made)
+      // The next request tries again.
+      made.catch(() => compressed.delete(encoding))
+      return made
     },
   }
 }

@@ -1,6 +1,7 @@
 /** The dashboard: the pages of a session in their frame, or the pages that need none. */
 import type { VNode } from 'preact'
 import { Redirect, Route, Router, Switch } from 'wouter-preact'
+import { Placeholder } from './components/loaded.tsx'
 import { routes } from './routes.ts'
 import { ForgottenPasswordPage } from './session/forgotten-password-page.tsx'
 import { session, workspace } from './session/session-state.ts'
@@ -27,14 +28,23 @@ export function App(): VNode {
   )
 }
 
-function SessionPages(): VNode | null {
+/** Until it is known whether there is a session. */
+function Waiting(): VNode {
+  return (
+    <main class="front">
+      <Placeholder />
+    </main>
+  )
+}
+
+function SessionPages(): VNode {
   const state = session.value
-  if (state.kind === 'loading') return null
+  if (state.kind === 'loading') return <Waiting />
   if (state.kind === 'failed') return <UnreachablePage message={state.message} />
   if (state.kind === 'none') return <SignInPage ended={state.ended} />
-  // The pages of another workspace are other pages: their state must not outlive the switch.
+  // The pages of another workspace or user are other pages: their state must not outlive the switch.
   return (
-    <Shell key={workspace.value?.id}>
+    <Shell key={`${state.info.user.id} ${workspace.value?.id}`}>
       <Switch>
         {routes.map((route) => (
           <Route key={route.path} path={route.path}>

@@ -1,12 +1,13 @@
 /** Starts the dashboard. */
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { readSession } from './session/sign-in.ts'
+import { readSession, readSessionWhenShown } from './session/sign-in.ts'
 import './style/base.css'
 import './style/shell.css'
 import './style/components.css'
 import './style/lists.css'
 
 void readSession()
+readSessionWhenShown()
 const place = document.getElementById('app')
 if (place !== null) render(<App />, place)

@@ -4,25 +4,16 @@ import t from 'tap'
 import { createConversionWatch } from '../../src/sms/conversion-watch.js'
 import { type HeldPrefix, insertHold, readNewestHold, releaseHolds } from '../../src/sms/holds.js'
 import type { PlannedSend } from '../../src/sms/send-code.js'
-import { createSendCharger, type SendLimits } from '../../src/sms/send-limits.js'
+import { createSendCharger } from '../../src/sms/send-limits.js'
 import type { SmsStatus } from '../../src/storage/tables/sms-tables.js'
 import { tryCommit } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { rowOf } from '../helpers/database/rows.js'
+import { ampleLimits } from '../helpers/sms/ample-limits.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const noon = Date.UTC(2026, 10, 22, 12)
-
-const limits: SendLimits = {
-  per_phone_per_hour: 1000,
-  per_phone_per_day: 1000,
-  per_range_per_hour: 10_000,
-  per_workspace_per_minute: 100_000,
-  per_workspace_per_hour: 1_000_000,
-  per_workspace_per_day: 1_000_000,
-  min_verified_percent: 10,
-}
 
 const { database } = await temporaryDatabase(t)
 const { read, commit } = database
@@ -30,7 +21,7 @@ const row = rowOf(read)
 const warnings: object[] = []
 const log = { warn: (fields: object) => void warnings.push(fields) }
 const watch = (percent = 10) =>
-  createConversionWatch({ read, commit, log, limits: { ...limits, min_verified_percent: percent } })
+  createConversionWatch({ read, commit, log, limits: { ...ampleLimits, min_verified_percent: percent } })
 let serial = 0
 const nextPlace = (): HeldPrefix => {
   serial += 1
@@ -149,7 +140,7 @@ t.test('requests at the same moment place one hold, and none of them passes', as
   await store(place, many(25, 'pending', half))
   const events = (): unknown[] =>
     read(`select data from events where type = 'sms.held' and workspace_id = ?`, [place.workspaceId])
-  const charge = createSendCharger({ read, limits })(planned(place, noon))
+  const charge = createSendCharger({ read, limits: ampleLimits })(planned(place, noon))
   const answers = await Promise.all(Array.from({ length: 50 }, () => watch()(planned(place, noon))))
   t.ok(answers.every((answer) => answer?.details['reason'] === 'prefix_held'))
   t.equal(read('select * from sms_holds where workspace_id = ?', [place.workspaceId]).length, 1)

@@ -13,22 +13,13 @@ import { countSent, readSmsUsage } from '../../src/sms/sms-usage.js'
 import { tryCommit } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { rowOf } from '../helpers/database/rows.js'
+import { ampleLimits } from '../helpers/sms/ample-limits.js'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const noon = Date.UTC(2026, 10, 22, 12)
-
-const ample: SendLimits = {
-  per_phone_per_hour: 1000,
-  per_phone_per_day: 1000,
-  per_range_per_hour: 10_000,
-  per_workspace_per_minute: 100_000,
-  per_workspace_per_hour: 1_000_000,
-  per_workspace_per_day: 1_000_000,
-  min_verified_percent: 10,
-}
 
 /** One database for all tests: each takes numbers and workspaces of its own. */
 const { database } = await temporaryDatabase(t)
@@ -58,7 +49,7 @@ interface Answer {
 
 /** Null: admitted. */
 async function send(limits: Partial<SendLimits>, sending: Sending): Promise<Answer | null> {
-  const charge = createSendCharger({ read, limits: { ...ample, ...limits } })(planned(sending))
+  const charge = createSendCharger({ read, limits: { ...ampleLimits, ...limits } })(planned(sending))
   if (await tryCommit(commit(charge.writes))) return null
   const refusal = charge.findRefusal()
   if (refusal === null) throw new Error('refused without a reason')
@@ -225,7 +216,7 @@ t.test('any sequence agrees with a recount of what was admitted', async (t) => {
           t.ok(countLike(past, one, longer), 'refused only if a limit was reached, with one slice more')
           const later = { ...one, now: now + answer.retryAfter * SECOND }
           t.equal(
-            createSendCharger({ read, limits: { ...ample, ...limits } })(later).findRefusal(),
+            createSendCharger({ read, limits: { ...ampleLimits, ...limits } })(later).findRefusal(),
             null,
             'a retry passes',
           )
@@ -238,7 +229,7 @@ t.test('any sequence agrees with a recount of what was admitted', async (t) => {
 })
 
 t.test('the provider is asked no more often than the limits allow, whatever comes at once', async (t) => {
-  const deepest = { ...ample, per_phone_per_hour: 4, per_workspace_per_minute: 10 }
+  const deepest = { ...ampleLimits, per_phone_per_hour: 4, per_workspace_per_minute: 10 }
   let asked = 0
   const send = createCodeSender({
     ...{ read, commit, clock: () => noon, log: pino({ level: 'silent' }) },

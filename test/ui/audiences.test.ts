@@ -137,6 +137,8 @@ t.test('a long import shows its progress, and long lists have pages', { skip }, 
   await importContacts(page, ['email', ...lines])
   await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
   t.equal(await readFigure(page, 'fact', 'Added'), '1,200')
+  await page.reload()
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
   await page.getByRole('link', { name: 'To the audience' }).click()
   await page.getByRole('button', { name: 'Next ›' }).click()
   await page.getByText('Page 2').waitFor()

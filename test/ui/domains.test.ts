@@ -34,6 +34,10 @@ t.test('a wrong name is refused beside its field', { skip }, async (t) => {
   t.match(await page.locator(`[id="${described}"]`).textContent(), /domain/i)
   t.equal(await page.evaluate('document.activeElement.name'), 'domain', 'the field has the focus')
   await expectPresentable(t, dashboard, 'the form with an error')
+  await field.fill('a.test')
+  await page.getByRole('button', { name: 'Add the domain' }).click()
+  await page.getByText('a.test is registered in this workspace already.').waitFor()
+  t.match(await page.locator('.form-error').textContent(), /^a\.test is/, 'a name keeps its small letters')
   t.same(dashboard.faults, [])
 })
 

@@ -146,6 +146,25 @@ t.test('a scheduled email is rescheduled, sent now, and another cancelled', { sk
   t.same(dashboard.faults, [])
 })
 
+t.test('an email is not sent at once because its time is half filled or has passed', { skip }, async (t) => {
+  const { app, dashboard, page } = await openWorld(t)
+  const send = page.getByRole('button', { name: 'Send the email' })
+  await compose(page, '', [''])
+  await send.click()
+  await page.locator('.field-error', { hasText: 'Fill in this field.' }).waitFor()
+  t.equal(await page.evaluate('document.activeElement.name'), 'to', 'it has the focus')
+  await page.getByLabel('To', { exact: true }).fill('bob@b.test')
+  await page.getByLabel('Subject').fill('Later')
+  await page.getByLabel('Send at').press('1')
+  await send.click()
+  await page.getByText('Complete the date and the time, or clear the field.').waitFor()
+  await page.getByLabel('Send at').fill('2020-01-01T10:00')
+  await send.click()
+  await page.getByText('Must be a time in the future.').waitFor()
+  t.same(app.rows('select id from emails'), [])
+  t.same(dashboard.faults, [])
+})
+
 t.test('a template is sent with values of its variables', { skip }, async (t) => {
   const { app, dashboard, page } = await openWorld(t)
   const body = { name: `Welcome ${HOSTILE}`, subject: 'Hello {{user.name}}', text: 'Order {{order}}' }

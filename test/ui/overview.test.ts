@@ -41,15 +41,19 @@ async function causeTrouble(app: TestDaemon): Promise<string> {
 async function sendMail(app: TestDaemon): Promise<void> {
   const email = { from: 'app@a.test', subject: 'Hi', text: 'hi' }
   const later = new Date(app.now() + DAY).toISOString()
-  const [sent, held] = await Promise.all(
+  const [sent, held, heldByMember] = await Promise.all(
     [
       { ...email, to: 'bob@b.test' },
       { ...email, to: 'held@b.test', scheduled_for: later },
+      { ...email, to: 'held-by-member@b.test', scheduled_for: later },
       { ...email, to: 'later@b.test', scheduled_for: later },
     ].map(async (body) => (await app.rest('POST', '/v1/emails', { body })).json<{ id: string }>().id),
   )
   await app.waitUntilSettled(sent ?? '')
-  await app.daemon.database.commit([{ sql: 'update queue set held = 1 where email_id = ?', parameters: [held] }])
+  await app.daemon.database.commit([
+    { sql: 'update queue set held = 1 where email_id = ?', parameters: [held] },
+    { sql: 'update queue set held = 3 where email_id = ?', parameters: [heldByMember] },
+  ])
 }
 
 t.test('it shows what needs attention and the numbers of mail', { skip }, async (t) => {
@@ -73,6 +77,7 @@ t.test('it shows what needs attention and the numbers of mail', { skip }, async 
   t.same(shown, [
     'A webhook was switched off',
     'Mail is held',
+    'Members hold mail',
     'No codes by SMS to +44770',
     `The broadcast “${HOSTILE}” is paused`,
     'shop.test is not verified yet',

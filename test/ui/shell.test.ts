@@ -2,8 +2,10 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { givePassword, PASSWORD } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
+import { addMember } from '../helpers/ui/add-member.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -62,5 +64,63 @@ t.test('a change of the workspace shows the things of that one alone', { skip },
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   await page.getByRole('link', { name: 'Domains', exact: true }).click()
   await page.getByRole('link', { name: 'a.test', exact: true }).waitFor()
+  t.same(dashboard.faults, [])
+})
+
+t.test('a tab that is open during an upgrade or without a network says what to do', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const dashboard = await openDashboard(t, app)
+  const { context, page } = dashboard
+  await dashboard.signIn()
+  const removed = /\/assets\/template-list-page/
+  await page.route(removed, (route) => route.fulfill({ status: 404 }))
+  await page.getByRole('link', { name: 'Templates' }).click()
+  await page.getByText('Posthorn has been updated since this page was opened.').waitFor()
+  await expectPresentable(t, dashboard, 'a page whose code is gone')
+  await page.unroute(removed)
+  await page.getByRole('button', { name: 'Load the page again' }).click()
+  await waitForFocusedHeading(page, 'Templates')
+  t.same(dashboard.faults, [])
+
+  await context.setOffline(true)
+  await page.getByRole('link', { name: 'Exports' }).click()
+  await waitForFocusedHeading(page, 'This page is not loaded')
+  await page.getByText('The server does not answer.').waitFor()
+  await context.setOffline(false)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('No export yet').waitFor()
+})
+
+t.test('the tabs of a browser agree on who is signed in, and in which role', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  await addMember(app, 'ann@a.test', 'admin')
+  await givePassword(app, 'ann@a.test')
+  const dashboard = await openDashboard(t, app)
+  const { context, page } = dashboard
+  await dashboard.signIn('ann@a.test')
+  await dashboard.open('/keys')
+  await page.getByRole('link', { name: 'Create a key' }).waitFor()
+  const show = (): Promise<void> => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+  const becomesMember = `update members set role = 'member' where role = 'admin'`
+  await app.daemon.database.commit([{ sql: becomesMember, parameters: [] }])
+  await show()
+  await page.getByRole('link', { name: 'Create a key' }).waitFor({ state: 'detached' })
+
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await other.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await other.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await show()
+  await page.getByText('Your session has ended.').waitFor()
+
+  await givePassword(app, 'owner@a.test')
+  await other.getByLabel('E-mail address').fill('owner@a.test')
+  await other.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await other.getByRole('button', { name: 'Sign in' }).click()
+  await other.getByRole('link', { name: 'Create a key' }).waitFor()
+  await show()
+  await page.getByRole('link', { name: 'Create a key' }).waitFor()
+  t.equal(await page.locator('.user-name').getAttribute('title'), 'owner@a.test')
   t.same(dashboard.faults, [])
 })

@@ -100,8 +100,7 @@ export const sessionByToken = prepareRead<{ hash: string }>()(({ db, slot }) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
-    .select(['sessions.id', 'sessions.user_id', 'sessions.created_at'])
-    .select(['sessions.last_used_at', 'sessions.expires_at'])
+    .select(['sessions.id', 'sessions.user_id', 'sessions.last_used_at', 'sessions.expires_at'])
     .where('sessions.token_hash', '=', slot('hash')),
 )
 
@@ -141,7 +140,7 @@ export function endAllSessions(userId: string): Write {
 }
 
 const oldSessions = prepareRead<{ now: number }>()(({ db, slot }) =>
-  db.selectFrom('sessions').select(['id', 'user_id']).where('expires_at', '<=', slot('now')).limit(200),
+  db.selectFrom('sessions').select('id').where('expires_at', '<=', slot('now')).limit(200),
 )
 
 const removeSession = prepareWrite<{ id: string }>(({ db, slot }) =>

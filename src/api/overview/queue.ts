@@ -15,6 +15,7 @@ const counts = z
     unreachable: count.meta({ description: 'All servers of the recipient are down; they are tried when one answers.' }),
     scheduled: count.meta({ description: 'To be sent later.' }),
     held: count.meta({ description: 'Held by the operator.' }),
+    held_by_members: count.meta({ description: 'Held by members of the workspace, who can release it.' }),
     paused: count.meta({ description: 'Of a broadcast that is paused or cancelled.' }),
     complete: z.boolean().meta({ description: 'False: the queue is longer than what was counted.' }),
   })
@@ -30,8 +31,8 @@ export function queueRoute({ read }: { readonly read: Read }): KeyRoute {
     answers: { 200: { description: 'The numbers.', schema: counts } },
     refusals: [],
     run: async ({ principal: { workspaceId }, now }) => {
-      const { isComplete: complete, ...found } = await countQueue(read, workspaceId, now)
-      return json(200, { ...found, complete })
+      const { isComplete, heldByMembers, ...found } = await countQueue(read, workspaceId, now)
+      return json(200, { ...found, held_by_members: heldByMembers, complete: isComplete })
     },
   })
 }

@@ -46,6 +46,8 @@ const noCounts = {
   scheduled: 0,
   /** Held by the operator. */
   held: 0,
+  /** Held by members of the workspace. */
+  heldByMembers: 0,
   /** Of a paused or cancelled broadcast. */
   paused: 0,
 }
@@ -75,7 +77,7 @@ export async function countQueue(read: Read, workspaceId: string, now: number): 
       position = { ...position, afterTime: last.next_attempt_at, afterId: last.id }
     }
   }
-  for (const held of [0, 1, 2] as const) await count(held)
+  for (const held of [0, 1, 2, 3] as const) await count(held)
   return { ...counts, isComplete }
 }
 
@@ -86,6 +88,7 @@ function kindOf(
 ): keyof Counts {
   if (held === 1) return 'held'
   if (held === 2) return 'paused'
+  if (held === 3) return 'heldByMembers'
   if (leased === 1 && at > now) return 'sending'
   if (host !== null) return 'unreachable'
   if (attempts > 0) return 'deferred'

@@ -44,6 +44,11 @@ export function toNetworkError(): ApiError {
   return new ApiError('The server does not answer. Check the connection and try again.', { status: 0, code: 'network' })
 }
 
+/** What the page itself has found wrong with a field: nothing was sent. */
+export function toFieldError(field: string, message: string): ApiError {
+  return new ApiError(message, { status: 0, code: 'invalid_field', fields: [{ field, message }] })
+}
+
 /** Anything thrown, as an error that can be shown. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
@@ -62,7 +67,9 @@ function readRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
 }
 
+/** A message may begin with an address or the name of a domain, which stays as it is. */
 function toSentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1)
+  const [first = ''] = message.split(' ', 1)
+  const text = /[.@]./.test(first) ? message : message.charAt(0).toUpperCase() + message.slice(1)
   return text.endsWith('.') || text.endsWith('?') ? text : `${text}.`
 }

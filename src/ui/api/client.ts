@@ -6,7 +6,7 @@
  */
 import createClient, { type Middleware } from 'openapi-fetch'
 import { session, workspace } from '../session/session-state.ts'
-import { toApiError, toNetworkError } from './api-error.ts'
+import { type ApiError, toApiError, toNetworkError } from './api-error.ts'
 import type { paths } from './schema.d.ts'
 import type { paths as sessionPaths } from './session-schema.d.ts'
 
@@ -38,12 +38,15 @@ export async function unwrap<Data>(request: Promise<FetchedAnswer<Data>>): Promi
   const answer = await request.catch(() => {
     throw toNetworkError()
   })
-  if ('error' in answer) {
-    const error = toApiError(answer.response.status, answer.error)
-    if (error.code === 'authentication_required' && error.details['second_factor'] !== true) endSession()
-    throw error
-  }
+  if ('error' in answer) throw toRefusal(answer.response.status, answer.error)
   return answer.data
+}
+
+/** Also ends the session of this page when the server knows it no longer. */
+function toRefusal(status: number, body: unknown): ApiError {
+  const error = toApiError(status, body)
+  if (error.code === 'authentication_required' && error.details['second_factor'] !== true) endSession()
+  return error
 }
 
 /** The sign-in page appears in place of the present one. */
@@ -72,7 +75,7 @@ export async function saveFile(path: `/v1/${string}`, name: string): Promise<voi
   const response = await fetch(`${BASE_URL}${path}`, { headers }).catch(() => {
     throw toNetworkError()
   })
-  if (!response.ok) throw toApiError(response.status, await response.json().catch(() => null))
+  if (!response.ok) throw toRefusal(response.status, await response.json().catch(() => null))
   const url = URL.createObjectURL(await response.blob())
   const link = document.createElement('a')
   link.href = url

@@ -1,6 +1,6 @@
 /**
  * Lists in pages, forwards and backwards. `load` gets the position of a page, undefined for the first, and answers
- * with its rows and the position of the next page: the cursor of a list, or its offset (`toOffsetPage`).
+ * with its rows and the position of the next page: the cursor of a list, or its offset (`loadOffsetPage`).
  */
 import { useEffect, useState } from 'preact/hooks'
 import { type Loading, useLoad } from './use-load.ts'
@@ -54,8 +54,20 @@ export function toCursorPage<Row>(answer: {
   return { rows: answer.data, next: answer.next_cursor ?? null }
 }
 
-/** A page of a list with `limit` and `offset`, which was loaded with one row more than `limit` if there is one. */
-export function toOffsetPage<Row>(data: readonly Row[], position: string | undefined, limit: number): ListPage<Row> {
-  const next = data.length > limit ? String(Number(position ?? 0) + limit) : null
-  return { rows: data.slice(0, limit), next }
+/** Rows on a page of a list with `limit` and `offset`. */
+const PAGE_SIZE = 50
+
+interface Range {
+  readonly limit: number
+  readonly offset: number
+}
+
+/** A page of a list with `limit` and `offset`: one row more is loaded, which says whether another page follows. */
+export async function loadOffsetPage<Row>(
+  position: string | undefined,
+  load: (range: Range) => Promise<{ readonly data: readonly Row[] }>,
+): Promise<ListPage<Row>> {
+  const offset = Number(position ?? 0)
+  const { data } = await load({ limit: PAGE_SIZE + 1, offset })
+  return { rows: data.slice(0, PAGE_SIZE), next: data.length > PAGE_SIZE ? String(offset + PAGE_SIZE) : null }
 }

@@ -1,8 +1,11 @@
 /** Lines over time, drawn by uPlot, which is loaded when the first chart appears; the numbers are in a table below. */
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type ApiError, asApiError } from '../api/api-error.ts'
+import { loadCode } from '../api/load-code.ts'
 import type { PlotData } from './draw-chart.ts'
 import { formatDateTime, formatNumber } from './format.ts'
+import { Fault } from './loaded.tsx'
 import { Table } from './table.tsx'
 
 interface Series {
@@ -24,7 +27,8 @@ export function Chart(props: ChartProps): VNode {
   const { title, times, series, formatTime = formatDateTime, formatValue = formatNumber } = props
   const plotted = { times, series, formatTime, formatValue }
   const place = useRef<HTMLDivElement>(null)
-  useEffect(() => drawChart(place.current, plotted), [JSON.stringify(times), JSON.stringify(series)])
+  const [error, setError] = useState<ApiError | null>(null)
+  useEffect(() => drawChart(place.current, plotted, setError), [JSON.stringify(times), JSON.stringify(series)])
   const columns = [
     { title: 'Time', show: (at: number) => formatTime(times[at] ?? '') },
     ...series.map(({ name, values }) => ({
@@ -45,6 +49,7 @@ export function Chart(props: ChartProps): VNode {
           ))}
         </ul>
       </figcaption>
+      {error === null ? null : <Fault error={error} />}
       <div ref={place} class="chart-plot" aria-hidden="true" />
       <details class="chart-numbers">
         <summary>Numbers as a table</summary>
@@ -55,12 +60,23 @@ export function Chart(props: ChartProps): VNode {
 }
 
 /** Draws into `place` and keeps to its width; returns what removes the drawing. */
-function drawChart(place: HTMLDivElement | null, data: PlotData): () => void {
+function drawChart(
+  place: HTMLDivElement | null,
+  data: PlotData,
+  onFault: (error: ApiError | null) => void,
+): () => void {
   if (place === null) return () => undefined
   const state = { removed: false, remove: (): void => undefined }
-  void import('./draw-chart.ts').then(({ createPlot }) => {
-    if (!state.removed) state.remove = createPlot(place, data)
-  })
+  loadCode(() => import('./draw-chart.ts')).then(
+    ({ createPlot }) => {
+      if (state.removed) return
+      onFault(null)
+      state.remove = createPlot(place, data)
+    },
+    (thrown: unknown) => {
+      if (!state.removed) onFault(asApiError(thrown))
+    },
+  )
   return () => {
     state.removed = true
     state.remove()

@@ -49,6 +49,12 @@ interface ConfirmDialogProps {
   readonly children: ComponentChildren
 }
 
+/** Whether a name was typed, whatever the space around and between its words: a label does not show how much there is. */
+export function isTyped(name: string, typed: string): boolean {
+  const simplify = (text: string): string => text.trim().replace(/\s+/g, ' ')
+  return simplify(typed) === simplify(name)
+}
+
 /** Closes after `onConfirm` has succeeded; its failure is shown in the dialog. */
 export function ConfirmDialog({ title, name, action, onConfirm, onClose, children }: ConfirmDialogProps): VNode {
   const [typed, setTyped] = useState('')
@@ -64,7 +70,7 @@ export function ConfirmDialog({ title, name, action, onConfirm, onClose, childre
           <TextField name="confirmed_name" label={`Type “${name}” to confirm`} onInput={(value) => setTyped(value)} />
         )}
         <FormActions>
-          <SubmitButton tone="danger" disabled={name !== undefined && typed.trim() !== name}>
+          <SubmitButton tone="danger" disabled={name !== undefined && !isTyped(name, typed)}>
             {action}
           </SubmitButton>
           <Button onClick={onClose}>Cancel</Button>

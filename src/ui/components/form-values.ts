@@ -1,4 +1,5 @@
 /** Reads the values of a form by the names of its fields. */
+import { toFieldError } from '../api/api-error.ts'
 
 /** Without space around it. */
 export function readText(values: FormData, name: string): string {
@@ -29,11 +30,29 @@ export function readLines(values: FormData, name: string): string[] {
     .filter((line) => line !== '')
 }
 
+/** A time of the browser's zone, as a field has it, as UTC; the server refuses what is none. */
+export function toMoment(text: string): string {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? text : at.toISOString()
+}
+
 /** Of a field of the type `datetime-local`, which has the time of the browser's zone, as UTC; null: empty. */
 export function readTime(values: FormData, name: string): string | null {
   const text = readText(values, name)
   const at = new Date(text)
   return text === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
+}
+
+/** As a field of the type `datetime-local` has it, in the browser's zone. */
+export function toFieldTime(at: Date): string {
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)
+}
+
+/** As `readTime`. Throws an ApiError for a time that has passed, which servers take as now. */
+export function readFutureTime(values: FormData, name: string): string | null {
+  const at = readTime(values, name)
+  if (at === null || new Date(at).getTime() > Date.now()) return at
+  throw toFieldError(name, 'Must be a time in the future.')
 }
 
 /** Null: none was chosen. */

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, VNode } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import { type ApiError, asApiError } from '../api/api-error.ts'
+import { ApiError, asApiError } from '../api/api-error.ts'
 import { buttonClass } from './button.tsx'
 import { belongsTo, FormContext } from './form-context.ts'
 
@@ -24,11 +24,16 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
     if (busy || form.current === null) return
+    const incomplete = findIncomplete(form.current)
+    if (incomplete !== null) {
+      setError(incomplete)
+      return
+    }
     setBusy(true)
     onSubmit(new FormData(form.current))
       .then(
         () => setError(null),
-        (thrown: unknown) => setError(asApiError(thrown)),
+        (thrown: unknown) => setError(nameGaps(asApiError(thrown), form.current)),
       )
       .finally(() => setBusy(false))
   }
@@ -46,6 +51,36 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
       </FormContext.Provider>
     </form>
   )
+}
+
+/**
+ * Fields that were filled in part. A form has no value of them, as if they were empty: a message would be sent at once
+ * in place of the day that was entered. Null: there are none.
+ */
+function findIncomplete(form: HTMLFormElement): ApiError | null {
+  const fields = [...form.elements]
+    .filter((element) => element instanceof HTMLInputElement && element.validity.badInput)
+    .map((element) => ({ field: element.getAttribute('name') ?? '', message: explainGap(element) }))
+  const [first] = fields
+  return first === undefined ? null : new ApiError(first.message, { status: 0, code: 'incomplete', fields })
+}
+
+function explainGap(element: Element): string {
+  const type = element.getAttribute('type')
+  if (type === 'number') return 'Must be a number.'
+  return `Complete the date${type === 'date' ? '' : ' and the time'}, or clear the field.`
+}
+
+/** Of a field that was left empty, the rule for its value says less than that. */
+function nameGaps(error: ApiError, form: HTMLFormElement | null): ApiError {
+  const fields = error.fields.map(({ field, message }) => {
+    const element = form?.elements.namedItem(field)
+    const isEmpty =
+      (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) && element.validity.valueMissing
+    return { field, message: isEmpty ? 'Fill in this field.' : message }
+  })
+  const { message, status, code, details } = error
+  return new ApiError(message, { status, code, details, fields })
 }
 
 /** Errors of fields that the form does not have stand here with their names. */

@@ -1,11 +1,11 @@
-/** Times, numbers and sizes as the browser's locale writes them. */
+/** Times, numbers and sizes as the browser's locale writes them; words are English, as the pages are. */
 
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const second = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const number = new Intl.NumberFormat()
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 export function formatDateTime(iso: string): string {
   return dateTime.format(new Date(iso))

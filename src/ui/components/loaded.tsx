@@ -1,6 +1,7 @@
 /** Shows what `useLoad` loaded: a placeholder before, the fault with a way to try again if it failed. */
 import type { ComponentChildren, VNode } from 'preact'
 import type { ApiError } from '../api/api-error.ts'
+import { OUTDATED } from '../api/load-code.ts'
 import type { Loading } from '../api/use-load.ts'
 import { Button } from './button.tsx'
 
@@ -39,12 +40,15 @@ interface FaultProps {
 }
 
 export function Fault({ error, onRetry }: FaultProps): VNode {
+  const isOutdated = error.code === OUTDATED
+  const again = error.status === NOT_FOUND ? undefined : onRetry
+  const act = isOutdated ? (): void => location.reload() : again
   return (
     <div class="fault" role="alert">
       <p>{error.message}</p>
-      {onRetry === undefined || error.status === NOT_FOUND ? null : (
-        <Button small onClick={onRetry}>
-          Try again
+      {act === undefined ? null : (
+        <Button small onClick={act}>
+          {isOutdated ? 'Load the page again' : 'Try again'}
         </Button>
       )}
     </div>

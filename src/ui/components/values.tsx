@@ -1,6 +1,7 @@
 /** How values are shown: times, states, identifiers to copy, lists of facts, notes. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { notify } from '../shell/notices.tsx'
 import { allowBreaks } from './allow-breaks.tsx'
 import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } from './format.ts'
 
@@ -86,7 +87,8 @@ export function CopyButton({ text, label }: CopyProps): VNode {
       setCopied(true)
       setTimeout(() => setCopied(false), SHOWS_COPIED)
     }
-    navigator.clipboard.writeText(text).then(show, () => undefined)
+    const fail = (): void => notify('The browser does not allow copying. Select the text and copy it yourself.', 'bad')
+    navigator.clipboard.writeText(text).then(show, fail)
   }
   return (
     <button type="button" class="copy-button" aria-label={copied ? `Copied ${label}` : `Copy ${label}`} onClick={copy}>

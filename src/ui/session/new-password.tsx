@@ -1,6 +1,6 @@
 /** The two fields of a new password. */
 import type { VNode } from 'preact'
-import { ApiError } from '../api/api-error.ts'
+import { toFieldError } from '../api/api-error.ts'
 import { TextField } from '../components/fields.tsx'
 import { readExactText } from '../components/form-values.ts'
 
@@ -25,6 +25,5 @@ export function NewPasswordFields({ name }: { readonly name: string }): VNode {
 export function readNewPassword(values: FormData, name: string): string {
   const password = readExactText(values, name)
   if (password === readExactText(values, REPEATED)) return password
-  const message = 'The passwords are not equal.'
-  throw new ApiError(message, { status: 0, code: 'unequal', fields: [{ field: REPEATED, message }] })
+  throw toFieldError(REPEATED, 'The passwords are not equal.')
 }

@@ -1,7 +1,9 @@
 /** A page whose code is loaded when it is opened first. */
 import type { ComponentType, VNode } from 'preact'
+import { loadCode } from '../api/load-code.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Fault, Placeholder } from '../components/loaded.tsx'
+import { Page } from '../components/page.tsx'
 import { mayOperate, workspace } from '../session/session-state.ts'
 import { NoWorkspacePage } from './no-workspace-page.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
@@ -12,13 +14,18 @@ interface LazyPageProps extends PageProps {
 }
 
 interface LoadedPage {
-  readonly Page: ComponentType<PageProps>
+  readonly Content: ComponentType<PageProps>
 }
 
 export function LazyPage({ route, params }: LazyPageProps): VNode {
-  const { data, error, reload } = useLoad(async (): Promise<LoadedPage> => ({ Page: await route.load() }))
+  const { data, error, reload } = useLoad(async (): Promise<LoadedPage> => ({ Content: await loadCode(route.load) }))
   if (route.area === 'operator' && !mayOperate.value) return <NotFoundPage />
   if (route.area === 'workspace' && workspace.value === null) return <NoWorkspacePage />
-  if (data !== undefined) return <data.Page params={params} />
-  return error === null ? <Placeholder /> : <Fault error={error} onRetry={reload} />
+  if (data !== undefined) return <data.Content params={params} />
+  if (error === null) return <Placeholder />
+  return (
+    <Page title="This page is not loaded">
+      <Fault error={error} onRetry={reload} />
+    </Page>
+  )
 }

@@ -5,7 +5,10 @@ import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const NOW = 1_000_000
-const none = { waiting: 0, sending: 0, deferred: 0, unreachable: 0, scheduled: 0, held: 0, paused: 0 }
+const none = {
+  ...{ waiting: 0, sending: 0, deferred: 0, unreachable: 0, scheduled: 0 },
+  ...{ held: 0, heldByMembers: 0, paused: 0 },
+}
 
 t.test('each entry is counted once, as what it waits for', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -23,6 +26,8 @@ t.test('each entry is counted once, as what it waits for', async (t) => {
     ['held = 1, attempts = 4', 'held'],
     [`held = 1, next_attempt_at = ${NOW + 1}`, 'held'],
     ['held = 2', 'paused'],
+    ['held = 3', 'heldByMembers'],
+    ['held = 3, attempts = 1', 'heldByMembers'],
   ]
   const expected = { ...none }
   for (const [set, kind] of cases) {

@@ -11,6 +11,7 @@ t.test('the state, the host that is waited for, or the codes of the reply', asyn
     [{}, 'scheduled', 'scheduled for later'],
     [{ held: 1 }, 'held', 'held by the operator'],
     [{ held: 2 }, 'held', 'waits for its broadcast, which is paused'],
+    [{ held: 3 }, 'held', 'held by a member of its workspace'],
     [{ leased: 1 }, 'sending', 'being sent'],
     [{ waits_for: 'mx.b.test: timeout' }, 'deferred', 'waits for mx.b.test: timeout'],
     [{ last_response: '451 4.7.1 Greylisted' }, 'deferred', 'answer 451 4.7.1'],

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
@@ -10,8 +10,6 @@ import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { Time } from '../../components/values.tsx'
 import type { Audience } from './audience.ts'
-
-const PAGE_SIZE = 50
 
 export function AudienceListPage(): VNode {
   const pages = usePages(loadAudiences)
@@ -47,8 +45,6 @@ const columns: readonly Column<Audience>[] = [
   { title: 'Created', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
 ]
 
-async function loadAudiences(position: string | undefined): Promise<ListPage<Audience>> {
-  const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(api.GET('/v1/audiences', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadAudiences(position: string | undefined): Promise<ListPage<Audience>> {
+  return loadOffsetPage(position, (range) => unwrap(api.GET('/v1/audiences', { params: { query: range } })))
 }

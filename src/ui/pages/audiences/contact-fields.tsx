@@ -1,6 +1,6 @@
 /** The fields of a contact; its metadata is a JSON object. */
 import type { VNode } from 'preact'
-import { ApiError } from '../../api/api-error.ts'
+import { toFieldError } from '../../api/api-error.ts'
 import { CheckField, SelectField, TextArea, TextField } from '../../components/fields.tsx'
 import { readExactText, readFlag, readText } from '../../components/form-values.ts'
 import type { Audience, Contact } from './audience.ts'
@@ -77,8 +77,7 @@ export function readContact(values: FormData): ContactValues {
 function readJsonObject(values: FormData, name: string): Record<string, unknown> {
   const object = parseJsonObject(readExactText(values, name))
   if (object !== null) return object
-  const message = 'Must be a JSON object, such as { "plan": "pro" }.'
-  throw new ApiError(message, { status: 0, code: 'validation_error', fields: [{ field: name, message }] })
+  throw toFieldError(name, 'Must be a JSON object, such as { "plan": "pro" }.')
 }
 
 /** Null: it is none. */

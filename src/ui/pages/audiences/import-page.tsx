@@ -1,7 +1,8 @@
 /** Imports contacts of a CSV file into an audience, with its progress and its report. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { ApiError } from '../../api/api-error.ts'
+import { useSearchParams } from 'wouter-preact'
+import { toFieldError } from '../../api/api-error.ts'
 import { api, toUpload, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -19,17 +20,27 @@ import type { PageProps } from '../../shell/page-route.ts'
 
 type Report = components['schemas']['ContactImportReport']
 
-type Step =
-  | { readonly kind: 'file' }
-  /** A long file, which is imported after its request. */
-  | { readonly kind: 'running'; readonly importId: string }
-  | { readonly kind: 'done'; readonly report: Report }
+/** The parameter of the address with the id of an import that goes on after its request. */
+const PARAMETER = 'import'
 
 export function ImportPage({ params: { id = '' } }: PageProps): VNode {
   const audience = useLoad(() => unwrap(api.GET('/v1/audiences/{id}', { params: { path: { id } } })), [id])
-  const [step, setStep] = useState<Step>({ kind: 'file' })
+  const [report, setReport] = useState<Report | null>(null)
+  const [search, setSearch] = useSearchParams()
+  const importId = search.get(PARAMETER)
   const up = { href: `/audiences/${id}`, label: audience.data?.name ?? 'Audience' }
-  const upload = async (values: FormData): Promise<void> => setStep(await uploadFile(id, values))
+  const upload = async (values: FormData): Promise<void> => {
+    const answer = await uploadFile(id, values)
+    if ('data' in answer) setSearch({ [PARAMETER]: answer.data.import_id })
+    else setReport(answer)
+  }
+  const end = {
+    backHref: up.href,
+    onAnother: () => {
+      setReport(null)
+      setSearch({})
+    },
+  }
   return (
     <Page
       title="Import contacts"
@@ -38,12 +49,12 @@ export function ImportPage({ params: { id = '' } }: PageProps): VNode {
     >
       <Loaded from={audience}>
         {() =>
-          step.kind === 'file' ? (
-            <FileForm onSubmit={upload} backHref={up.href} />
-          ) : step.kind === 'running' ? (
-            <RunningImport importId={step.importId} onAnother={() => setStep({ kind: 'file' })} backHref={up.href} />
+          importId !== null ? (
+            <RunningImport importId={importId} {...end} />
+          ) : report !== null ? (
+            <ImportReport report={report} {...end} />
           ) : (
-            <ImportReport report={step.report} onAnother={() => setStep({ kind: 'file' })} backHref={up.href} />
+            <FileForm onSubmit={upload} backHref={up.href} />
           )
         }
       </Loaded>
@@ -51,16 +62,13 @@ export function ImportPage({ params: { id = '' } }: PageProps): VNode {
   )
 }
 
-async function uploadFile(id: string, values: FormData): Promise<Step> {
+/** Answers with the report, or for a long file with the import that goes on. */
+async function uploadFile(id: string, values: FormData) {
   const file = readFile(values, 'file')
-  if (file === null) {
-    const message = 'Choose a file.'
-    throw new ApiError(message, { status: 0, code: 'missing_required_field', fields: [{ field: 'file', message }] })
-  }
+  if (file === null) throw toFieldError('file', 'Choose a file.')
   const query = { resubscribe: readFlag(values, 'resubscribe') ? ('true' as const) : ('false' as const) }
   const params = { path: { id }, query }
-  const answer = await unwrap(api.POST('/v1/audiences/{id}/import', { params, ...toUpload(file) }))
-  return 'data' in answer ? { kind: 'running', importId: answer.data.import_id } : { kind: 'done', report: answer }
+  return unwrap(api.POST('/v1/audiences/{id}/import', { params, ...toUpload(file) }))
 }
 
 interface FileFormProps {

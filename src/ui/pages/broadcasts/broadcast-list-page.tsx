@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { formatNumber, formatPercent } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
@@ -11,7 +11,6 @@ import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import type { ListedBroadcast } from './broadcast.ts'
 
-const PAGE_SIZE = 50
 /** Milliseconds, while one of them is being sent. */
 const PAUSE = 5_000
 
@@ -83,8 +82,6 @@ function When({ broadcast }: { readonly broadcast: ListedBroadcast }): VNode {
   )
 }
 
-async function loadBroadcasts(position: string | undefined): Promise<ListPage<ListedBroadcast>> {
-  const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(api.GET('/v1/broadcasts', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadBroadcasts(position: string | undefined): Promise<ListPage<ListedBroadcast>> {
+  return loadOffsetPage(position, (range) => unwrap(api.GET('/v1/broadcasts', { params: { query: range } })))
 }

@@ -1,14 +1,13 @@
 /** Confirms that a broadcast is sent, now or later, with the number of its recipients. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { ApiError } from '../../api/api-error.ts'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readText, readTime } from '../../components/form-values.ts'
+import { readFutureTime } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Facts, Note } from '../../components/values.tsx'
@@ -85,11 +84,7 @@ function SendForm({ subscribed, onSubmit, onClose }: SendFormProps): VNode {
   )
 }
 
-/** Throws an ApiError for a time that cannot be read: sending at once would be a surprise. */
 function readSchedule(values: FormData): { scheduled_for?: string } {
-  const at = readTime(values, 'scheduled_for')
-  if (at === null && readText(values, 'scheduled_for') === '') return {}
-  if (at !== null && new Date(at).getTime() > Date.now()) return { scheduled_for: at }
-  const message = 'Must be a time in the future.'
-  throw new ApiError(message, { status: 0, code: 'validation_error', fields: [{ field: 'scheduled_for', message }] })
+  const at = readFutureTime(values, 'scheduled_for')
+  return at === null ? {} : { scheduled_for: at }
 }

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
 import { Empty } from '../../components/loaded.tsx'
@@ -13,8 +13,6 @@ import { StatusBadge, Time } from '../../components/values.tsx'
 import { mayAdminister } from '../../session/session-state.ts'
 
 type Domain = components['schemas']['ListedDomain']
-
-const PAGE_SIZE = 50
 
 export function DomainListPage(): VNode {
   const pages = usePages(loadDomains)
@@ -58,8 +56,6 @@ function countCorrect(records: Domain['dns_records']): string {
   return `${records.filter(({ status }) => status === 'verified').length} of ${records.length} correct`
 }
 
-async function loadDomains(position: string | undefined): Promise<ListPage<Domain>> {
-  const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(api.GET('/v1/domains', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadDomains(position: string | undefined): Promise<ListPage<Domain>> {
+  return loadOffsetPage(position, (range) => unwrap(api.GET('/v1/domains', { params: { query: range } })))
 }

@@ -6,7 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readTime } from '../../components/form-values.ts'
+import { readFutureTime, toFieldTime } from '../../components/form-values.ts'
 import { notify } from '../../shell/notices.tsx'
 import { changeQueue } from './change-queue.ts'
 import type { EmailPartProps, QueueAct } from './email.ts'
@@ -89,7 +89,7 @@ function CancelDialog({ email: { id, recipients }, onChanged, onClose }: ActDial
 
 function RescheduleDialog({ email: { id, scheduled_for: before }, onChanged, onClose }: ActDialogProps): VNode {
   const save = async (values: FormData): Promise<void> => {
-    await reschedule(id, readTime(values, 'scheduled_for') ?? '')
+    await reschedule(id, readFutureTime(values, 'scheduled_for') ?? '')
     notify('The email is scheduled for another time.')
     onChanged()
     onClose()
@@ -101,7 +101,7 @@ function RescheduleDialog({ email: { id, scheduled_for: before }, onChanged, onC
           name="scheduled_for"
           label="Send at"
           type="datetime-local"
-          value={before === null ? '' : toFieldValue(before)}
+          value={before === null ? '' : toFieldTime(new Date(before))}
           hint="In your time zone, at most 30 days ahead."
         />
         <FormActions>
@@ -111,10 +111,4 @@ function RescheduleDialog({ email: { id, scheduled_for: before }, onChanged, onC
       </Form>
     </Dialog>
   )
-}
-
-/** As a field of the type `datetime-local` has it. */
-function toFieldValue(iso: string): string {
-  const at = new Date(iso)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

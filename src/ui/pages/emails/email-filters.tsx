@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact'
 import type { paths } from '../../api/session-schema.d.ts'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { Filters, type useFilters } from '../../components/filters.tsx'
+import { toMoment } from '../../components/form-values.ts'
 import { Note, toWords } from '../../components/values.tsx'
 
 type Query = NonNullable<paths['/ui/api/emails']['get']['parameters']['query']>
@@ -39,12 +40,6 @@ export function toQuery(get: (name: string) => string): Query {
 
 function readTexts(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
-}
-
-/** Of a time in the browser's zone, as its field has it. */
-function toMoment(text: string): string {
-  const at = new Date(text)
-  return Number.isNaN(at.getTime()) ? text : at.toISOString()
 }
 
 export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof useFilters> }): VNode {

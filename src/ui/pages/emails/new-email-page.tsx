@@ -9,7 +9,7 @@ import { useLoad } from '../../api/use-load.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { SelectField, TextArea, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readExactText, readLines, readText, readTime } from '../../components/form-values.ts'
+import { readExactText, readFutureTime, readLines, readText } from '../../components/form-values.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { notify } from '../../shell/notices.tsx'
@@ -122,7 +122,7 @@ function ContentFields({ kind, onKind }: ContentFieldsProps): VNode {
 function toRequest(values: FormData, kind: ContentKind): EmailRequest {
   const address = `${readText(values, 'from')}@${readText(values, 'domain')}`
   const name = readText(values, 'from_name')
-  const scheduledFor = readTime(values, 'scheduled_for')
+  const scheduledFor = readFutureTime(values, 'scheduled_for')
   const content =
     kind === 'template'
       ? { template_id: readText(values, 'template_id'), template_data: readTemplateData(values) }

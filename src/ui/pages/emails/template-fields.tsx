@@ -1,24 +1,23 @@
 /** The choice of a template, with a field for each of its variables. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { api, unwrap } from '../../api/client.ts'
-import type { components } from '../../api/schema.d.ts'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { loadAll } from '../../api/load-all.ts'
+import type { components } from '../../api/session-schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { readExactText } from '../../components/form-values.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
+import { nestValues, type Values } from '../templates/nest-values.ts'
 
-type Template = components['schemas']['Template']
+type Template = components['schemas']['ListedTemplate']
 
-/** Templates that are offered: the newest. */
-const MAX_TEMPLATES = 100
 const PREFIX = 'template_data.'
 
 export function TemplateFields(): VNode {
-  const templates = useLoad(async () => {
-    const { data } = await unwrap(api.GET('/v1/templates', { params: { query: { limit: MAX_TEMPLATES } } }))
-    return data
-  })
+  const templates = useLoad(() =>
+    loadAll((query) => unwrap(sessionApi.GET('/ui/api/templates', { params: { query } }))),
+  )
   return (
     <Loaded from={templates}>
       {(list) => (list.length === 0 ? <Empty title="No template yet" /> : <TemplateChoice templates={list} />)}
@@ -45,28 +44,10 @@ function TemplateChoice({ templates }: { readonly templates: readonly Template[]
   )
 }
 
-interface TemplateData {
-  [name: string]: string | TemplateData
-}
-
-/** The values that were given; a name with dots is a value within objects. */
-export function readTemplateData(values: FormData): TemplateData {
-  const data: TemplateData = Object.create(null)
-  for (const field of values.keys()) {
-    const value = readExactText(values, field)
-    if (field.startsWith(PREFIX) && value !== '') setValue(data, field.slice(PREFIX.length).split('.'), value)
-  }
-  return data
-}
-
-function setValue(data: TemplateData, path: readonly string[], value: string): void {
-  const [name = '', ...rest] = path
-  if (rest.length === 0) {
-    data[name] = value
-    return
-  }
-  const known = data[name]
-  const inner: TemplateData = typeof known === 'object' ? known : Object.create(null)
-  data[name] = inner
-  setValue(inner, rest, value)
+/** The values that were given. */
+export function readTemplateData(values: FormData): Values {
+  const given = [...values.keys()]
+    .filter((field) => field.startsWith(PREFIX))
+    .map((field) => [field.slice(PREFIX.length), readExactText(values, field)])
+  return nestValues(Object.fromEntries(given))
 }

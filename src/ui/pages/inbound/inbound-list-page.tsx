@@ -3,11 +3,12 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import type { ApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
+import { toMoment } from '../../components/form-values.ts'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
@@ -17,7 +18,6 @@ import { SpamBadge } from './spam-badge.tsx'
 
 type FilterValues = ReturnType<typeof useFilters>
 
-const PAGE_SIZE = 50
 /** Milliseconds until the list is loaded again. */
 const REFRESH = 20_000
 const names = ['from', 'domain', 'spam_status', 'status', 'since']
@@ -131,25 +131,18 @@ function listAddresses(addresses: readonly string[]): string {
   return others.length === 0 ? first : `${first} and ${others.length} more`
 }
 
-async function loadEmails(filters: FilterValues, position: string | undefined): Promise<ListPage<ListedInboundEmail>> {
+function loadEmails(filters: FilterValues, position: string | undefined): Promise<ListPage<ListedInboundEmail>> {
   const spam = spamOptions.find(({ value }) => value === filters.get('spam_status'))?.value ?? ''
   const status = statusOptions.find(({ value }) => value === filters.get('status'))?.value ?? ''
   const [from, domain, since] = ['from', 'domain', 'since'].map(filters.get)
   const query = {
-    limit: PAGE_SIZE + 1,
-    offset: Number(position ?? 0),
     ...(from === '' ? {} : { from }),
     ...(domain === '' ? {} : { domain }),
     ...(spam === '' ? {} : { spam_status: spam }),
     ...(status === '' ? {} : { status }),
     ...(since === '' || since === undefined ? {} : { since: toMoment(since) }),
   }
-  const { data } = await unwrap(api.GET('/v1/inbound', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
-}
-
-/** A time of the browser's zone as UTC; the server refuses what is none. */
-function toMoment(text: string): string {
-  const at = new Date(text)
-  return Number.isNaN(at.getTime()) ? text : at.toISOString()
+  return loadOffsetPage(position, (range) =>
+    unwrap(api.GET('/v1/inbound', { params: { query: { ...query, ...range } } })),
+  )
 }

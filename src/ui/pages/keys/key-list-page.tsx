@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -15,8 +15,6 @@ import { mayAdminister } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
 
 type Key = components['schemas']['ApiKey']
-
-const PAGE_SIZE = 50
 
 export function KeyListPage(): VNode {
   const pages = usePages(loadKeys)
@@ -143,8 +141,6 @@ function Access({ apiKey }: { readonly apiKey: Key }): VNode {
   )
 }
 
-async function loadKeys(position: string | undefined): Promise<ListPage<Key>> {
-  const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(api.GET('/v1/api-keys', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadKeys(position: string | undefined): Promise<ListPage<Key>> {
+  return loadOffsetPage(position, (range) => unwrap(api.GET('/v1/api-keys', { params: { query: range } })))
 }

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -12,8 +12,6 @@ import { StatusBadge, Time } from '../../components/values.tsx'
 import { mayAdminister } from '../../session/session-state.ts'
 import { notify } from '../../shell/notices.tsx'
 import { currentWorkspaceId, type Invitation } from './member.ts'
-
-const PAGE_SIZE = 50
 
 /** `changes`: another number loads the list again. */
 export function InvitationList({ changes }: { readonly changes: number }): VNode {
@@ -90,8 +88,8 @@ function CancelDialog({ invitation: { id, email }, onCancelled, onClose }: Cance
   )
 }
 
-async function loadInvitations(position: string | undefined): Promise<ListPage<Invitation>> {
-  const query = { workspaceId: currentWorkspaceId(), limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(api.GET('/v1/invitations', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadInvitations(position: string | undefined): Promise<ListPage<Invitation>> {
+  return loadOffsetPage(position, (range) =>
+    unwrap(api.GET('/v1/invitations', { params: { query: { workspaceId: currentWorkspaceId(), ...range } } })),
+  )
 }

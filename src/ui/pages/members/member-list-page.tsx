@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { Empty } from '../../components/loaded.tsx'
@@ -16,8 +16,6 @@ import { currentWorkspaceId, type Member, nameMember } from './member.ts'
 import { RemoveMemberDialog } from './remove-member-dialog.tsx'
 import { RoleDialog } from './role-dialog.tsx'
 import { TransferDialog } from './transfer-dialog.tsx'
-
-const PAGE_SIZE = 50
 
 type Act = 'role' | 'removal' | 'transfer'
 
@@ -120,8 +118,8 @@ function buildActions(onAct: (shown: Shown) => void): Column<Member> {
   }
 }
 
-async function loadMembers(position: string | undefined): Promise<ListPage<Member>> {
-  const query = { workspaceId: currentWorkspaceId(), limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(api.GET('/v1/members', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadMembers(position: string | undefined): Promise<ListPage<Member>> {
+  return loadOffsetPage(position, (range) =>
+    unwrap(api.GET('/v1/members', { params: { query: { workspaceId: currentWorkspaceId(), ...range } } })),
+  )
 }

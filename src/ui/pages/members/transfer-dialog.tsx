@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { blameField } from '../../api/blame-field.ts'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { Dialog, isTyped } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readExactText } from '../../components/form-values.ts'
@@ -35,7 +35,7 @@ export function TransferDialog({ member, onChanged, onClose }: MemberDialogProps
         <TextField name="confirmed_name" label={`Type “${name}” to confirm`} onInput={(value) => setTyped(value)} />
         <TextField name="password" label="Your password" type="password" autoComplete="current-password" />
         <FormActions>
-          <SubmitButton tone="danger" disabled={typed.trim() !== name.trim()}>
+          <SubmitButton tone="danger" disabled={!isTyped(name, typed)}>
             Transfer the workspace
           </SubmitButton>
           <Button onClick={onClose}>Cancel</Button>

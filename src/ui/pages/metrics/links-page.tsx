@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
@@ -17,8 +17,6 @@ import { readWindow, WindowFields, windowNames } from './window-filter.tsx'
 type Link = components['schemas']['LinkMetrics']['data'][number]
 
 const names = [...windowNames, 'domain']
-const PAGE_SIZE = 50
-
 export function LinksPage(): VNode {
   const filters = useFilters(names)
   const domain = filters.get('domain')
@@ -58,8 +56,8 @@ const columns: readonly Column<Link>[] = [
   { title: 'Last click', show: ({ last_clicked_at: at }) => <Time at={at} /> },
 ]
 
-async function loadLinks(window: MetricsQuery, position: string | undefined): Promise<ListPage<Link>> {
-  const query = { ...window, limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(api.GET('/v1/metrics/links', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadLinks(window: MetricsQuery, position: string | undefined): Promise<ListPage<Link>> {
+  return loadOffsetPage(position, (range) =>
+    unwrap(api.GET('/v1/metrics/links', { params: { query: { ...window, ...range } } })),
+  )
 }

@@ -11,8 +11,8 @@ interface Concern {
 }
 
 const DAY = 86_400_000
-/** Days. */
-const CERTIFICATE_SOON = 14
+/** Days, as on the overview. */
+const CERTIFICATE_SOON = 21
 /** Share of the disk. */
 const LITTLE_ROOM = 0.1
 const LARGE_WAL = 500_000_000

@@ -108,12 +108,23 @@ function toQuotaItem(used: number, limit: number | null, text: string, what: str
   ]
 }
 
-function listHeldItems({ held, complete }: QueueCounts, mayOperate: boolean): readonly AttentionItem[] {
-  if (held === 0) return []
-  const count = `${complete ? '' : 'At least '}${formatNumber(held)} ${held === 1 ? 'recipient waits' : 'recipients wait'}`
-  const text = `${count} until the operator of the service releases the mail.`
-  const link = mayOperate ? { href: '/operator/queue', label: 'Open the queue' } : { href: '/emails', label: 'Emails' }
-  return [{ key: 'held', tone: 'bad', title: 'Mail is held', text, link }]
+const queuedEmails = { href: '/emails?status=queued', label: 'Queued emails' } as const
+
+function listHeldItems(counts: QueueCounts, mayOperate: boolean): readonly AttentionItem[] {
+  const { held, held_by_members: heldByMembers, complete } = counts
+  const say = (count: number): string =>
+    `${complete ? '' : 'At least '}${formatNumber(count)} ${count === 1 ? 'recipient waits' : 'recipients wait'}`
+  const byOperator: AttentionItem = {
+    ...{ key: 'held', tone: 'bad', title: 'Mail is held' },
+    text: `${say(held)} until the operator of the service releases the mail.`,
+    link: mayOperate ? { href: '/operator/queue', label: 'Open the queue' } : queuedEmails,
+  }
+  const byMembers: AttentionItem = {
+    ...{ key: 'held-by-members', tone: 'warn', title: 'Members hold mail' },
+    text: `${say(heldByMembers)} until a member of this workspace releases the mail.`,
+    link: queuedEmails,
+  }
+  return [...(held === 0 ? [] : [byOperator]), ...(heldByMembers === 0 ? [] : [byMembers])]
 }
 
 function toBroadcastItem({ id, name, status, ...more }: Attention['broadcasts'][number]): AttentionItem {
@@ -146,7 +157,7 @@ function listCertificateItems(certificate: Attention['certificate'], now: number
     left < 0
       ? 'The certificate of the service has expired'
       : `The certificate of the service expires in ${left} ${left === 1 ? 'day' : 'days'}`
-  const text = 'Renew the files that [tls] names in the configuration, then reload the service with SIGHUP.'
+  const text = 'Renew it, then send the service SIGHUP; a self-signed one is renewed at its next start.'
   return [{ key: 'certificate', tone: left < 7 ? 'bad' : 'warn', title, text, link: null }]
 }
 

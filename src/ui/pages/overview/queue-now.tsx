@@ -22,6 +22,7 @@ const kinds = [
   ['scheduled', 'Scheduled', 'for a later time'],
   ['paused', 'Paused', 'with their broadcast'],
   ['held', 'Held', 'by the operator'],
+  ['held_by_members', 'Held by members', 'until one releases it'],
 ] as const satisfies readonly (readonly [keyof QueueCounts, string, string])[]
 
 export function QueueNow(): VNode {

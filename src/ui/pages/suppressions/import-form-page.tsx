@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { ApiError } from '../../api/api-error.ts'
+import { toFieldError } from '../../api/api-error.ts'
 import { api, toUpload, unwrap } from '../../api/client.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { FileField, SelectField } from '../../components/fields.tsx'
@@ -52,6 +52,5 @@ export function ImportFormPage(): VNode {
 function requireFile(values: FormData): File {
   const file = readFile(values, 'file')
   if (file !== null) return file
-  const message = 'Choose a CSV file.'
-  throw new ApiError(message, { status: 400, code: 'no_file', fields: [{ field: 'file', message }] })
+  throw toFieldError('file', 'Choose a CSV file.')
 }

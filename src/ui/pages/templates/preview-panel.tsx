@@ -5,15 +5,13 @@ import type { Loading } from '../../api/use-load.ts'
 import { TextField } from '../../components/fields.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Content, ContentPreview, type Preview, usePreview } from './content-preview.tsx'
-
-/** By the names of variables. */
-type Values = Readonly<Record<string, string>>
+import { nestValues, type Texts } from './nest-values.ts'
 
 interface PreviewPanelProps {
   readonly content: Content
   readonly missingNote: string
   /** To begin with. */
-  readonly samples?: Values
+  readonly samples?: Texts
 }
 
 export function PreviewPanel({ content, missingNote, samples = {} }: PreviewPanelProps): VNode {
@@ -33,7 +31,7 @@ const MAX_FIELDS = 30
 
 interface VariableFieldsProps {
   readonly preview: Loading<Preview>
-  readonly samples: Values
+  readonly samples: Texts
   readonly onInput: (name: string, value: string) => void
 }
 
@@ -58,29 +56,4 @@ function VariableFields({ preview: { data }, samples, onInput }: VariableFieldsP
       {variables.length > MAX_FIELDS ? <p>Further variables have no field here.</p> : null}
     </details>
   )
-}
-
-/** Empty ones count as missing; `user.name` is a value of the object `user`. */
-function nestValues(values: Values): Readonly<Record<string, unknown>> {
-  const data: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== '') setValue(data, name.split('.'), value)
-  }
-  return data
-}
-
-function setValue(data: Record<string, unknown>, path: readonly string[], value: string): void {
-  const [word = '', ...rest] = path
-  if (rest.length === 0) {
-    data[word] = value
-    return
-  }
-  const inner = data[word]
-  const next: Record<string, unknown> = Object.assign(Object.create(null), isObject(inner) ? inner : {})
-  data[word] = next
-  setValue(next, rest, value)
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

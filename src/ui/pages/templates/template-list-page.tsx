@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
-import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
@@ -12,7 +12,6 @@ import { Time } from '../../components/values.tsx'
 
 type ListedTemplate = components['schemas']['ListedTemplate']
 
-const PAGE_SIZE = 50
 /** Names that a row shows. */
 const MAX_SHOWN = 6
 
@@ -56,8 +55,6 @@ function formatNames(names: readonly string[]): string {
   return `${names.slice(0, MAX_SHOWN).join(', ')}${more}`
 }
 
-async function loadTemplates(position: string | undefined): Promise<ListPage<ListedTemplate>> {
-  const query = { limit: PAGE_SIZE + 1, offset: Number(position ?? 0) }
-  const { data } = await unwrap(sessionApi.GET('/ui/api/templates', { params: { query } }))
-  return toOffsetPage(data, position, PAGE_SIZE)
+function loadTemplates(position: string | undefined): Promise<ListPage<ListedTemplate>> {
+  return loadOffsetPage(position, (range) => unwrap(sessionApi.GET('/ui/api/templates', { params: { query: range } })))
 }

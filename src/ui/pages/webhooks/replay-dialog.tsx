@@ -1,12 +1,12 @@
 /** Delivers the events of a time range again. */
 import type { VNode } from 'preact'
-import { ApiError } from '../../api/api-error.ts'
+import { toFieldError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ChoicesField, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readTime } from '../../components/form-values.ts'
+import { readTime, toFieldTime } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
 import { notify } from '../../shell/notices.tsx'
 import { listEventOptions, readEventTypes, type Webhook } from './webhook.ts'
@@ -42,10 +42,10 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
           name="from"
           label="From"
           type="datetime-local"
-          value={toFieldTime(now - DAY)}
+          value={toFieldTime(new Date(now - DAY))}
           hint="In your time zone."
         />
-        <TextField name="to" label="Until" type="datetime-local" value={toFieldTime(now)} />
+        <TextField name="to" label="Until" type="datetime-local" value={toFieldTime(new Date(now))} />
         <ChoicesField name="types" label="Events" options={listEventOptions(events)} chosen={events} />
         <FormActions>
           <SubmitButton>Replay</SubmitButton>
@@ -56,26 +56,16 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
   )
 }
 
-/** As a field of the type `datetime-local` takes it, in the browser's zone. */
-function toFieldTime(at: number): string {
-  const zone = new Date(at).getTimezoneOffset() * 60_000
-  return new Date(at - zone).toISOString().slice(0, 16)
-}
-
 /** An empty list would count as all types. */
 function requireTypes(values: FormData, field: string): ReturnType<typeof readEventTypes> {
   const types = readEventTypes(values, field)
   if (types.length > 0) return types
-  throw buildFieldError(field, 'Choose at least one type.')
+  throw toFieldError(field, 'Choose at least one type.')
 }
 
 /** A browser gives an incomplete date as an empty one. */
 function requireTime(values: FormData, field: string): string {
   const time = readTime(values, field)
   if (time !== null) return time
-  throw buildFieldError(field, 'Enter a date and a time.')
-}
-
-function buildFieldError(field: string, message: string): ApiError {
-  return new ApiError(message, { status: 0, code: 'incomplete', fields: [{ field, message }] })
+  throw toFieldError(field, 'Enter a date and a time.')
 }

@@ -8,6 +8,7 @@ import { createSignInLimits } from '../accounts/sessions/sign-in.js'
 import type { PasswordDeps } from '../api/account/password.js'
 import type { Config } from '../config/complete.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import { createAccountNotices } from '../notices/account-notice.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
 import { createPasswordMailer } from '../notices/password-notice.js'
 import type { Clock } from '../platform/clock.js'
@@ -55,6 +56,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
       ...{ read, commit, passwords, attempts: createSignInLimits(), names: { hostname, publicUrl } },
       linkLimit: createRateLimit({ limitsOf: () => PASSWORD_LINK_LIMITS }),
       sendPasswordLink: createPasswordMailer(mailing),
+      prepareNotice: createAccountNotices(mailing),
     },
     checkSession: createSessionCheck({ read, commit, clock }),
     notices,

@@ -29,6 +29,7 @@ import * as sessions from './migrations/0027-sessions.js'
 import * as audienceIndexes from './migrations/0028-audience-indexes.js'
 import * as queueLists from './migrations/0030-queue-lists.js'
 import * as suppressionSearch from './migrations/0031-suppression-search.js'
+import * as knownBrowsers from './migrations/0032-known-browsers.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -60,4 +61,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0028-audience-indexes': audienceIndexes,
   '0030-queue-lists': queueLists,
   '0031-suppression-search': suppressionSearch,
+  '0032-known-browsers': knownBrowsers,
 }

@@ -10,17 +10,20 @@ import { toLowerCaseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Store } from '../../storage/database.js'
 import { prepareWrite } from '../../storage/prepared.js'
-import { tryCommit, type Write } from '../../storage/writer/write.js'
+import type { Write } from '../../storage/writer/write.js'
 import { addressKeyOf } from '../client-address.js'
 import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
 import type { PasswordHasher } from '../people/passwords.js'
 import { userByEmail } from '../people/users.js'
-import { acceptCode, secondFactorOf } from './second-factor.js'
-import { buildSession, insertSession, type NewSession } from './session-records.js'
+import { type AccountChange, commitWithNotices, type PrepareNotice } from './account-notices.js'
+import { recognizeBrowser, rememberBrowser } from './known-browsers.js'
+import { acceptCode, countRecoveryCodes, secondFactorOf } from './second-factor.js'
+import { buildSession, type Client, generateToken, insertSession, type NewSession } from './session-records.js'
 
 export interface SignInDeps extends Store {
   readonly passwords: PasswordHasher
   readonly attempts: SignInLimits
+  readonly prepareNotice: PrepareNotice
 }
 
 interface SignInLimits {
@@ -44,17 +47,23 @@ export function takeAttempt(limit: RateLimit, key: string, now: number): void {
 }
 
 /** The browser that gets the session. */
-export interface Client {
-  readonly remoteAddress: string
-  readonly userAgent: string
+export interface SignInClient extends Client {
+  /** By which it is known from an earlier sign-in; null: it has none. */
+  readonly browserToken: string | null
 }
 
 interface SignIn {
   readonly email: Address
   readonly password: string
   readonly code: string | undefined
-  readonly client: Client
+  readonly client: SignInClient
   readonly now: number
+}
+
+/** A session, and the token by which its browser is known from now on. */
+export interface SignedIn {
+  readonly session: NewSession
+  readonly browserToken: string
 }
 
 /** Changes nothing; misses when the password has changed since it was checked. */
@@ -72,8 +81,8 @@ export const requirePassword = prepareWrite<{ userId: string; hash: string }>(
 export async function signIn(
   deps: SignInDeps,
   { email: given, password, code, client, now }: SignIn,
-): Promise<NewSession> {
-  const { read, commit, passwords, attempts } = deps
+): Promise<SignedIn> {
+  const { read, passwords, attempts } = deps
   const email = toLowerCaseAddress(given)
   takeAttempt(attempts.clients, addressKeyOf(client.remoteAddress), now)
   takeAttempt(attempts.accounts, email, now)
@@ -81,32 +90,61 @@ export async function signIn(
   const hash = user?.password_hash ?? null
   const matches = await passwords.matches(password, hash)
   if (!matches || user === undefined || hash === null) throw wrongPasswordRefusal()
-  const session = buildSession({ userId: user.id, ...client, now })
-  const writes = [
-    requirePassword({ userId: user.id, hash }),
-    ...acceptSecondFactor(deps, { userId: user.id, code, now }),
-    ...insertSession(session.row),
-  ]
-  if (!(await tryCommit(commit(writes)))) throw wrongPasswordRefusal()
-  return session
+  const userId = user.id
+  const factor = acceptSecondFactor(deps, { userId, code, now })
+  const browser = recognizeBrowser(read, { userId, token: client.browserToken, now })
+  const opened = openSession({ userId, client, now })
+  const writes = [requirePassword({ userId, hash }), ...factor.writes, ...opened.writes]
+  // The mail about a used recovery code names the browser, so a new one needs no mail of its own.
+  const change = factor.usedCode ?? (browser === 'new' ? { kind: 'new-browser' as const } : null)
+  const notices = change === null ? [] : [{ email: user.email, change, client, now }]
+  if (!(await commitWithNotices(deps, writes, notices))) throw wrongPasswordRefusal()
+  return opened
+}
+
+/** A new session, with the writes that store it and make its browser known. */
+export function openSession(request: {
+  readonly userId: string
+  readonly client: SignInClient
+  readonly now: number
+}): SignedIn & { readonly writes: readonly Write[] } {
+  const { userId, client, now } = request
+  const session = buildSession({ userId, ...client, now })
+  const browserToken = client.browserToken ?? generateToken()
+  return {
+    session,
+    browserToken,
+    writes: [...insertSession(session.row), ...rememberBrowser(userId, browserToken, now)],
+  }
 }
 
 function wrongPasswordRefusal(): Refusal {
   return new Refusal('wrong-password', 'the mail address or the password is wrong')
 }
 
-/** The writes that accept the second factor; none where it is not enabled. Throws a Refusal if it is missing or wrong. */
+interface AcceptedFactor {
+  /** None where no second factor is enabled. */
+  readonly writes: readonly Write[]
+  /** Null: no recovery code was used. */
+  readonly usedCode: AccountChange | null
+}
+
+/** Throws a Refusal if the second factor is enabled and missing or wrong. */
 export function acceptSecondFactor(
   { read }: Pick<Store, 'read'>,
   { userId, code, now }: { readonly userId: string; readonly code: string | undefined; readonly now: number },
-): readonly Write[] {
+): AcceptedFactor {
   const [factor] = secondFactorOf(read, { userId })
-  if (factor === undefined || factor.totp_enabled_at === null) return []
+  if (factor === undefined || factor.totp_enabled_at === null) return { writes: [], usedCode: null }
   if (code === undefined) {
     const message = 'a code of the authenticator, or a recovery code, is needed too'
     throw new Refusal('signed-out', message, { second_factor: true })
   }
   const accepted = acceptCode(read, { userId, code, now })
-  if (accepted !== null) return [accepted]
+  if (accepted?.kind === 'time') return { writes: [accepted.write], usedCode: null }
+  if (accepted?.kind === 'recovery') {
+    const left = countRecoveryCodes(read, userId) - 1
+    return { writes: [accepted.write], usedCode: { kind: 'recovery-code-used', left } }
+  }
   throw new Refusal('wrong-password', 'the code is wrong, or was used already', { second_factor: true })
 }

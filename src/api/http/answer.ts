@@ -6,7 +6,8 @@ export type Answer =
       readonly kind: 'json'
       readonly status: number
       readonly body: unknown
-      readonly headers?: Readonly<Record<string, string>>
+      /** A list is sent as several fields of the name. */
+      readonly headers?: Readonly<Record<string, string | string[]>>
     }
   /** JSON that is already serialized. */
   | { readonly kind: 'text'; readonly status: number; readonly json: string }

@@ -17,6 +17,8 @@ interface BrowserCall<Query, Body> {
   readonly body: Body
   readonly remoteAddress: string
   readonly userAgent: string
+  /** By which the browser is known from an earlier sign-in; null: it has none. */
+  readonly browserToken: string | null
   readonly now: number
 }
 

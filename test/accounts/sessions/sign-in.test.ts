@@ -8,7 +8,8 @@ import { Refusal } from '../../../src/mail/refusal.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const NOW = Date.UTC(2026, 0, 1)
-const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0' }
+const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0', browserToken: null }
+const prepareNotice = (): null => null
 
 t.test('an unknown address, an account without a password and a wrong password cost one hash each', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -23,7 +24,7 @@ t.test('an unknown address, an account without a password and a wrong password c
       return false
     },
   }
-  const deps = { ...database, passwords, attempts: createSignInLimits() }
+  const deps = { ...database, passwords, prepareNotice, attempts: createSignInLimits() }
   const refusals: string[] = []
   for (const name of ['unknown', 'none', 'ann']) {
     const attempt = {
@@ -45,7 +46,7 @@ t.test('an unknown address, an account without a password and a wrong password c
 t.test('attempts are limited by client address over all accounts', async (t) => {
   const { database } = await temporaryDatabase(t)
   const passwords: PasswordHasher = { hash: () => Promise.reject(new Error('not needed')), matches: async () => false }
-  const deps = { ...database, passwords, attempts: createSignInLimits() }
+  const deps = { ...database, passwords, prepareNotice, attempts: createSignInLimits() }
   const kinds: string[] = []
   for (let number = 0; number < 31; number += 1) {
     const email = parseAddress(`user${number}@b.test`)

@@ -18,7 +18,7 @@ export interface Reply {
   /** Null: no body. */
   readonly type: string | null
   readonly payload: string | Buffer
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | string[]>>
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

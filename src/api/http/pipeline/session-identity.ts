@@ -12,6 +12,7 @@ import type { IncomingMessage } from 'node:http'
 import { addressKeyOf } from '../../../accounts/client-address.js'
 import type { RateLimit } from '../../../accounts/limits/rate-limit.js'
 import type { Principal } from '../../../accounts/principal.js'
+import { BROWSER_LIFETIME } from '../../../accounts/sessions/known-browsers.js'
 import type { CheckSession, OpenSession } from '../../../accounts/sessions/session-check.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
@@ -19,6 +20,8 @@ import type { IdentityResolver, RequestIdentity } from './request-identity.js'
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
 
 const COOKIE = '__Host-posthorn'
+/** By which a browser is known after its session has ended; it opens nothing. */
+const BROWSER_COOKIE = '__Host-posthorn-browser'
 const cookieForm = /^[\w-]{43}$/
 const MAX_WORKSPACE_ID = 100
 
@@ -45,7 +48,7 @@ export interface SessionResolver {
 export function createSessionResolver(deps: SessionIdentityDeps): SessionResolver {
   const { checkSession, findPrincipal, users, clients, clock } = deps
   const findSession = ({ headers }: IncomingMessage): OpenSession | null => {
-    const token = readCookie(headers.cookie)
+    const token = readCookie(headers.cookie, COOKIE)
     return token === null ? null : checkSession(token)
   }
   return {
@@ -92,17 +95,31 @@ function workspaceIdOf({ headers }: IncomingMessage): string {
 }
 
 /** Null: there is none, or it has another form. */
-function readCookie(field: string | undefined): string | null {
+function readCookie(field: string | undefined, cookie: string): string | null {
   for (const pair of field?.split(';') ?? []) {
     const [name = '', value = ''] = pair.trim().split('=', 2)
-    if (name === COOKIE) return cookieForm.test(value) ? value : null
+    if (name === cookie) return cookieForm.test(value) ? value : null
   }
   return null
 }
 
+/** Null: the browser has none yet. */
+export function readBrowserToken({ headers }: IncomingMessage): string | null {
+  return readCookie(headers.cookie, BROWSER_COOKIE)
+}
+
 /** The field `Set-Cookie` for a new session; it ends with the session. */
 export function formatSessionCookie(token: string, milliseconds: number): string {
-  return `${COOKIE}=${token}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(milliseconds / 1_000)}`
+  return formatCookie(COOKIE, token, milliseconds)
+}
+
+/** The field `Set-Cookie` for a browser that is known from now on. */
+export function formatBrowserCookie(token: string): string {
+  return formatCookie(BROWSER_COOKIE, token, BROWSER_LIFETIME)
+}
+
+function formatCookie(name: string, value: string, milliseconds: number): string {
+  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(milliseconds / 1_000)}`
 }
 
 /** The field `Set-Cookie` that removes the cookie. */

@@ -19,6 +19,7 @@ import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
 import { queueRoutes } from '../api/operator/queue.js'
 import { serviceRoutes } from '../api/operator/service.js'
+import { smsHoldRoutes } from '../api/operator/sms-holds.js'
 import { operatorWorkspaceRoutes } from '../api/operator/workspaces.js'
 import { attentionRoute } from '../api/overview/attention.js'
 import { dailyMetricsRoute } from '../api/overview/daily.js'
@@ -66,6 +67,7 @@ function operatorRoutes({ config, database: { read, commit }, limits, operator }
     ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
     ...queueRoutes({ ...operator, read, commit }),
     ...serviceRoutes({ ...operator, read, commit }),
+    ...smsHoldRoutes({ read, commit }),
   ]
 }
 

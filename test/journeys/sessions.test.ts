@@ -15,8 +15,10 @@ t.test('a person signs in, works in a workspace, and signs out: then the cookie 
 
   const signedIn = await browser.signIn(OWNER)
   t.equal(signedIn.status, 201, signedIn.text)
-  const cookie = String(signedIn.headers['set-cookie'])
+  const [cookie, browserCookie] = [signedIn.headers['set-cookie'] ?? []].flat()
   t.match(cookie, /^__Host-posthorn=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=604800$/)
+  const known = /^__Host-posthorn-browser=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=31536000$/
+  t.match(browserCookie, known)
   t.equal(signedIn.headers['cache-control'], 'no-store')
   const view = (await browser.ask('GET', '/session')).json()
   t.match(view, {

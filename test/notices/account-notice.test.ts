@@ -30,7 +30,12 @@ for (const [change, subject, words] of [
   const [title = '', text = ''] = describe(change)
   t.equal(title, subject)
   t.ok(text.includes(words), text)
-  for (const part of ['2026-01-31 09:05 UTC', 'Firefox on Linux', '192.0.2.1', 'https://mail.test/ui/forgotten-password'])
+  for (const part of [
+    '2026-01-31 09:05 UTC',
+    'Firefox on Linux',
+    '192.0.2.1',
+    'https://mail.test/ui/forgotten-password',
+  ])
     t.ok(text.includes(part), part)
   t.notOk(text.includes('evil'))
 }
@@ -58,7 +63,14 @@ t.test('an address from which mail of the service bounced gets none', async (t) 
   t.match(database.read('select subject, to_emails from emails', []), [
     { subject: 'Sign-in from a new browser', to_emails: '["ann@b.test"]' },
   ])
-  const suppression = { workspaceId: SERVICE_WORKSPACE, email, reason: 'hard_bounce', at: NOW } as const
+  const suppression = {
+    workspaceId: SERVICE_WORKSPACE,
+    email,
+    reason: 'hard_bounce',
+    sourceEmailId: null,
+    metadata: {},
+    at: NOW,
+  } as const
   await database.commit([addSuppression(suppression)])
   t.equal(prepare(notice), null)
 })

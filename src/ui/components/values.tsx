@@ -1,6 +1,7 @@
 /** How values are shown: times, states, identifiers to copy, lists of facts, notes. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { readNow } from './clock.ts'
 import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } from './format.ts'
 
 interface TimeProps {
@@ -14,7 +15,7 @@ const timeFormats = {
   moment: formatDateTime,
   second: formatSecond,
   day: formatDay,
-  relative: (at: string) => formatRelative(at, Date.now()),
+  relative: (at: string) => formatRelative(at, readNow()),
 } as const
 
 /** In the browser's zone, with the exact UTC on hover. */

@@ -5,6 +5,7 @@ import { ApiError } from '../../api/api-error.ts'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
+import { readNow } from '../../components/clock.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
@@ -89,7 +90,7 @@ function SendForm({ subscribed, onSubmit, onClose }: SendFormProps): VNode {
 function readSchedule(values: FormData): { scheduled_for?: string } {
   const at = readTime(values, 'scheduled_for')
   if (at === null && readText(values, 'scheduled_for') === '') return {}
-  if (at !== null && new Date(at).getTime() > Date.now()) return { scheduled_for: at }
+  if (at !== null && new Date(at).getTime() > readNow()) return { scheduled_for: at }
   const message = 'Must be a time in the future.'
   throw new ApiError(message, { status: 0, code: 'validation_error', fields: [{ field: 'scheduled_for', message }] })
 }

@@ -8,6 +8,7 @@ import { sessionRoutes } from '../api/account/session.js'
 import { audiencePageRoutes } from '../api/audiences/audience-pages.js'
 import { broadcastLinksRoute } from '../api/broadcasts/broadcast-links.js'
 import { templatePageRoutes } from '../api/content/template-pages.js'
+import { domainSearchRoute } from '../api/domains/domain-search.js'
 import { queueActRoutes } from '../api/emails/queue-acts.js'
 import { searchRoute } from '../api/emails/search.js'
 import { storyRoute } from '../api/emails/story.js'
@@ -49,6 +50,7 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     attentionRoute({ read, certificateOf }),
     ...operatorRoutes(deps),
     suppressionSearchRoute({ read }),
+    domainSearchRoute({ read }),
     auditViewRoute({ read }),
     exportViewRoute(buildExportDeps(deps)),
     ...audiencePageRoutes(read),

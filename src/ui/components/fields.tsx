@@ -69,6 +69,8 @@ interface TextFieldProps extends FieldProps {
   readonly maxLength?: number
   /** Takes the focus when it appears: only for the one field of a step. */
   readonly takesFocus?: boolean
+  /** Values that the browser offers while one types; others may be typed too. */
+  readonly suggestions?: readonly string[]
   readonly onInput?: (value: string) => void
 }
 
@@ -102,9 +104,17 @@ export function TextField({
         placeholder={rest.placeholder}
         inputMode={rest.inputMode}
         maxLength={rest.maxLength}
+        list={rest.suggestions === undefined ? undefined : `${id}-list`}
         onInput={(event) => onInput?.(event.currentTarget.value)}
         {...describe(id, hint, error)}
       />
+      {rest.suggestions === undefined ? null : (
+        <datalist id={`${id}-list`}>
+          {rest.suggestions.map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+      )}
     </FieldFrame>
   )
 }

@@ -11,9 +11,17 @@ t.test('failing webhooks are counted, and the slowest says how far events are be
   const change = (sql: string, ...parameters: readonly (string | number)[]): Promise<void> =>
     commit([{ sql, parameters: [...parameters] }])
   t.same(await readWebhookBacklog(read), { webhooks: 0, failing: 0, behind: 0 })
-  await change(`insert into workspaces (id, name, slug, plan, created_at) values ('ws_1', 'One', 'one', 'default', 1)`)
+  for (const id of ['ws_1', 'ws_2', 'ws_3'])
+    await change(
+      'insert into workspaces (id, name, slug, plan, created_at) values (?, ?, ?, ?, 1)',
+      id,
+      id,
+      id,
+      'small',
+    )
   const made: string[] = []
-  for (let n = 0; n < 120; n += 1) made.push((await createWebhook(database, { now: 1 + n })).id)
+  for (let n = 0; n < 120; n += 1)
+    made.push((await createWebhook(database, { workspaceId: `ws_${1 + Math.floor(n / 40)}`, now: 1 + n })).id)
   const [slow = '', failing = '', off = ''] = [made[110], made[111], made[112]]
   await commit(Array.from({ length: 5 }, (_, at) => buildEventWrite({ type: 'email.sent', at })))
   const newest = read<{ seq: number }>('select max(seq) as seq from events', [])[0]?.seq ?? 0

@@ -90,7 +90,7 @@ interface GivenCode {
   readonly now: number
 }
 
-export interface AcceptedCode {
+interface AcceptedCode {
   readonly kind: 'time' | 'recovery'
   /** Misses when the code was accepted meanwhile. */
   readonly write: Write

@@ -108,14 +108,18 @@ export function TextField({
         onInput={(event) => onInput?.(event.currentTarget.value)}
         {...describe(id, hint, error)}
       />
-      {rest.suggestions === undefined ? null : (
-        <datalist id={`${id}-list`}>
-          {rest.suggestions.map((text) => (
-            <option key={text} value={text} />
-          ))}
-        </datalist>
-      )}
+      {rest.suggestions === undefined ? null : <Suggestions id={`${id}-list`} values={rest.suggestions} />}
     </FieldFrame>
+  )
+}
+
+function Suggestions({ id, values }: { readonly id: string; readonly values: readonly string[] }): VNode {
+  return (
+    <datalist id={id}>
+      {values.map((text) => (
+        <option key={text} value={text} />
+      ))}
+    </datalist>
   )
 }
 

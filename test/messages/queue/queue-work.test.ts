@@ -84,16 +84,17 @@ t.test('after a restart the work is shown as interrupted, and goes on', async (t
 
 t.test('a database that takes no writes refuses the start, and ends the work with its error', async (t) => {
   const { database } = await temporaryDatabase(t)
-  let isFull = true
-  const commit: Database['commit'] = (writes) =>
-    isFull ? Promise.reject(new Error('the disk is full')) : database.commit(writes)
+  let room = 0
+  const commit: Database['commit'] = (writes) => {
+    if (room === 0) return Promise.reject(new Error('the disk is full'))
+    room -= 1
+    return database.commit(writes)
+  }
   const { work } = await openWork(database, commit)
   await t.rejects(work.start('retry', { domain: 'b.test' }, actor), /the disk is full/)
   t.equal(work.show(), null)
-  isFull = false
-  const started = work.start('retry', { domain: 'b.test' }, actor)
-  await started
-  isFull = true
+  room = 1
+  await work.start('retry', { domain: 'b.test' }, actor)
   await ended(work)
   t.match(work.show(), { state: 'failed', error: 'the disk is full', changed: 0 })
 })

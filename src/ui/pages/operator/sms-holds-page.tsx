@@ -49,19 +49,31 @@ export function SmsHoldsPage(): VNode {
         )}
       </Loaded>
       {releasing === null ? null : (
-        <ConfirmDialog
-          title={`Let codes be sent to ${releasing.prefix} again?`}
-          action="Release"
-          onConfirm={() => release(releasing)}
-          onClose={() => setReleasing(null)}
-        >
-          <p>
-            {releasing.workspace_name} sends codes to such numbers at once. Codes that are entered are counted from now
-            on: if too few are, the prefix is held again.
-          </p>
-        </ConfirmDialog>
+        <ReleaseDialog hold={releasing} onConfirm={() => release(releasing)} onClose={() => setReleasing(null)} />
       )}
     </Page>
+  )
+}
+
+interface ReleaseDialogProps {
+  readonly hold: SmsHold
+  readonly onConfirm: () => Promise<void>
+  readonly onClose: () => void
+}
+
+function ReleaseDialog({ hold: { prefix, workspace_name: name }, onConfirm, onClose }: ReleaseDialogProps): VNode {
+  return (
+    <ConfirmDialog
+      title={`Let codes be sent to ${prefix} again?`}
+      action="Release"
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <p>
+        {name} sends codes to such numbers at once. Codes that are entered are counted from now on: if too few are, the
+        prefix is held again.
+      </p>
+    </ConfirmDialog>
   )
 }
 

@@ -211,7 +211,7 @@ t.test('a link by mail sets a new password, and does not replace the second fact
   t.equal((await asked.ask('GET', '/session')).status, 200)
   t.equal(codeOf(await set(recovery[4])), '409 conflict')
   t.same(
-    sink.messages.flatMap(({ rcptTo }) => rcptTo).filter((address) => address !== OWNER),
+    sink.messages.flatMap(({ rcptTo }) => rcptTo).filter((path) => !path.includes(OWNER)),
     [],
     'no mail to an address without an account',
   )

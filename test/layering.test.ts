@@ -61,6 +61,8 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
   ['a folder that says nothing', /"helpers" says nothing/, source('src/mail/helpers/a.ts')],
   ['the time', /a\.ts:2: Date\.now belongs to platform/, source('src/mail/a.ts', 'const at = Date.now()')],
   ['the time as a date', /new Date\(\)/, source('src/mail/a.ts', 'const at = new Date()')],
+  ['the time in a page', /a\.ts:2: Date\.now belongs to ui/, source('src/ui/a.ts', 'const at = Date.now()')],
+  ['the time as a date in a page', /new Date\(\) belongs to ui/, source('src/ui/a.ts', 'const at = new Date()')],
   ['chance', /Math\.random/, source('src/mail/a.ts', 'const random = Math.random')],
   ['DNS', /node:dns/, source('src/mail/a.ts', "import { lookup } from 'node:dns/promises'")],
   ['a dial', /connect of node:net/, source('src/mail/a.ts', "import { connect } from 'node:net'")],

@@ -51,6 +51,7 @@ export type AuditAction =
   | 'user.password_set'
   | 'user.totp_enabled'
   | 'user.totp_disabled'
+  | 'user.recovery_codes_replaced'
   | 'queue.held'
   | 'queue.released'
   | 'queue.retried'

@@ -8,6 +8,7 @@ import { sessionRoutes } from '../api/account/session.js'
 import { audiencePageRoutes } from '../api/audiences/audience-pages.js'
 import { broadcastLinksRoute } from '../api/broadcasts/broadcast-links.js'
 import { templatePageRoutes } from '../api/content/template-pages.js'
+import { domainSearchRoute } from '../api/domains/domain-search.js'
 import { queueActRoutes } from '../api/emails/queue-acts.js'
 import { searchRoute } from '../api/emails/search.js'
 import { storyRoute } from '../api/emails/story.js'
@@ -19,6 +20,7 @@ import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
 import { queueRoutes } from '../api/operator/queue.js'
 import { serviceRoutes } from '../api/operator/service.js'
+import { smsHoldRoutes } from '../api/operator/sms-holds.js'
 import { operatorWorkspaceRoutes } from '../api/operator/workspaces.js'
 import { attentionRoute } from '../api/overview/attention.js'
 import { dailyMetricsRoute } from '../api/overview/daily.js'
@@ -48,6 +50,7 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     attentionRoute({ read, certificateOf }),
     ...operatorRoutes(deps),
     suppressionSearchRoute({ read }),
+    domainSearchRoute({ read }),
     auditViewRoute({ read }),
     exportViewRoute(buildExportDeps(deps)),
     ...audiencePageRoutes(read),
@@ -66,6 +69,7 @@ function operatorRoutes({ config, database: { read, commit }, limits, operator }
     ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
     ...queueRoutes({ ...operator, read, commit }),
     ...serviceRoutes({ ...operator, read, commit }),
+    ...smsHoldRoutes({ read, commit }),
   ]
 }
 

@@ -8,6 +8,7 @@ import { schedule } from 'node-cron'
 import { removeOldAuditEntries } from '../accounts/audit-log.js'
 import { createUsageCleanup } from '../accounts/limits/old-usage.js'
 import { removeOldInvitations } from '../accounts/people/invitations.js'
+import { removeOldBrowsers } from '../accounts/sessions/known-browsers.js'
 import { removeOldPasswordLinks } from '../accounts/sessions/password-links.js'
 import { removeOldSessions } from '../accounts/sessions/session-records.js'
 import type { Config } from '../config/complete.js'
@@ -88,6 +89,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldInvitations(database, now),
       () => removeOldSessions(database, now),
       () => removeOldPasswordLinks(database, now),
+      () => removeOldBrowsers(database, now),
       () => removeExpiredImports(database, now),
       () =>
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),

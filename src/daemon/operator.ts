@@ -67,7 +67,7 @@ export function wireOperator(deps: OperatorDeps): Operator {
     logTail: logTail ?? { read: () => [] },
     stop: async () => {
       meter.stop()
-      await queueWork.stop()
+      await queueWork.close()
     },
   }
 }

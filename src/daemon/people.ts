@@ -2,12 +2,12 @@
 
 import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
 import { createPasswordHasher } from '../accounts/people/passwords.js'
-import { createKnownDevices } from '../accounts/sessions/known-devices.js'
 import { type CheckSession, createSessionCheck } from '../accounts/sessions/session-check.js'
 import { createAccountLimit, createSignInLimits } from '../accounts/sessions/sign-in-limits.js'
 import type { PasswordDeps } from '../api/account/password.js'
 import type { Config } from '../config/complete.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import { createAccountNotices } from '../notices/account-notice.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
 import { createPasswordMailer } from '../notices/password-notice.js'
 import type { Clock } from '../platform/clock.js'
@@ -55,9 +55,9 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
     accountDeps: {
       ...{ read, commit, passwords, attempts: createSignInLimits(), names: { hostname, publicUrl }, sessionTimes },
       provedPasswords: createPasswordHasher(),
-      devices: createKnownDevices(secret),
       linkLimit: createAccountLimit(PASSWORD_LINK_LIMITS),
       sendPasswordLink: createPasswordMailer(mailing),
+      prepareNotice: createAccountNotices(mailing),
     },
     checkSession: createSessionCheck({ read, commit, clock, idle: sessionTimes.idle }),
     notices,

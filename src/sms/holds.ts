@@ -3,7 +3,7 @@
  * operator can end one early. Holds of one prefix and workspace never overlap.
  */
 import { type Selectable, sql } from 'kysely'
-import { operatorActor, recordAuditEntry } from '../accounts/audit-log.js'
+import { type Actor, operatorActor, recordAuditEntry } from '../accounts/audit-log.js'
 import { addIf } from '../accounts/limits/usage.js'
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
@@ -98,8 +98,8 @@ const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot })
 const MAX_HOLDS = 10_000
 
 /** Of all workspaces, the one that ends first before the others. */
-export function listHolds(read: Read, now: number): readonly Hold[] {
-  return endingAfter(read, { now, limit: MAX_HOLDS })
+export function listHolds(read: Read, now: number, limit = MAX_HOLDS): readonly Hold[] {
+  return endingAfter(read, { now, limit })
 }
 
 /** Those in force in one workspace, by prefix. */
@@ -135,11 +135,11 @@ interface Release {
   readonly now: number
 }
 
-function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Hold, at: number): Write {
+function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Hold, actor: Actor, at: number): Write {
   const details = { sent, verified }
   return recordAuditEntry({
     workspaceId,
-    actor: operatorActor,
+    actor,
     action: 'sms.hold_released',
     target: prefix,
     at,
@@ -148,16 +148,25 @@ function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Ho
 }
 
 /** Ends holds of a prefix, on the operator's order. Resolves to those that it ended; codes are counted from now on. */
-export async function releaseHolds({ read, commit }: Store, release: Release): Promise<readonly Hold[]> {
+export async function releaseHolds(store: Store, release: Release): Promise<readonly Hold[]> {
   const { prefix, workspaceId, now } = release
   const released: Hold[] = []
-  for (const hold of listHolds(read, now)) {
+  for (const hold of listHolds(store.read, now)) {
     if (hold.prefix !== prefix || (workspaceId !== null && hold.workspace_id !== workspaceId)) continue
-    const { workspace_id, held_at } = hold
-    const writes = [markReleased({ workspace_id, prefix, held_at, now }), recordRelease(hold, now)]
-    if (await tryCommit(commit(writes))) released.push(hold)
+    if (await releaseHold(store, hold, operatorActor, now)) released.push(hold)
   }
   return released
+}
+
+/** Resolves to false if it is no longer in force. */
+export function releaseHold(
+  { commit }: Pick<Store, 'commit'>,
+  hold: Hold,
+  actor: Actor,
+  now: number,
+): Promise<boolean> {
+  const { workspace_id, prefix, held_at } = hold
+  return tryCommit(commit([markReleased({ workspace_id, prefix, held_at, now }), recordRelease(hold, actor, now)]))
 }
 
 /** Milliseconds. */

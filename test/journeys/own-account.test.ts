@@ -192,10 +192,10 @@ t.test('a link by mail sets a new password, and does not replace the second fact
   const asked = openBrowser(app)
   t.equal((await asked.ask('POST', '/password-links', { body: { email: OWNER.toUpperCase() } })).status, 202)
   t.equal((await asked.ask('POST', '/password-links', { body: { email: 'nobody@a.test' } })).status, 202)
-  await sink.waitUntil(() => sink.messages.length === 1)
-  const mail = await simpleParser(sink.messages[0]?.raw ?? '')
-  t.equal(mail.subject, 'Set a new password')
-  const token = tokenOf(mail.text ?? '')
+  // The second sign-in, and the second factor, are reported to the user too.
+  await sink.waitUntil(() => sink.messages.length === 3)
+  const mails = await Promise.all(sink.messages.map(({ raw }) => simpleParser(raw)))
+  const token = tokenOf(mails.find(({ subject }) => subject === 'Set a new password')?.text ?? '')
   t.not(token, '')
   app.advance(61_000)
   const set = (code?: string): Promise<RestAnswer> =>
@@ -210,6 +210,10 @@ t.test('a link by mail sets a new password, and does not replace the second fact
   t.equal((await browser.ask('GET', '/session')).status, 401, 'sessions of before have ended')
   t.equal((await asked.ask('GET', '/session')).status, 200)
   t.equal(codeOf(await set(recovery[4])), '409 conflict')
-  t.equal(sink.messages.length, 1, 'no mail to an address without an account')
+  t.same(
+    sink.messages.flatMap(({ rcptTo }) => rcptTo).filter((path) => !path.includes(OWNER)),
+    [],
+    'no mail to an address without an account',
+  )
   t.same(app.errors, [])
 })

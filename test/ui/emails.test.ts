@@ -7,6 +7,7 @@ import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 import { closeNotices, compose, sectionOf } from '../helpers/ui/steps.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>`
@@ -227,5 +228,28 @@ t.test('emails are found by their recipient, subject, tag, status and time', { s
   await page.goBack()
   await page.getByRole('button', { name: 'Clear' }).waitFor()
   t.match(page.url(), /status=bounced/)
+  t.same(dashboard.faults, [])
+})
+
+t.test('among many domains the one of the sender is found by its beginning', { skip }, async (t) => {
+  const { app, dashboard, page } = await openWorld(t)
+  const columns = 'id, workspace_id, domain, status, forced, inbound, track_opens, track_clicks, created_at'
+  await app.daemon.database.commit(
+    Array.from({ length: 101 }, (_, n) => ({
+      sql: `insert into domains (${columns}, verified_at, record_states) values (?, ?, ?, 'verified', 1, 0, 0, 0, 1, 1, '{}')`,
+      parameters: [`dom_${n}`, app.workspaceId, `x${String(n).padStart(3, '0')}.test`],
+    })),
+  )
+  await dashboard.open('/emails/new')
+  const field = page.getByLabel('Domain')
+  await field.fill('X09')
+  const offered = page.locator('datalist option')
+  await waitUntil('the domains with that beginning', async () => (await offered.count()) === 10)
+  t.equal(await offered.first().getAttribute('value'), 'x090.test')
+  await expectPresentable(t, dashboard, 'the composer with many domains')
+  await field.fill('a.test')
+  await page.getByLabel('To', { exact: true }).fill('one@b.test')
+  await page.getByRole('button', { name: 'Send the email' }).click()
+  await page.getByText('The email is accepted.').waitFor()
   t.same(dashboard.faults, [])
 })

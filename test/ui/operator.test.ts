@@ -2,9 +2,12 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
+import { insertHold } from '../../src/sms/holds.js'
+import { setServiceState } from '../../src/storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../../src/storage/tables/tables.js'
 import { suppress } from '../../src/suppressions/suppressions.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openBrowser } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
@@ -146,6 +149,73 @@ t.test('the operator looks at the service', { skip }, async (t) => {
   await expectText(page, 'No line of this level')
   t.same(dashboard.faults, [])
 })
+
+async function goOnAfterRestart(t: Test, { folder }: TestDaemon): Promise<void> {
+  const app = await testDaemon(t, { folder })
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await dashboard.open('/operator/queue')
+  await page.getByText('Hold all: interrupted').waitFor()
+  await expectText(page, '100 changed, 0 left as they were')
+  await expectPresentable(t, dashboard, 'an act that was interrupted')
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByText('Hold all: completed').waitFor()
+  t.equal(await page.getByRole('button', { name: 'Go on' }).count(), 0)
+  t.same(dashboard.faults, [])
+}
+
+t.test(
+  'the operator releases a prefix that is held, and goes on with an act that a restart interrupted',
+  { skip },
+  async (t) => {
+    const { app, dashboard } = await openWorld(t)
+    const { page } = dashboard
+    const { commit } = app.daemon.database
+    const now = app.now()
+    const hold = {
+      workspace_id: app.workspaceId,
+      held_at: now - 60_000,
+      until_at: now + 3_600_000,
+      sent: 40,
+      verified: 2,
+    }
+    await commit(['+43664', '+43699'].map((prefix) => insertHold({ ...hold, prefix, since: 0 })))
+    await page.getByRole('link', { name: 'SMS holds' }).click()
+    await page.getByRole('rowheader', { name: '+43699' }).waitFor()
+    await expectPresentable(t, dashboard, 'SMS holds')
+    await page.getByRole('button', { name: /^Release \+43664/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click()
+    await page.getByText('may send codes to +43664 again.').waitFor()
+    await page.getByRole('rowheader', { name: '+43664' }).waitFor({ state: 'detached' })
+    t.match(app.rows("select target, actor from audit_log where action = 'sms.hold_released'"), [
+      { target: '+43664', actor: /^01/ },
+    ])
+    const again = { body: { workspace_id: app.workspaceId, prefix: '+43664' } }
+    const browser = openBrowser(app)
+    await browser.signIn('owner@a.test')
+    t.equal((await browser.ask('POST', '/operator/sms-holds/release', again)).status, 404)
+    await page.getByRole('button', { name: /^Release \+43699/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click()
+    await page.getByText('No prefix is held').waitFor()
+
+    const work = {
+      act: 'hold',
+      filter: { domain: 'b.test' },
+      state: 'running',
+      changed: 100,
+      missed: 0,
+      startedAt: now,
+    }
+    await commit([
+      setServiceState({ key: 'queue_work', value: JSON.stringify({ ...work, endedAt: null, error: null }) }),
+    ])
+    t.same(dashboard.faults, [])
+    await dashboard.context.close()
+    await app.stop()
+    await goOnAfterRestart(t, app)
+  },
+)
 
 t.test('a member of another workspace sees none of it', { skip }, async (t) => {
   const { app } = await openWorld(t)

@@ -1,10 +1,11 @@
 /** Sign-in, second factor, password links and sessions, as a person meets them. */
-import t from 'tap'
-import { testDaemon } from '../helpers/daemon/test-daemon.js'
-import { givePassword, PASSWORD } from '../helpers/http/browser-client.js'
+
+import t, { type Test } from 'tap'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { givePassword, openBrowser, PASSWORD } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
-import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 import { fillSignIn, readCode, startSecondFactor } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -34,6 +35,38 @@ t.test('a wrong password is refused, the right one leads to the page that was as
   t.same(dashboard.faults, [])
 })
 
+interface SecondFactor {
+  readonly app: TestDaemon
+  readonly dashboard: Dashboard
+  readonly secret: string
+  readonly codes: readonly string[]
+}
+
+/** Uses all but two, is warned, makes new recovery codes. */
+async function replaceCodes(t: Test, { app, dashboard, secret, codes }: SecondFactor): Promise<string[]> {
+  const { page } = dashboard
+  await page.getByText('10 recovery codes are left.').waitFor()
+  app.advance(2 * STEP)
+  for (const code of codes.slice(0, 8)) t.equal((await openBrowser(app).signIn(OWNER, { code })).status, 201)
+  await dashboard.open('/account')
+  await page.getByText('2 recovery codes are left.').waitFor()
+  await expectPresentable(t, dashboard, 'the account with few recovery codes')
+  await page.getByRole('button', { name: 'Make new recovery codes' }).click()
+  await page.getByLabel('Your password').fill(PASSWORD)
+  await page.getByLabel('Code of the app').fill('000000')
+  await page.getByRole('button', { name: 'Make new codes' }).click()
+  await page.waitForSelector('dialog input[name="code"][aria-invalid="true"]')
+  await expectPresentable(t, dashboard, 'new recovery codes with a wrong code')
+  app.advance(2 * STEP)
+  await page.getByLabel('Code of the app').fill(readCode(app, secret))
+  await page.getByRole('button', { name: 'Make new codes' }).click()
+  await page.getByText('Keep these recovery codes').waitFor()
+  const renewed = await page.locator('.codes code').allTextContents()
+  await page.getByRole('button', { name: 'I have kept them' }).click()
+  await page.getByText('10 recovery codes are left.').waitFor()
+  return renewed
+}
+
 t.test('the second factor is set up, needed, and turned off', { skip }, async (t) => {
   const app = await testDaemon(t)
   const dashboard = await openDashboard(t, app)
@@ -61,9 +94,11 @@ t.test('the second factor is set up, needed, and turned off', { skip }, async (t
   app.advance(STEP)
   await page.getByLabel('Code').fill(readCode(app, secret))
   await page.getByRole('button', { name: 'Sign in' }).click()
+  const renewed = await replaceCodes(t, { app, dashboard, secret, codes: recovery })
+  t.equal(new Set([...recovery, ...renewed]).size, 20)
   await page.getByRole('button', { name: 'Turn it off' }).click()
   await page.getByLabel('Your password').fill(PASSWORD)
-  await page.getByLabel('Code').fill(recovery[0] ?? '')
+  await page.getByLabel('Code').fill(renewed[0] ?? '')
   await page.getByRole('dialog').getByRole('button', { name: 'Turn it off' }).click()
   await page.getByText('The second factor is off.').waitFor()
   await page.getByRole('button', { name: 'Set it up' }).waitFor()

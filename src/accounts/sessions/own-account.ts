@@ -1,8 +1,9 @@
 /**
  * What people change of their own account: the password and the second factor.
  *
- * Each change checks the password first, with limits that only the user can use up, is recorded in the audit log of each
- * workspace of the user, and ends all other sessions of the user in its commit.
+ * Each change checks the password first, with the same limits as a sign-in, and is recorded in the audit log of each
+ * workspace of the user. Its commit ends all other sessions, except when recovery codes are replaced, and stores the mail
+ * that reports it to the user.
  */
 import { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
@@ -11,6 +12,8 @@ import { type Actor, type AuditAction, recordAuditEntry } from '../audit-log.js'
 import { addressKeyOf } from '../client-address.js'
 import { setPassword } from '../people/users.js'
 import { workspacesOfUser } from '../workspaces.js'
+import { type AccountChange, type AccountNotice, commitWithNotices } from './account-notices.js'
+import { forgetBrowsers } from './known-browsers.js'
 import { endPasswordLinks, findPasswordLink, usePasswordLink } from './password-links.js'
 import {
   disableFactor,
@@ -22,12 +25,22 @@ import {
   storeSecret,
 } from './second-factor.js'
 import type { OpenSession } from './session-check.js'
-import { buildSession, endAllSessions, endOtherSessions, insertSession, type NewSession } from './session-records.js'
-import { acceptSecondFactor, type Client, requirePassword, type SignInDeps } from './sign-in.js'
+import { endAllSessions, endOtherSessions } from './session-records.js'
+import {
+  acceptGuess,
+  acceptSecondFactor,
+  openSession,
+  requirePassword,
+  type SignedIn,
+  type SignInClient,
+  type SignInDeps,
+  wrongCodeRefusal,
+} from './sign-in.js'
 import { takeAttempt } from './sign-in-limits.js'
 
 interface OwnChange {
   readonly session: OpenSession
+  readonly client: SignInClient
   readonly now: number
 }
 
@@ -47,6 +60,14 @@ export function recordForUser(
 
 function recordOwnAct(read: Read, userId: string, action: AuditAction, at: number): Write[] {
   return recordForUser(read, { userId, actor: { id: userId, keyId: null }, action, at })
+}
+
+function buildNotice(
+  { email }: Pick<Account, 'email'>,
+  { client, now }: Pick<OwnChange, 'client' | 'now'>,
+  change: AccountChange,
+): AccountNotice {
+  return { email, change, client, now }
 }
 
 /** Checks the password of the user of a session. Rejects with a Refusal. */
@@ -71,9 +92,9 @@ interface PasswordChange extends OwnChange {
 
 export async function changeOwnPassword(
   deps: SignInDeps,
-  { session, current, next, now }: PasswordChange,
+  { session, client, current, next, now }: PasswordChange,
 ): Promise<void> {
-  const { read, commit } = deps
+  const { read } = deps
   const { userId, id: keptId } = session
   const account = await checkOwnPassword(deps, userId, current, now)
   const hash = await hashNewPassword(deps, next, 'new_password')
@@ -82,9 +103,11 @@ export async function changeOwnPassword(
     setPassword({ id: userId, hash }),
     endPasswordLinks({ userId, now }),
     endOtherSessions({ userId, keptId }),
+    forgetBrowsers(userId, client.browserToken),
     ...recordOwnAct(read, userId, 'user.password_set', now),
   ]
-  if (!(await tryCommit(commit(writes)))) throw changedMeanwhileRefusal()
+  const notice = buildNotice(account, { client, now }, { kind: 'password-changed' })
+  if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
 }
 
 /** Names the field of the request in the refusal of a short password. */
@@ -105,7 +128,7 @@ interface LinkUse {
   readonly token: string
   readonly password: string
   readonly code: string | undefined
-  readonly client: Client
+  readonly client: SignInClient
   readonly now: number
 }
 
@@ -113,8 +136,8 @@ interface LinkUse {
 export async function setPasswordByLink(
   deps: SignInDeps,
   { token, password, code, client, now }: LinkUse,
-): Promise<NewSession> {
-  const { read, commit, attempts } = deps
+): Promise<SignedIn> {
+  const { read, attempts } = deps
   takeAttempt(attempts.clients, addressKeyOf(client.remoteAddress), now)
   const link = findPasswordLink(read, token)
   if (link === null) throw new Refusal('not-found', 'no such link: it is incomplete or too old')
@@ -124,25 +147,31 @@ export async function setPasswordByLink(
   const guesser = `link ${userId}`
   takeAttempt(attempts.proved, guesser, now)
   const factor = acceptSecondFactor(deps, { userId, code, guesser, now })
+  const isFirst = (secondFactorOf(read, { userId })[0]?.password_hash ?? null) === null
   const hash = await hashNewPassword(deps, password, 'password')
-  const session = buildSession({ userId, ...client, lifetime: deps.sessionTimes.max, now })
+  const opened = openSession(deps, { userId, client, now })
   const writes = [
     usePasswordLink(token, now),
-    ...factor,
+    ...factor.writes,
     setPassword({ id: userId, hash }),
     endPasswordLinks({ userId, now }),
     endAllSessions(userId),
-    ...insertSession(session.row),
+    forgetBrowsers(userId, null),
+    ...opened.writes,
     ...recordOwnAct(read, userId, 'user.password_set', now),
   ]
-  if (!(await tryCommit(commit(writes)))) throw changedMeanwhileRefusal()
-  return session
+  const changes: readonly (AccountChange | null)[] = [isFirst ? null : { kind: 'password-changed' }, factor.usedCode]
+  const notices = changes
+    .filter((change) => change !== null)
+    .map((change) => buildNotice(link, { client, now }, change))
+  if (!(await commitWithNotices(deps, writes, notices))) throw changedMeanwhileRefusal()
+  return opened
 }
 
 /** A new secret, which counts once a code of it is confirmed. Rejects with a Refusal. */
 export async function beginSecondFactor(
   deps: SignInDeps,
-  { session: { userId }, password, now }: OwnChange & { readonly password: string },
+  { session: { userId }, password, now }: Omit<OwnChange, 'client'> & { readonly password: string },
 ): Promise<ReturnType<typeof generateSecret>> {
   const account = await checkOwnPassword(deps, userId, password, now)
   const made = generateSecret(account.email)
@@ -156,9 +185,10 @@ export async function beginSecondFactor(
 
 /** Enables the second factor; returns the recovery codes. Rejects with a Refusal. */
 export async function confirmSecondFactor(
-  { read, commit, attempts }: SignInDeps,
-  { session: { userId, id: keptId }, code, now }: OwnChange & { readonly code: string },
+  deps: SignInDeps,
+  { session: { userId, id: keptId }, client, code, now }: OwnChange & { readonly code: string },
 ): Promise<readonly string[]> {
+  const { read, attempts } = deps
   const [account] = secondFactorOf(read, { userId })
   if (account === undefined || account.totp_secret === null || account.totp_enabled_at !== null) {
     throw new Refusal('conflict', 'there is no second factor to confirm')
@@ -174,29 +204,53 @@ export async function confirmSecondFactor(
     endOtherSessions({ userId, keptId }),
     ...recordOwnAct(read, userId, 'user.totp_enabled', now),
   ]
-  if (!(await tryCommit(commit(writes)))) throw changedMeanwhileRefusal()
+  const notice = buildNotice(account, { client, now }, { kind: 'second-factor-enabled' })
+  if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
+  return codes
+}
+
+interface ConfirmedChange extends OwnChange {
+  readonly password: string
+  readonly code: string
+}
+
+/** Ends all recovery codes and makes new ones; the code must be one of the authenticator. Rejects with a Refusal. */
+export async function replaceRecoveryCodes(
+  deps: SignInDeps,
+  { session: { userId }, client, password, code, now }: ConfirmedChange,
+): Promise<readonly string[]> {
+  const { read } = deps
+  const account = await checkOwnPassword(deps, userId, password, now)
+  if (account.totp_enabled_at === null) throw new Refusal('conflict', 'no second factor is enabled')
+  const accepted = acceptGuess(deps, { userId, code, guesser: `session ${userId}`, now })
+  if (accepted.kind !== 'time') throw wrongCodeRefusal()
+  const { codes, writes: codeWrites } = generateRecoveryCodes(userId)
+  const writes = [
+    requirePassword({ userId, hash: account.password_hash }),
+    accepted.write,
+    ...codeWrites,
+    ...recordOwnAct(read, userId, 'user.recovery_codes_replaced', now),
+  ]
+  const notice = buildNotice(account, { client, now }, { kind: 'recovery-codes-replaced' })
+  if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
   return codes
 }
 
 /** Rejects with a Refusal. */
 export async function disableSecondFactor(
   deps: SignInDeps,
-  {
-    session: { userId, id: keptId },
-    password,
-    code,
-    now,
-  }: OwnChange & { readonly password: string; readonly code: string },
+  { session: { userId, id: keptId }, client, password, code, now }: ConfirmedChange,
 ): Promise<void> {
-  const { read, commit } = deps
+  const { read } = deps
   const account = await checkOwnPassword(deps, userId, password, now)
   if (account.totp_enabled_at === null) throw new Refusal('conflict', 'no second factor is enabled')
   const writes = [
     requirePassword({ userId, hash: account.password_hash }),
-    ...acceptSecondFactor(deps, { userId, code, guesser: `session ${userId}`, now }),
+    ...acceptSecondFactor(deps, { userId, code, guesser: `session ${userId}`, now }).writes,
     ...disableFactor(userId),
     endOtherSessions({ userId, keptId }),
     ...recordOwnAct(read, userId, 'user.totp_disabled', now),
   ]
-  if (!(await tryCommit(commit(writes)))) throw changedMeanwhileRefusal()
+  const notice = buildNotice(account, { client, now }, { kind: 'second-factor-disabled' })
+  if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
 }

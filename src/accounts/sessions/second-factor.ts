@@ -90,16 +90,37 @@ interface GivenCode {
   readonly now: number
 }
 
-/** The write that accepts the code; it misses when the code was accepted meanwhile. Null: the code is wrong or used. */
-export function acceptCode(read: Read, { userId, code, now }: GivenCode): Write | null {
+export interface AcceptedCode {
+  readonly kind: 'time' | 'recovery'
+  /** Misses when the code was accepted meanwhile. */
+  readonly write: Write
+}
+
+/** Null: the code is wrong or used. */
+export function acceptCode(read: Read, given: GivenCode): AcceptedCode | null {
+  const { userId, code, now } = given
   const [user] = secondFactorOf(read, { userId })
   if (user === undefined || user.totp_secret === null) return null
   const step = findStep(user.totp_secret, code, user.totp_last_step, now)
-  if (step !== null) return acceptStep({ userId, secret: user.totp_secret, step })
+  if (step !== null) return { kind: 'time', write: acceptStep({ userId, secret: user.totp_secret, step }) }
   const recovery = code.toLowerCase().replace(/[ -]/g, '')
   if (!/^[a-z2-7]{16}$/.test(recovery)) return null
   const hash = hashToken(recovery)
-  return unusedCode(read, { userId, hash }).length === 0 ? null : useRecoveryCode({ userId, hash, now })
+  if (unusedCode(read, { userId, hash }).length === 0) return null
+  return { kind: 'recovery', write: useRecoveryCode({ userId, hash, now }) }
+}
+
+const unusedCodes = prepareRead<{ userId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('recovery_codes')
+    .select('code_hash')
+    .where('user_id', '=', slot('userId'))
+    .where('used_at', 'is', null),
+)
+
+/** At most as many as are made at once. */
+export function countRecoveryCodes(read: Read, userId: string): number {
+  return unusedCodes(read, { userId }).length
 }
 
 /** Replaces a secret that was not confirmed. Misses when a second factor is enabled. */

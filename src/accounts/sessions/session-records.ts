@@ -33,10 +33,14 @@ export interface NewSession {
   readonly row: SessionRow
 }
 
-interface SessionRequest {
-  readonly userId: string
-  readonly userAgent: string
+/** The browser that makes a request. */
+export interface Client {
   readonly remoteAddress: string
+  readonly userAgent: string
+}
+
+interface SessionRequest extends Client {
+  readonly userId: string
   /** Milliseconds until it ends in any case. */
   readonly lifetime: number
   readonly now: number

@@ -2,7 +2,7 @@
  * The limits of attempts to sign in, all in memory.
  *
  * Anyone can use up the attempts of a client address or an account. So attempts with a session, with a link by mail, or
- * in a browser in which the user has signed in before (`known-devices.ts`) count elsewhere, and guesses of others lock
+ * in a browser in which the user has signed in before (`known-browsers.ts`) count elsewhere, and guesses of others lock
  * none of them out. Wrong codes after the right password have a limit of their own.
  */
 import type { PlanLimits } from '../../config/plans.js'
@@ -13,9 +13,9 @@ export interface SignInLimits {
   /** By client address, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
   readonly accounts: AccountLimit
-  /** By what proved itself: a session's user, a link's user, or a known device. */
+  /** By what proved itself: a session's user, a link's user, or a known browser. */
   readonly proved: RateLimit
-  /** Wrong codes, by user, link or device. */
+  /** Wrong codes, by user, link or browser. */
   readonly codes: RateLimit
 }
 

@@ -14,7 +14,7 @@ import { type Address, toLowerCaseAddress } from '../../mail/address.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
 import { type BrowserRoute, sessionRoute, signInRoute } from '../http/session-route.js'
-import { type AccountDeps, answerSignIn, code } from './session.js'
+import { type AccountDeps, answerSignIn, code, toClient } from './session.js'
 import { sessionView } from './session-view.js'
 
 export interface PasswordDeps extends AccountDeps {
@@ -56,8 +56,8 @@ export function passwordRoutes(deps: PasswordDeps): readonly BrowserRoute[] {
       body: changeRequest,
       answers: { 204: { description: 'It is changed.' } },
       refusals: ['invalid_credentials', 'conflict'],
-      run: async ({ session, body: { current_password: current, new_password: next }, now }) => {
-        await changeOwnPassword(deps, { session, current, next, now })
+      run: async ({ session, body: { current_password: current, new_password: next }, now, ...client }) => {
+        await changeOwnPassword(deps, { session, client: toClient(client), current, next, now })
         return noContent
       },
     }),
@@ -96,10 +96,7 @@ function confirmRoute(deps: PasswordDeps): BrowserRoute {
     body: linkUse,
     answers: { 201: { description: 'The new session; its token is in the cookie.', schema: sessionView } },
     refusals: ['authentication_required', 'invalid_credentials', 'not_found', 'conflict'],
-    run: async ({ body: { token, password, code }, remoteAddress, userAgent, device, now }) =>
-      answerSignIn(
-        deps,
-        await setPasswordByLink(deps, { token, password, code, client: { remoteAddress, userAgent, device }, now }),
-      ),
+    run: async ({ body: { token, password, code }, now, ...client }) =>
+      answerSignIn(deps, await setPasswordByLink(deps, { token, password, code, client: toClient(client), now })),
   })
 }

@@ -1,11 +1,16 @@
-/** The routes of a user's second factor: begin, confirm, disable. */
+/** The routes of a user's second factor: begin, confirm, disable, new recovery codes. */
 import { z } from 'zod'
-import { beginSecondFactor, confirmSecondFactor, disableSecondFactor } from '../../accounts/sessions/own-account.js'
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  disableSecondFactor,
+  replaceRecoveryCodes,
+} from '../../accounts/sessions/own-account.js'
 import type { SignInDeps } from '../../accounts/sessions/sign-in.js'
 import { json, noContent } from '../http/answer.js'
 import { password } from '../http/input/values.js'
 import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
-import { code } from './session.js'
+import { code, toClient } from './session.js'
 
 const beginRequest = z
   .strictObject({ password })
@@ -14,6 +19,9 @@ const confirmation = z.strictObject({ code }).meta({ id: 'SecondFactorConfirmati
 const removal = z
   .strictObject({ password, code })
   .meta({ id: 'SecondFactorRemoval', example: { password: 'correct horse battery', code: '492039' } })
+const codesRequest = z
+  .strictObject({ password, code })
+  .meta({ id: 'RecoveryCodesRequest', example: { password: 'correct horse battery', code: '492039' } })
 const secret = z
   .strictObject({
     secret: z.string().meta({ description: 'In base32.', example: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }),
@@ -34,7 +42,7 @@ const recoveryCodes = z
 const tag = 'Own account'
 
 export function secondFactorRoutes(deps: SignInDeps): readonly BrowserRoute[] {
-  return [beginRoute(deps), confirmRoute(deps), disableRoute(deps)]
+  return [beginRoute(deps), confirmRoute(deps), disableRoute(deps), recoveryCodesRoute(deps)]
 }
 
 function beginRoute(deps: SignInDeps): BrowserRoute {
@@ -63,8 +71,10 @@ function confirmRoute(deps: SignInDeps): BrowserRoute {
     body: confirmation,
     answers: { 200: { description: 'Recovery codes, which only this answer has.', schema: recoveryCodes } },
     refusals: ['invalid_credentials', 'conflict'],
-    run: async ({ session, body, now }) =>
-      json(200, { recovery_codes: await confirmSecondFactor(deps, { session, ...body, now }) }),
+    run: async ({ session, body, now, ...client }) =>
+      json(200, {
+        recovery_codes: await confirmSecondFactor(deps, { session, client: toClient(client), ...body, now }),
+      }),
   })
 }
 
@@ -79,9 +89,27 @@ function disableRoute(deps: SignInDeps): BrowserRoute {
     body: removal,
     answers: { 204: { description: 'It is disabled.' } },
     refusals: ['invalid_credentials', 'conflict'],
-    run: async ({ session, body, now }) => {
-      await disableSecondFactor(deps, { session, ...body, now })
+    run: async ({ session, body, now, ...client }) => {
+      await disableSecondFactor(deps, { session, client: toClient(client), ...body, now })
       return noContent
     },
+  })
+}
+
+function recoveryCodesRoute(deps: SignInDeps): BrowserRoute {
+  return sessionRoute({
+    method: 'POST',
+    path: '/recovery-codes',
+    area: 'session',
+    tag,
+    summary: 'Make new recovery codes',
+    description: 'All codes from before end. The code must be one of the authenticator.',
+    body: codesRequest,
+    answers: { 201: { description: 'Recovery codes, which only this answer has.', schema: recoveryCodes } },
+    refusals: ['invalid_credentials', 'conflict'],
+    run: async ({ session, body, now, ...client }) =>
+      json(201, {
+        recovery_codes: await replaceRecoveryCodes(deps, { session, client: toClient(client), ...body, now }),
+      }),
   })
 }

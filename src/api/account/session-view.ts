@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { userById } from '../../accounts/people/users.js'
-import { secondFactorOf } from '../../accounts/sessions/second-factor.js'
+import { countRecoveryCodes, secondFactorOf } from '../../accounts/sessions/second-factor.js'
 import type { OpenSession } from '../../accounts/sessions/session-check.js'
 import { workspacesOfUser } from '../../accounts/workspaces.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -23,7 +23,13 @@ const sessionId = z.string().meta({ example: 'ses_01a1ff35-3880-7ef5-bbba-0d7e1d
 
 export const sessionView = z
   .strictObject({
-    user: z.strictObject({ id: uuid, email: z.string(), full_name: z.string(), totp_enabled: z.boolean() }),
+    user: z.strictObject({
+      id: uuid,
+      email: z.string(),
+      full_name: z.string(),
+      totp_enabled: z.boolean(),
+      recovery_codes_left: z.int().meta({ description: 'Those that were not used yet.', example: 10 }),
+    }),
     workspaces: z.array(
       z.strictObject({
         id: z.string(),
@@ -53,6 +59,7 @@ export function buildSessionView(
       email: user.email,
       full_name: user.full_name,
       totp_enabled: (factor?.totp_enabled_at ?? null) !== null,
+      recovery_codes_left: countRecoveryCodes(read, userId),
     },
     workspaces: workspacesOfUser(read, { userId, limit: MAX_WORKSPACES, offset: 0 }).map((row) => ({
       id: row.id,

@@ -1,20 +1,20 @@
 /** The routes of the session of a browser: show, sign in, sign out; and of the other sessions of the user. */
 import { z } from 'zod'
+import { describeBrowser } from '../../accounts/sessions/browser-name.js'
 import type { OpenSession } from '../../accounts/sessions/session-check.js'
 import {
   endAllSessions,
   endOtherSessions,
   endSession,
-  type NewSession,
   type SessionTimes,
   sessionsOfUser,
 } from '../../accounts/sessions/session-records.js'
-import { type SignInDeps, signIn } from '../../accounts/sessions/sign-in.js'
+import { type SignedIn, type SignInClient, type SignInDeps, signIn } from '../../accounts/sessions/sign-in.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { type Answer, json } from '../http/answer.js'
 import { address, notFound, password, timestamp } from '../http/input/values.js'
-import { endedCookie, formatDeviceCookie, formatSessionCookie } from '../http/pipeline/session-identity.js'
+import { endedCookie, formatBrowserCookie, formatSessionCookie } from '../http/pipeline/session-identity.js'
 import { type BrowserRoute, sessionRoute, signInRoute } from '../http/session-route.js'
 import { buildSessionView, type ServiceNames, sessionView } from './session-view.js'
 
@@ -36,7 +36,8 @@ const listedSession = z
     created_at: timestamp,
     last_used_at: timestamp,
     expires_at: timestamp,
-    user_agent: z.string().meta({ example: 'Mozilla/5.0' }),
+    user_agent: z.string().meta({ example: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }),
+    browser: z.string().meta({ description: 'Its name, and its system.', example: 'Firefox on Linux' }),
     ip_address: z.string().meta({ example: '192.0.2.1' }),
     current: z.boolean().meta({ description: 'Whether it is the session of this request.' }),
   })
@@ -59,20 +60,25 @@ export function sessionRoutes(deps: AccountDeps): readonly BrowserRoute[] {
   ]
 }
 
-/** The answer to a sign-in: the new session, whose token only the cookie has. */
-export function answerSignIn({ read, names, devices }: AccountDeps, { token, row }: NewSession): Answer {
+/** The answer to a sign-in: the new session, whose token only the cookie has; another cookie makes the browser known. */
+export function answerSignIn(
+  { read, names }: AccountDeps,
+  { session: { token, row }, browserToken }: SignedIn,
+): Answer {
   const session: OpenSession = { id: row.id, userId: row.user_id, expiresAt: row.expires_at }
   return {
     kind: 'json',
     status: 201,
     body: buildSessionView(read, session, names),
     headers: {
-      'Set-Cookie': [
-        formatSessionCookie(token, row.expires_at - row.created_at),
-        formatDeviceCookie(devices.issue(row.user_id)),
-      ],
+      'Set-Cookie': [formatSessionCookie(token, row.expires_at - row.created_at), formatBrowserCookie(browserToken)],
     },
   }
+}
+
+/** The browser that makes a request. */
+export function toClient({ remoteAddress, userAgent, browserToken }: SignInClient): SignInClient {
+  return { remoteAddress, userAgent, browserToken }
 }
 
 function showRoute({ read, names }: AccountDeps): BrowserRoute {
@@ -100,9 +106,8 @@ function createRoute(deps: AccountDeps): BrowserRoute {
     body: signInRequest,
     answers: { 201: { description: 'The new session; its token is in the cookie.', schema: sessionView } },
     refusals: ['authentication_required', 'invalid_credentials'],
-    run: async ({ body: { email, password, code }, session, remoteAddress, userAgent, device, now }) => {
-      const client = { remoteAddress, userAgent, device }
-      const created = await signIn(deps, { email, password, code, client, now })
+    run: async ({ body: { email, password, code }, session, now, ...client }) => {
+      const created = await signIn(deps, { email, password, code, client: toClient(client), now })
       // This browser held another session, whose token it has just lost.
       if (session !== null) await tryCommit(deps.commit([endSession(session)]))
       return answerSignIn(deps, created)
@@ -142,6 +147,7 @@ function listRoute({ read, sessionTimes }: AccountDeps): BrowserRoute {
         last_used_at: iso(last_used_at),
         expires_at: iso(expires_at),
         user_agent,
+        browser: describeBrowser(user_agent),
         ip_address,
         current: id === session.id,
       }))

@@ -6,6 +6,7 @@ export type Answer =
       readonly kind: 'json'
       readonly status: number
       readonly body: unknown
+      /** A list is sent as several fields of the name. */
       readonly headers?: Readonly<Record<string, string | string[]>>
     }
   /** JSON that is already serialized. */

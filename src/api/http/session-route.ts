@@ -17,6 +17,8 @@ interface BrowserCall<Query, Body> {
   readonly body: Body
   readonly remoteAddress: string
   readonly userAgent: string
+  /** By which the browser is known from an earlier sign-in; null: it has none. */
+  readonly browserToken: string | null
   readonly now: number
 }
 
@@ -26,8 +28,6 @@ interface SessionCall<Query = unknown, Body = unknown> extends BrowserCall<Query
 
 interface SignInCall<Query = unknown, Body = unknown> extends BrowserCall<Query, Body> {
   readonly session: OpenSession | null
-  /** The cookie of a known device; null: none. */
-  readonly device: string | null
 }
 
 interface BrowserCommon extends Common {

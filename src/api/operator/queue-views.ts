@@ -60,7 +60,7 @@ export const workView = z
     domain: z.string().nullable(),
     status: z.enum(queueStatuses).nullable(),
     workspace_id: z.string().nullable(),
-    state: z.enum(['running', 'completed', 'stopped', 'failed']),
+    state: z.enum(['running', 'completed', 'stopped', 'failed', 'interrupted']),
     changed: z.int(),
     missed: z.int(),
     started_at: timestamp,

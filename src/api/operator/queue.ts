@@ -136,12 +136,12 @@ function startRoute({ queueWork }: QueueRouteDeps): BrowserRoute {
     tag,
     summary: 'Hold, release, retry or delete all entries that match a filter',
     description:
-      'They are changed in portions. A restart of the service ends the work; what it did not reach is unchanged.',
+      'They are changed in portions. A restart of the service interrupts the work; what it did not reach is unchanged.',
     body: workRequest,
     answers: { 202: { description: 'The work has begun.', schema: workView } },
     refusals: ['conflict'],
-    run: ({ session: { userId }, body: { act, ...filter } }) =>
-      json(202, showWork(queueWork.start(act, toFilter(filter), actorOfSession(userId)))),
+    run: async ({ session: { userId }, body: { act, ...filter } }) =>
+      json(202, showWork(await queueWork.start(act, toFilter(filter), actorOfSession(userId)))),
   })
 }
 
@@ -154,7 +154,7 @@ function workRoute({ queueWork }: QueueRouteDeps): BrowserRoute {
     summary: 'Show how far the act on matching entries is',
     answers: {
       200: {
-        description: 'The present or the last one; null: none since the start of the service.',
+        description: 'The present or the last one since the start of the service, or the one that it interrupted.',
         schema: z.strictObject({ work: workView.nullable() }),
       },
     },

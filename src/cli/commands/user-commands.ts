@@ -3,6 +3,8 @@ import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { memberByEmail, transferOwnership } from '../../accounts/people/members.js'
 import { createPasswordHasher } from '../../accounts/people/passwords.js'
 import { allUsers, setPassword, userByEmail } from '../../accounts/people/users.js'
+import type { AccountNotice } from '../../accounts/sessions/account-notices.js'
+import { forgetBrowsers } from '../../accounts/sessions/known-browsers.js'
 import { recordForUser } from '../../accounts/sessions/own-account.js'
 import { endPasswordLinks } from '../../accounts/sessions/password-links.js'
 import { disableFactor, secondFactorOf } from '../../accounts/sessions/second-factor.js'
@@ -10,7 +12,8 @@ import { endAllSessions } from '../../accounts/sessions/session-records.js'
 import { ownerOf, workspacesOfUser } from '../../accounts/workspaces.js'
 import { parseAddress, toLowerCaseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import { tryCommit } from '../../storage/writer/write.js'
+import type { Read } from '../../storage/prepared.js'
+import { tryCommit, type Write } from '../../storage/writer/write.js'
 import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
@@ -73,7 +76,8 @@ async function list({ words, database }: Call): Promise<Answer> {
 
 const MAX_WORKSPACES = 1_000
 
-async function changePassword({ words, database, clock, readSecret }: Call): Promise<Answer> {
+async function changePassword(call: Call): Promise<Answer> {
+  const { words, database, clock, readSecret } = call
   refuseExtraWords(words, 1)
   const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
   const { read, commit } = await database()
@@ -86,7 +90,11 @@ async function changePassword({ words, database, clock, readSecret }: Call): Pro
     setPassword({ id: userId, hash }),
     endPasswordLinks({ userId, now: at }),
     endAllSessions(userId),
+    forgetBrowsers(userId, null),
     ...recordForUser(read, { userId, actor: operatorActor, action: 'user.password_set', at }),
+    ...(user.password_hash === null
+      ? []
+      : await writeNotice(call, read, { email, change: { kind: 'password-changed' } })),
   ]
   if (!(await tryCommit(commit(writes)))) {
     throw new CommandFailed(`no such user any more: ${email}`)
@@ -94,7 +102,21 @@ async function changePassword({ words, database, clock, readSecret }: Call): Pro
   return { json: { user_id: user.id, email }, lines: [`${email} has a new password`] }
 }
 
-async function resetSecondFactor({ words, database, clock }: Call): Promise<Answer> {
+/** The mail that reports a change to the user: the daemon sends it once it notices the commit. */
+async function writeNotice(
+  { config, clock }: Call,
+  read: Read,
+  { email, change }: Pick<AccountNotice, 'email' | 'change'>,
+): Promise<readonly Write[]> {
+  // Loaded here: other commands start faster without what composes mail.
+  const { createAccountNotices } = await import('../../notices/account-notice.js')
+  const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
+  const prepare = createAccountNotices({ read, hostname, mailFrom, publicUrl, offer: () => undefined })
+  return prepare({ email, change, client: null, now: clock() })?.writes ?? []
+}
+
+async function resetSecondFactor(call: Call): Promise<Answer> {
+  const { words, database, clock } = call
   refuseExtraWords(words, 1)
   const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
   const { read, commit } = await database()
@@ -103,7 +125,12 @@ async function resetSecondFactor({ words, database, clock }: Call): Promise<Answ
   const [factor] = secondFactorOf(read, { userId: user.id })
   if ((factor?.totp_enabled_at ?? null) === null) throw new CommandFailed(`${email} has no second factor`)
   const act = { userId: user.id, actor: operatorActor, action: 'user.totp_disabled', at: clock() } as const
-  const writes = [...disableFactor(user.id), endAllSessions(user.id), ...recordForUser(read, act)]
+  const writes = [
+    ...disableFactor(user.id),
+    endAllSessions(user.id),
+    ...recordForUser(read, act),
+    ...(await writeNotice(call, read, { email, change: { kind: 'second-factor-disabled' } })),
+  ]
   if (!(await tryCommit(commit(writes)))) throw new CommandFailed(`no such user any more: ${email}`)
   return { json: { user_id: user.id, email }, lines: [`${email} signs in with the password alone`] }
 }

@@ -1,28 +1,33 @@
 /**
  * An act on all queue entries that match a filter, in portions, one such work at a time.
  *
- * Each portion is on disk before the next is read. Progress is kept in memory: a restart of the daemon ends the work,
- * and leaves the entries that it had not reached as they were.
+ * Each portion is on disk before the next is read, and then the progress. A restart of the daemon interrupts the work: it
+ * is shown so afterwards, and can be started again, since entries that were changed are not changed twice.
  */
 import type { Actor } from '../../accounts/audit-log.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import type { Store } from '../../storage/database.js'
+import type { Read } from '../../storage/prepared.js'
+import { readServiceState, setServiceState } from '../../storage/service-state.js'
+import type { Write } from '../../storage/writer/write.js'
 import { changeEntries, type QueueAct } from './change-entries.js'
 import type { QueueFilter } from './queue-admin.js'
 import { readQueuePage } from './queue-pages.js'
 
 const PORTION = 100
+const STATE_KEY = 'queue_work'
 
 export interface QueueWorkState {
   readonly act: QueueAct
   readonly filter: QueueFilter
-  readonly state: 'running' | 'completed' | 'stopped' | 'failed'
+  /** `interrupted`: by a restart; the counts may lack its last portion. */
+  readonly state: 'running' | 'completed' | 'stopped' | 'failed' | 'interrupted'
   readonly changed: number
   readonly missed: number
   readonly startedAt: number
-  /** Null: it is running. */
+  /** Null: it is running, or was interrupted. */
   readonly endedAt: number | null
   /** Why it failed. */
   readonly error: string | null
@@ -35,19 +40,21 @@ interface QueueWorkDeps extends Store {
 }
 
 export class QueueWork {
-  private state: QueueWorkState | null = null
+  private state: QueueWorkState | null
   private running: Promise<void> = Promise.resolve()
-  private stopping = false
+  private ending: 'no' | 'stopped' | 'interrupted' = 'no'
 
-  constructor(private readonly deps: QueueWorkDeps) {}
+  constructor(private readonly deps: QueueWorkDeps) {
+    this.state = readInterrupted(deps.read)
+  }
 
-  /** The present or the last one; null: none since the start. */
+  /** The present or the last one since the start, or one that the start interrupted; null: none. */
   show(): QueueWorkState | null {
     return this.state
   }
 
-  /** Throws a Refusal `conflict` while another is running. */
-  start(act: QueueAct, filter: QueueFilter, actor: Actor): QueueWorkState {
+  /** Rejects with a Refusal `conflict` while another is running. */
+  async start(act: QueueAct, filter: QueueFilter, actor: Actor): Promise<QueueWorkState> {
     if (this.state?.state === 'running') throw new Refusal('conflict', 'another act on the queue is running')
     const startedAt = this.deps.clock()
     const begun = {
@@ -60,57 +67,86 @@ export class QueueWork {
       endedAt: null,
       error: null,
     } as const
+    const before = this.state
     this.state = begun
-    this.stopping = false
+    this.ending = 'no'
+    try {
+      await this.deps.commit([storeState(begun)])
+    } catch (error) {
+      this.state = before
+      throw error
+    }
     this.running = this.perform(begun, actor)
     return begun
   }
 
   /** Ends it after its portion. */
   async stop(): Promise<void> {
-    this.stopping = true
+    this.ending = 'stopped'
+    await this.running
+  }
+
+  /** For the end of the process: the next one shows the work as interrupted. */
+  async close(): Promise<void> {
+    this.ending = 'interrupted'
     await this.running
   }
 
   private async perform(begun: QueueWorkState, actor: Actor): Promise<void> {
     const { act, filter } = begun
-    const { clock } = this.deps
+    const { clock, commit } = this.deps
     let state = begun
-    const update = (change: Partial<QueueWorkState>): void => {
+    const update = async (change: Partial<QueueWorkState>): Promise<void> => {
       state = { ...state, ...change }
       this.state = state
+      await commit([storeState(state)])
     }
     try {
-      const work = { act, filter, actor, isStopping: () => this.stopping }
-      const ended = await changeAll(this.deps, work, (changed, missed) =>
+      const work = { act, filter, actor, isEnding: () => this.ending !== 'no' }
+      const isComplete = await changeAll(this.deps, work, (changed, missed) =>
         update({ changed: state.changed + changed, missed: state.missed + missed }),
       )
-      update({ state: ended, endedAt: clock() })
+      if (isComplete) await update({ state: 'completed', endedAt: clock() })
+      else if (this.ending === 'stopped') await update({ state: 'stopped', endedAt: clock() })
     } catch (error) {
-      update({ state: 'failed', endedAt: clock(), error: errorMessageOf(error) })
+      // On disk it is still running, so after a restart it is shown as interrupted.
+      this.state = { ...state, state: 'failed', endedAt: clock(), error: errorMessageOf(error) }
     }
   }
+}
+
+function storeState(state: QueueWorkState): Write {
+  return setServiceState({ key: STATE_KEY, value: JSON.stringify(state) })
+}
+
+/** The work that was running when the process before ended; null: none was. */
+function readInterrupted(read: Read): QueueWorkState | null {
+  const value = readServiceState(read, { key: STATE_KEY })[0]?.value
+  if (value === undefined) return null
+  const stored: QueueWorkState = JSON.parse(value)
+  return stored.state === 'running' ? { ...stored, state: 'interrupted' } : null
 }
 
 interface Performed {
   readonly act: QueueAct
   readonly filter: QueueFilter
   readonly actor: Actor
-  readonly isStopping: () => boolean
+  readonly isEnding: () => boolean
 }
 
+/** Resolves to whether all were reached. */
 async function changeAll(
   { read, commit, clock, onQueueChanged }: QueueWorkDeps,
-  { act, filter, actor, isStopping }: Performed,
-  onPortion: (changed: number, missed: number) => void,
-): Promise<'completed' | 'stopped'> {
+  { act, filter, actor, isEnding }: Performed,
+  onPortion: (changed: number, missed: number) => Promise<void>,
+): Promise<boolean> {
   for (let after: string | null = ''; after !== null; ) {
     const { entries, next } = await readQueuePage(read, { filter, after, limit: PORTION })
-    if (isStopping()) return 'stopped'
+    if (isEnding()) return false
     const { changed, missed } = await changeEntries(commit, entries, { act, actor, now: clock() })
-    onPortion(changed.length, missed.length)
     if (changed.length > 0) onQueueChanged()
+    await onPortion(changed.length, missed.length)
     after = next
   }
-  return 'completed'
+  return true
 }

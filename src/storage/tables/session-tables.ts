@@ -40,3 +40,12 @@ export interface RecoveryCodesTable {
   code_hash: string
   used_at: Timestamp | null
 }
+
+/** Browsers in which users have signed in. */
+export interface KnownBrowsersTable {
+  user_id: string
+  /** SHA-256 of the token in the browser's cookie, in hex. */
+  token_hash: string
+  /** Of the last sign-in. */
+  last_used_at: Timestamp
+}

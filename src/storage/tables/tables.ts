@@ -60,7 +60,7 @@ import type {
   InboundTotalsTable,
 } from './inbound-tables.js'
 import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
-import type { PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
+import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type {
@@ -140,6 +140,7 @@ export interface Tables {
   sessions: SessionsTable
   password_links: PasswordLinksTable
   recovery_codes: RecoveryCodesTable
+  known_browsers: KnownBrowsersTable
   sms_codes: SmsCodesTable
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable

@@ -69,6 +69,8 @@ interface TextFieldProps extends FieldProps {
   readonly maxLength?: number
   /** Takes the focus when it appears: only for the one field of a step. */
   readonly takesFocus?: boolean
+  /** Values that the browser offers while one types; others may be typed too. */
+  readonly suggestions?: readonly string[]
   readonly onInput?: (value: string) => void
 }
 
@@ -102,10 +104,22 @@ export function TextField({
         placeholder={rest.placeholder}
         inputMode={rest.inputMode}
         maxLength={rest.maxLength}
+        list={rest.suggestions === undefined ? undefined : `${id}-list`}
         onInput={(event) => onInput?.(event.currentTarget.value)}
         {...describe(id, hint, error)}
       />
+      {rest.suggestions === undefined ? null : <Suggestions id={`${id}-list`} values={rest.suggestions} />}
     </FieldFrame>
+  )
+}
+
+function Suggestions({ id, values }: { readonly id: string; readonly values: readonly string[] }): VNode {
+  return (
+    <datalist id={id}>
+      {values.map((text) => (
+        <option key={text} value={text} />
+      ))}
+    </datalist>
   )
 }
 

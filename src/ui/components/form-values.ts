@@ -1,5 +1,6 @@
 /** Reads the values of a form by the names of its fields. */
 import { toFieldError } from '../api/api-error.ts'
+import { readNow } from './clock.ts'
 
 /** Without space around it. */
 export function readText(values: FormData, name: string): string {
@@ -51,7 +52,7 @@ export function toFieldTime(at: Date): string {
 /** As `readTime`. Throws an ApiError for a time that has passed, which servers take as now. */
 export function readFutureTime(values: FormData, name: string): string | null {
   const at = readTime(values, name)
-  if (at === null || new Date(at).getTime() > Date.now()) return at
+  if (at === null || new Date(at).getTime() > readNow()) return at
   throw toFieldError(name, 'Must be a time in the future.')
 }
 

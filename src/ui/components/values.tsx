@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { notify } from '../shell/notices.tsx'
 import { allowBreaks } from './allow-breaks.tsx'
+import { readNow } from './clock.ts'
 import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } from './format.ts'
 
 interface TimeProps {
@@ -16,7 +17,7 @@ const timeFormats = {
   moment: formatDateTime,
   second: formatSecond,
   day: formatDay,
-  relative: (at: string) => formatRelative(at, Date.now()),
+  relative: (at: string) => formatRelative(at, readNow()),
 } as const
 
 /** In the browser's zone, with the exact UTC on hover. */

@@ -1,10 +1,9 @@
 /** A sign-in takes the same work and gives the same answer, whatever is wrong with it. */
-import { createSecretKey } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import t from 'tap'
 import type { PasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
-import { createKnownDevices } from '../../../src/accounts/sessions/known-devices.js'
+import { rememberBrowser } from '../../../src/accounts/sessions/known-browsers.js'
 import { enableFactor, storeSecret } from '../../../src/accounts/sessions/second-factor.js'
 import { type SignInDeps, signIn } from '../../../src/accounts/sessions/sign-in.js'
 import { createSignInLimits } from '../../../src/accounts/sessions/sign-in-limits.js'
@@ -14,12 +13,11 @@ import type { Store } from '../../../src/storage/database.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const NOW = Date.UTC(2026, 0, 1)
-const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0', device: null }
-const devices = createKnownDevices(createSecretKey(Buffer.alloc(32)))
+const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0', browserToken: null }
 
 function buildDeps(database: Store, passwords: PasswordHasher, provedPasswords = passwords): SignInDeps {
-  const times = { sessionTimes: { max: 3_600_000 } }
-  return { ...database, passwords, provedPasswords, devices, attempts: createSignInLimits(), ...times }
+  const rest = { sessionTimes: { max: 3_600_000 }, prepareNotice: () => null }
+  return { ...database, passwords, provedPasswords, attempts: createSignInLimits(), ...rest }
 }
 
 /** A hasher that finds every password right, or wrong. */
@@ -101,11 +99,15 @@ t.test('guesses of others do not keep a user out of a browser in which they have
   const { database } = await temporaryDatabase(t)
   await database.commit([ann])
   const deps = buildDeps(database, hasher(false), hasher(true))
+  await database.commit([
+    ...rememberBrowser('ann', 'token of ann', NOW),
+    ...rememberBrowser('ben', 'token of ben', NOW),
+  ])
   t.same(await guess(deps, 11), [...Array(10).fill('wrong-password'), 'rate-limited'])
-  const known = { ...client, device: devices.issue('ann') }
+  const known = { ...client, browserToken: 'token of ann' }
   t.same(await guess(deps, 1, { client: known }), ['none'])
-  for (const device of [devices.issue('ben'), `${'A'.repeat(22)}.${'A'.repeat(43)}`, 'x', '']) {
-    t.same(await guess(deps, 1, { client: { ...client, device } }), ['rate-limited'], device)
+  for (const browserToken of ['token of ben', 'invented', '']) {
+    t.same(await guess(deps, 1, { client: { ...client, browserToken } }), ['rate-limited'], browserToken)
   }
   const guessing = { ...deps, provedPasswords: hasher(false) }
   t.same(await guess(guessing, 10, { client: known }), [...Array(9).fill('wrong-password'), 'rate-limited'])
@@ -139,7 +141,8 @@ t.test(
     const now = NOW + 61 * 60_000
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now })
     t.same(await guess(deps, 1, { code, now }), ['rate-limited'], 'also the right code')
-    const known = { ...client, device: devices.issue('ann') }
+    await database.commit(rememberBrowser('ann', 'token of ann', now))
+    const known = { ...client, browserToken: 'token of ann' }
     t.same(await guess(deps, 1, { code, now, client: known }), ['none'], 'but not in a known browser')
   },
 )

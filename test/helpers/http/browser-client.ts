@@ -1,4 +1,4 @@
-/** A browser at a test daemon: keeps its cookie, names its own site, and acts in a workspace. */
+/** A browser at a test daemon: keeps its cookies, names its own site, and acts in a workspace. */
 
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { setPassword, userByEmail } from '../../../src/accounts/people/users.js'
@@ -15,10 +15,10 @@ interface BrowserRequest {
 }
 
 interface Browser {
-  /** The cookie field that it sends; empty: none. */
+  /** The cookie of the session as it sends it; empty: none. */
   cookie: string
-  /** The cookie of a device in which a user has signed in; empty: none. */
-  device: string
+  /** The cookie by which the daemon knows it after a sign-in; empty: none. */
+  knownBy: string
   workspaceId: string
   readonly ask: (method: string, path: string, request?: BrowserRequest) => Promise<RestAnswer>
   readonly signIn: (email: string, more?: { readonly password?: string; readonly code?: string }) => Promise<RestAnswer>
@@ -29,11 +29,11 @@ type BrowserDaemon = Pick<TestDaemon, 'rest' | 'workspaceId'>
 export function openBrowser({ rest, workspaceId }: BrowserDaemon): Browser {
   const browser: Browser = {
     cookie: '',
-    device: '',
+    knownBy: '',
     workspaceId,
     ask: async (method, path, { body, headers = {} } = {}) => {
-      const cookies = [browser.cookie, browser.device].filter((cookie) => cookie !== '').join('; ')
-      const cookie: Record<string, string> = cookies === '' ? {} : { cookie: cookies }
+      const cookies = [browser.cookie, browser.knownBy].filter((pair) => pair !== '')
+      const cookie: Record<string, string> = cookies.length === 0 ? {} : { cookie: cookies.join('; ') }
       const answer = await rest(method, `/ui/api${path}`, {
         key: null,
         ...(body === undefined ? {} : { body }),
@@ -47,7 +47,7 @@ export function openBrowser({ rest, workspaceId }: BrowserDaemon): Browser {
       })
       for (const set of [answer.headers['set-cookie'] ?? []].flat()) {
         const pair = /^[^=]+=[^;]+/.exec(set)?.[0] ?? ''
-        if (set.startsWith('__Host-posthorn-device=')) browser.device = pair
+        if (set.startsWith('__Host-posthorn-browser=')) browser.knownBy = pair
         else browser.cookie = pair
       }
       return answer

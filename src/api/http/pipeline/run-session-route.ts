@@ -12,7 +12,7 @@ import type { PeopleRoute } from '../session-route.js'
 import type { ApiContext } from './api-context.js'
 import { checkRate, type RequestIdentity } from './request-identity.js'
 import { emptyBody, paramsOf, parseQueryString, parseRouteQuery, type RunRouteDeps, sendAnswer } from './run-route.js'
-import { readDevice, type SessionResolver } from './session-identity.js'
+import { readBrowserToken, type SessionResolver } from './session-identity.js'
 
 interface RunSessionRouteDeps extends RunRouteDeps {
   readonly sessions: Pick<SessionResolver, 'findSession'>
@@ -46,7 +46,7 @@ export function createSessionHandler(
         body: body === null ? undefined : parseInput(body, received.value),
         remoteAddress: identity.remoteAddress,
         userAgent: ctx.req.headers['user-agent'] ?? '',
-        device: readDevice(ctx.req),
+        browserToken: readBrowserToken(ctx.req),
         now: clock(),
       }
       await sendAnswer(ctx, await runRoute(route, session, call), deps)

@@ -12,6 +12,7 @@ import type { IncomingMessage } from 'node:http'
 import { addressKeyOf } from '../../../accounts/client-address.js'
 import type { RateLimit } from '../../../accounts/limits/rate-limit.js'
 import type { Principal } from '../../../accounts/principal.js'
+import { BROWSER_LIFETIME } from '../../../accounts/sessions/known-browsers.js'
 import type { CheckSession, OpenSession } from '../../../accounts/sessions/session-check.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
@@ -19,12 +20,9 @@ import type { IdentityResolver, RequestIdentity } from './request-identity.js'
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
 
 const COOKIE = '__Host-posthorn'
-/** The cookie of a known device, which opens nothing. */
-const DEVICE_COOKIE = '__Host-posthorn-device'
-/** As long as browsers keep a cookie. */
-const DEVICE_LIFETIME = 400 * 24 * 3_600_000
+/** By which a browser is known after its session has ended; it opens nothing. */
+const BROWSER_COOKIE = '__Host-posthorn-browser'
 const cookieForm = /^[\w-]{43}$/
-const deviceForm = /^[\w-]{22}\.[\w-]{43}$/
 const MAX_WORKSPACE_ID = 100
 
 interface SessionIdentityDeps {
@@ -50,7 +48,7 @@ export interface SessionResolver {
 export function createSessionResolver(deps: SessionIdentityDeps): SessionResolver {
   const { checkSession, findPrincipal, users, clients, clock } = deps
   const findSession = ({ headers }: IncomingMessage): OpenSession | null => {
-    const token = readCookie(headers.cookie, COOKIE, cookieForm)
+    const token = readCookie(headers.cookie, COOKIE)
     return token === null ? null : checkSession(token)
   }
   return {
@@ -97,17 +95,17 @@ function workspaceIdOf({ headers }: IncomingMessage): string {
 }
 
 /** Null: there is none, or it has another form. */
-function readCookie(field: string | undefined, cookie: string, form: RegExp): string | null {
+function readCookie(field: string | undefined, cookie: string): string | null {
   for (const pair of field?.split(';') ?? []) {
     const [name = '', value = ''] = pair.trim().split('=', 2)
-    if (name === cookie) return form.test(value) ? value : null
+    if (name === cookie) return cookieForm.test(value) ? value : null
   }
   return null
 }
 
-/** The cookie of a known device; null: there is none. */
-export function readDevice({ headers }: IncomingMessage): string | null {
-  return readCookie(headers.cookie, DEVICE_COOKIE, deviceForm)
+/** Null: the browser has none yet. */
+export function readBrowserToken({ headers }: IncomingMessage): string | null {
+  return readCookie(headers.cookie, BROWSER_COOKIE)
 }
 
 /** The field `Set-Cookie` for a new session; it ends with the session. */
@@ -115,9 +113,9 @@ export function formatSessionCookie(token: string, milliseconds: number): string
   return formatCookie(COOKIE, token, milliseconds)
 }
 
-/** The field `Set-Cookie` for a device in which a user has signed in; it stays when the session ends. */
-export function formatDeviceCookie(value: string): string {
-  return formatCookie(DEVICE_COOKIE, value, DEVICE_LIFETIME)
+/** The field `Set-Cookie` for a browser that is known from now on. */
+export function formatBrowserCookie(token: string): string {
+  return formatCookie(BROWSER_COOKIE, token, BROWSER_LIFETIME)
 }
 
 function formatCookie(name: string, value: string, milliseconds: number): string {

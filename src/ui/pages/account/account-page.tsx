@@ -27,7 +27,7 @@ export function AccountPage(): VNode {
       />
       <NameSection name={user?.full_name ?? ''} />
       <PasswordSection />
-      <SecondFactorSection enabled={user?.totp_enabled ?? false} />
+      <SecondFactorSection enabled={user?.totp_enabled ?? false} codesLeft={user?.recovery_codes_left ?? 0} />
       <SessionsSection />
     </Page>
   )

@@ -9,21 +9,30 @@ import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readExactText, readText } from '../../components/form-values.ts'
 import { Section } from '../../components/page.tsx'
-import { Copy, CopyButton, Note, StatusBadge } from '../../components/values.tsx'
+import { Copy, StatusBadge } from '../../components/values.tsx'
 import { readSession } from '../../session/sign-in.ts'
 import { notify } from '../../shell/notices.tsx'
 import { QrCode } from './qr-code.tsx'
+import { RecoveryCodes, RecoveryCodesLeft, ReplaceCodesDialog } from './recovery-codes.tsx'
 
-export function SecondFactorSection({ enabled }: { readonly enabled: boolean }): VNode {
-  const [open, setOpen] = useState(false)
+interface SecondFactorProps {
+  readonly enabled: boolean
+  readonly codesLeft: number
+}
+
+export function SecondFactorSection({ enabled, codesLeft }: SecondFactorProps): VNode {
+  const [open, setOpen] = useState<'no' | 'factor' | 'codes'>('no')
+  const close = (): void => setOpen('no')
   return (
     <Section title="Second factor" intro="At sign-in a code of an authenticator app is needed besides the password.">
+      {enabled ? <RecoveryCodesLeft left={codesLeft} onReplace={() => setOpen('codes')} /> : null}
       <div class="form-actions">
         <StatusBadge status={enabled ? 'enabled' : 'off'} tone={enabled ? 'good' : 'neutral'} />
-        <Button onClick={() => setOpen(true)}>{enabled ? 'Turn it off' : 'Set it up'}</Button>
+        <Button onClick={() => setOpen('factor')}>{enabled ? 'Turn it off' : 'Set it up'}</Button>
       </div>
-      {open && enabled ? <DisableDialog onClose={() => setOpen(false)} /> : null}
-      {open && !enabled ? <EnableDialog onClose={() => setOpen(false)} /> : null}
+      {open === 'codes' ? <ReplaceCodesDialog onClose={close} /> : null}
+      {open === 'factor' && enabled ? <DisableDialog onClose={close} /> : null}
+      {open === 'factor' && !enabled ? <EnableDialog onClose={close} /> : null}
     </Section>
   )
 }
@@ -51,7 +60,8 @@ function EnableDialog({ onClose }: { readonly onClose: () => void }): VNode {
     onClose()
     await readSession()
   }
-  if (step.kind === 'recovery') return <RecoveryCodes codes={step.codes} onClose={finish} />
+  if (step.kind === 'recovery')
+    return <RecoveryCodes title="The second factor is on" codes={step.codes} onClose={finish} />
   return (
     <Dialog title="Set up the second factor" onClose={onClose}>
       {step.kind === 'password' ? (
@@ -93,34 +103,6 @@ function DialogActions({ label, onClose }: { readonly label: string; readonly on
       <SubmitButton>{label}</SubmitButton>
       <Button onClick={onClose}>Cancel</Button>
     </FormActions>
-  )
-}
-
-interface RecoveryCodesProps {
-  readonly codes: readonly string[]
-  readonly onClose: () => Promise<void>
-}
-
-function RecoveryCodes({ codes, onClose }: RecoveryCodesProps): VNode {
-  return (
-    <Dialog title="The second factor is on" onClose={() => void onClose()}>
-      <Note tone="warn" title="Keep these recovery codes">
-        <p>Each signs you in once without the app. They are shown only now.</p>
-      </Note>
-      <ul class="codes">
-        {codes.map((code) => (
-          <li key={code}>
-            <code>{code}</code>
-          </li>
-        ))}
-      </ul>
-      <div class="form-actions">
-        <Button tone="primary" onClick={onClose}>
-          I have kept them
-        </Button>
-        <CopyButton text={codes.join('\n')} label="all recovery codes" />
-      </div>
-    </Dialog>
   )
 }
 

@@ -9,7 +9,6 @@ import { Section } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import { notify } from '../../shell/notices.tsx'
-import { describeBrowser } from './browser-name.ts'
 
 type Session = paths['/ui/api/sessions']['get']['responses'][200]['content']['application/json']['data'][number]
 
@@ -48,7 +47,7 @@ export function SessionsSection(): VNode {
 
 function buildColumns(end: (session: Session) => Promise<void>): readonly Column<Session>[] {
   return [
-    { title: 'Browser', show: ({ user_agent: agent }) => <span title={agent ?? ''}>{describeBrowser(agent)}</span> },
+    { title: 'Browser', show: ({ user_agent: agent, browser }) => <span title={agent}>{browser}</span> },
     { title: 'Address', show: ({ ip_address: address }) => address ?? '–' },
     { title: 'Begun', show: ({ created_at: at }) => <Time at={at} /> },
     { title: 'Last used', show: ({ last_used_at: at }) => <Time at={at} kind="relative" /> },
@@ -62,11 +61,7 @@ function buildColumns(end: (session: Session) => Promise<void>): readonly Column
             This session
           </StatusBadge>
         ) : (
-          <Button
-            small
-            onClick={() => end(session)}
-            label={`End the session of ${describeBrowser(session.user_agent)}`}
-          >
+          <Button small onClick={() => end(session)} label={`End the session of ${session.browser}`}>
             End
           </Button>
         ),

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { readNow } from '../../components/clock.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
@@ -38,7 +39,7 @@ export function EmailPage({ params: { id = '' } }: PageProps): VNode {
 /** Null: nothing more happens by itself. */
 function choosePause(email: EmailStory): number | null {
   if (!isOpen(email)) return null
-  const soon = Date.now() + PAUSE.wait
+  const soon = readNow() + PAUSE.wait
   const isDue = email.recipients.some(
     ({ next, held_by: heldBy }) => next !== null && heldBy === null && (next.at === null || Date.parse(next.at) < soon),
   )

@@ -13,30 +13,25 @@ import { readExactText, readFutureTime, readLines, readText } from '../../compon
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { notify } from '../../shell/notices.tsx'
+import { DomainField, type FoundDomains, findDomains } from './domain-field.tsx'
 import { readTemplateData, TemplateFields } from './template-fields.tsx'
 
 type EmailRequest = components['schemas']['EmailRequest']
 type ContentKind = 'text' | 'html' | 'template'
 
-/** Domains that are offered. */
-const MAX_DOMAINS = 100
-
 export function NewEmailPage(): VNode {
-  const domains = useLoad(loadVerifiedDomains)
+  const domains = useLoad(() => findDomains(''))
   return (
     <Page
       title="Send an email"
       intro="Sends a test, in the same way as an email of your programs. It counts towards the limits of the plan."
       up={{ href: '/emails', label: 'Emails' }}
     >
-      <Loaded from={domains}>{(names) => (names.length === 0 ? <NoDomain /> : <EmailForm domains={names} />)}</Loaded>
+      <Loaded from={domains}>
+        {(found) => (found.data.length === 0 && !found.has_more ? <NoDomain /> : <EmailForm domains={found} />)}
+      </Loaded>
     </Page>
   )
-}
-
-async function loadVerifiedDomains(): Promise<readonly string[]> {
-  const { data } = await unwrap(api.GET('/v1/domains', { params: { query: { limit: MAX_DOMAINS } } }))
-  return data.filter(({ status }) => status === 'verified').map(({ domain }) => domain)
 }
 
 function NoDomain(): VNode {
@@ -49,7 +44,7 @@ function NoDomain(): VNode {
   )
 }
 
-function EmailForm({ domains }: { readonly domains: readonly string[] }): VNode {
+function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
   const [kind, setKind] = useState<ContentKind>('text')
   const [, navigate] = useLocation()
   // While no answer comes, a further attempt has the same key: what was accepted is not sent again.
@@ -68,7 +63,7 @@ function EmailForm({ domains }: { readonly domains: readonly string[] }): VNode 
     <Form onSubmit={send}>
       <div class="field-pair">
         <TextField name="from" label="From" value="test" hint="The part of the address before the @." />
-        <SelectField name="domain" label="Domain" options={domains.map((value) => ({ value, label: `@${value}` }))} />
+        <DomainField domains={domains} />
       </div>
       <TextField name="from_name" label="Name of the sender" optional />
       <TextArea name="to" label="To" rows={2} hint="One address in each line, at most 50." />

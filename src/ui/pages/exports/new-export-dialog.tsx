@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
+import { readNow } from '../../components/clock.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ChoicesField, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
@@ -17,8 +18,8 @@ interface NewExportProps {
 const DAY = 86_400_000
 
 export function NewExportDialog({ onRequested, onClose }: NewExportProps): VNode {
-  const today = new Date().toISOString().slice(0, 10)
-  const monthAgo = new Date(Date.now() - 30 * DAY).toISOString().slice(0, 10)
+  const today = new Date(readNow()).toISOString().slice(0, 10)
+  const monthAgo = new Date(readNow() - 30 * DAY).toISOString().slice(0, 10)
   const request = async (values: FormData): Promise<void> => {
     const domain = readText(values, 'domain')
     const body = {

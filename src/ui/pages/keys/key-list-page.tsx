@@ -6,6 +6,7 @@ import type { components } from '../../api/schema.d.ts'
 import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
+import { readNow } from '../../components/clock.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
@@ -114,7 +115,7 @@ function buildActions(onRevoke: (key: Key) => void): Column<Key> {
 function KeyState({ apiKey: { revoked_at: revokedAt, expires_at: expiresAt } }: { readonly apiKey: Key }): VNode {
   if (revokedAt !== null) return <StatusBadge status="revoked" />
   if (expiresAt === null) return <StatusBadge status="active" />
-  if (new Date(expiresAt).getTime() <= Date.now()) return <StatusBadge status="expired" />
+  if (new Date(expiresAt).getTime() <= readNow()) return <StatusBadge status="expired" />
   return (
     <>
       <StatusBadge status="active" />

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { Chart } from '../../components/chart.tsx'
+import { readNow } from '../../components/clock.ts'
 import { formatDay } from '../../components/format.ts'
 import './daily-charts.css'
 
@@ -23,7 +24,7 @@ export function findZone(): string {
 
 /** Midnight at the beginning of the first of the last `count` days, today included. */
 export function startOfDays(count: number): string {
-  const at = new Date()
+  const at = new Date(readNow())
   at.setHours(0, 0, 0, 0)
   at.setDate(at.getDate() - count + 1)
   return at.toISOString()

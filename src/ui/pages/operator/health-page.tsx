@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { readNow } from '../../components/clock.ts'
 import { formatBytes, formatNumber, formatPercent } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -44,7 +45,7 @@ export function HealthPage(): VNode {
 }
 
 function Concerns({ health }: { readonly health: Health }): VNode {
-  const concerns = findConcerns(health, Date.now())
+  const concerns = findConcerns(health, readNow())
   if (concerns.length === 0) {
     return (
       <Note tone="good">

@@ -11,6 +11,7 @@ export type QueueAct = QueueWork['act']
 export type QueueStatus = QueueEntry['status']
 export type Health = Schemas['Health']
 export type LogLine = Schemas['LogLine']
+export type SmsHold = Schemas['SmsHold']
 export type ServiceSuppression = Schemas['ServiceSuppression']
 
 export interface QueueFilters {

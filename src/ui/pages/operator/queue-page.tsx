@@ -34,7 +34,7 @@ export function QueuePage(): VNode {
       title="Queue"
       intro="Mail of all workspaces that waits for its delivery. An entry is one recipient of one email."
     >
-      <QueueWorkNote work={work.data?.work ?? null} onStopped={refresh} />
+      <QueueWorkNote work={work.data?.work ?? null} onChanged={refresh} />
       <Loaded from={census}>
         {(data) => (
           <>

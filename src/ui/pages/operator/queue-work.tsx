@@ -88,11 +88,13 @@ function nameFilters({ domain, status, workspace_id: workspaceId }: QueueFilters
 
 interface QueueWorkNoteProps {
   readonly work: QueueWork | null
-  readonly onStopped: () => void
+  /** After a stop, or a start. */
+  readonly onChanged: () => void
 }
 
-export function QueueWorkNote({ work, onStopped }: QueueWorkNoteProps): VNode | null {
+export function QueueWorkNote({ work, onChanged }: QueueWorkNoteProps): VNode | null {
   if (work === null) return null
+  if (work.state === 'interrupted') return <InterruptedWork work={work} onContinued={onChanged} />
   const { act, state, changed, missed, ended_at: endedAt, error } = work
   if (state !== 'running') {
     const tone = state === 'failed' ? 'bad' : 'info'
@@ -108,13 +110,39 @@ export function QueueWorkNote({ work, onStopped }: QueueWorkNoteProps): VNode | 
   const stop = async (): Promise<void> => {
     await unwrap(sessionApi.DELETE('/ui/api/operator/queue/work'))
     notify('Stopped. What was changed stays changed.')
-    onStopped()
+    onChanged()
   }
   return (
     <Note tone="info" title={`${texts[act].progress} matching entries`}>
       <Progress label="Changed" done={changed} total={null} />
       <Button small onClick={stop}>
         Stop
+      </Button>
+    </Note>
+  )
+}
+
+/** A restart of the service ended it: what was changed is not changed twice when it goes on. */
+function InterruptedWork(props: { readonly work: QueueWork; readonly onContinued: () => void }): VNode {
+  const { work, onContinued } = props
+  const { act, changed, missed, started_at: startedAt } = work
+  const filters = {
+    ...(work.domain === null ? {} : { domain: work.domain }),
+    ...(work.status === null ? {} : { status: work.status }),
+    ...(work.workspace_id === null ? {} : { workspace_id: work.workspace_id }),
+  }
+  const goOn = async (): Promise<void> => {
+    await unwrap(sessionApi.POST('/ui/api/operator/queue/work', { body: { act, ...filters } }))
+    onContinued()
+  }
+  return (
+    <Note tone="warn" title={`${texts[act].button}: interrupted`}>
+      <p>
+        The service was restarted before all entries were reached. Begun <Time at={startedAt} kind="relative" />,
+        matching {nameFilters(filters)}: {formatNumber(changed)} changed, {formatNumber(missed)} left as they were.
+      </p>
+      <Button small onClick={goOn}>
+        Go on
       </Button>
     </Note>
   )

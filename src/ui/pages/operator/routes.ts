@@ -1,4 +1,4 @@
-/** The pages of the operator: all workspaces, the queue, spam training, health, log. */
+/** The pages of the operator: all workspaces, the queue, spam training, suppressions, SMS holds, health, log. */
 import type { PageRoute } from '../../shell/page-route.ts'
 
 const group = 'Operator'
@@ -37,6 +37,12 @@ export const operatorRoutes: readonly PageRoute[] = [
     area: 'operator',
     navigation: { group, label: 'Service suppressions', order: 40 },
     load: () => import('./suppressions-page.tsx').then(({ ServiceSuppressionsPage }) => ServiceSuppressionsPage),
+  },
+  {
+    path: '/operator/sms-holds',
+    area: 'operator',
+    navigation: { group, label: 'SMS holds', order: 45 },
+    load: () => import('./sms-holds-page.tsx').then(({ SmsHoldsPage }) => SmsHoldsPage),
   },
   {
     path: '/operator/health',

@@ -4,6 +4,7 @@ import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
+import { readNow } from '../../components/clock.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Note } from '../../components/values.tsx'
@@ -42,7 +43,7 @@ async function loadItems(): Promise<readonly AttentionItem[]> {
     unwrap(sessionApi.GET('/ui/api/queue')),
     unwrap(api.GET('/v1/usage')),
   ])
-  return listAttentionItems({ attention, queue, usage, mayOperate: mayOperate.value, now: Date.now() })
+  return listAttentionItems({ attention, queue, usage, mayOperate: mayOperate.value, now: readNow() })
 }
 
 function Item({ item: { tone, title, text, link } }: { readonly item: AttentionItem }): VNode {

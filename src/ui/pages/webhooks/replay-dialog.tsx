@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { toFieldError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
+import { readNow } from '../../components/clock.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ChoicesField, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
@@ -20,7 +21,7 @@ interface ReplayDialogProps {
 const DAY = 86_400_000
 
 export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: ReplayDialogProps): VNode {
-  const now = Date.now()
+  const now = readNow()
   const replay = async (values: FormData): Promise<void> => {
     const body = {
       from: requireTime(values, 'from'),

@@ -4,6 +4,7 @@ import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Chart } from '../../components/chart.tsx'
+import { readNow } from '../../components/clock.ts'
 import { formatBytes, formatDay, formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -95,7 +96,7 @@ const SHOWN_DAYS = 30
 function fillDays(days: readonly DayOfCodes[]): readonly DayOfCodes[] {
   const known = new Map(days.map((day) => [day.date, day]))
   return Array.from({ length: SHOWN_DAYS }, (_, place) => {
-    const date = new Date(Date.now() - (SHOWN_DAYS - 1 - place) * DAY).toISOString().slice(0, 'yyyy-mm-dd'.length)
+    const date = new Date(readNow() - (SHOWN_DAYS - 1 - place) * DAY).toISOString().slice(0, 'yyyy-mm-dd'.length)
     return known.get(date) ?? { date, sms_sent: 0, segments: 0 }
   })
 }

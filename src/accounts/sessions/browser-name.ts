@@ -17,10 +17,11 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const
 
-export function describeBrowser(agent: string | null): string {
+/** Contains no text of the field: its sender chose that. */
+export function describeBrowser(userAgent: string): string {
   const find = (names: readonly (readonly [part: string, name: string])[]): string | undefined =>
-    names.find(([part]) => agent?.includes(part))?.[1]
+    names.find(([part]) => userAgent.includes(part))?.[1]
   const [browser, system] = [find(browsers), find(systems)]
-  if (browser === undefined) return agent === null || agent === '' ? 'Unknown browser' : agent.slice(0, 60)
+  if (browser === undefined) return 'Unknown browser'
   return system === undefined ? browser : `${browser} on ${system}`
 }

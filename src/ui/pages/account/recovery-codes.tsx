@@ -1,0 +1,95 @@
+/** Recovery codes of the second factor: how many are left, new ones, and how they are shown once. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { blameField } from '../../api/blame-field.ts'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { readExactText, readText } from '../../components/form-values.ts'
+import { CopyButton, Note } from '../../components/values.tsx'
+import { readSession } from '../../session/sign-in.ts'
+
+/** With fewer the page warns. */
+const FEW = 3
+
+interface RecoveryCodesLeftProps {
+  readonly left: number
+  readonly onReplace: () => void
+}
+
+export function RecoveryCodesLeft({ left, onReplace }: RecoveryCodesLeftProps): VNode {
+  const button = <Button onClick={onReplace}>Make new recovery codes</Button>
+  const count = left === 1 ? '1 recovery code is left.' : `${left === 0 ? 'No' : left} recovery codes are left.`
+  if (left >= FEW) {
+    return (
+      <>
+        <p>{count}</p>
+        <p>{button}</p>
+      </>
+    )
+  }
+  return (
+    <Note tone="warn" title={count}>
+      <p>Without the app and without a code you cannot sign in. Make new ones while you have the app.</p>
+      {button}
+    </Note>
+  )
+}
+
+export function ReplaceCodesDialog({ onClose }: { readonly onClose: () => void }): VNode {
+  const [codes, setCodes] = useState<readonly string[] | null>(null)
+  const replace = async (values: FormData): Promise<void> => {
+    const body = { password: readExactText(values, 'password'), code: readText(values, 'code') }
+    const made = await blameField('password', unwrap(sessionApi.POST('/ui/api/recovery-codes', { body })))
+    setCodes(made.recovery_codes)
+  }
+  const finish = async (): Promise<void> => {
+    onClose()
+    await readSession()
+  }
+  if (codes !== null) return <RecoveryCodes title="New recovery codes" codes={codes} onClose={finish} />
+  return (
+    <Dialog title="Make new recovery codes" onClose={onClose}>
+      <p>The codes that you have now do not work any more then.</p>
+      <Form onSubmit={replace}>
+        <TextField name="password" label="Your password" type="password" autoComplete="current-password" />
+        <TextField name="code" label="Code of the app" inputMode="numeric" autoComplete="one-time-code" />
+        <FormActions>
+          <SubmitButton>Make new codes</SubmitButton>
+          <Button onClick={onClose}>Cancel</Button>
+        </FormActions>
+      </Form>
+    </Dialog>
+  )
+}
+
+interface RecoveryCodesProps {
+  readonly title: string
+  readonly codes: readonly string[]
+  readonly onClose: () => Promise<void>
+}
+
+export function RecoveryCodes({ title, codes, onClose }: RecoveryCodesProps): VNode {
+  return (
+    <Dialog title={title} onClose={() => void onClose()}>
+      <Note tone="warn" title="Keep these recovery codes">
+        <p>Each signs you in once without the app. They are shown only now.</p>
+      </Note>
+      <ul class="codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      <div class="form-actions">
+        <Button tone="primary" onClick={onClose}>
+          I have kept them
+        </Button>
+        <CopyButton text={codes.join('\n')} label="all recovery codes" />
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,35 @@
+/** The domain of a sender: a choice of all verified ones, or a search by the beginning where there are many. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { sessionApi, unwrap } from '../../api/client.ts'
+import type { paths } from '../../api/session-schema.d.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { SelectField, TextField } from '../../components/fields.tsx'
+
+type Answers = paths['/ui/api/sending-domains']['get']['responses']
+export type FoundDomains = Answers[200]['content']['application/json']
+
+export function findDomains(beginning: string): Promise<FoundDomains> {
+  return unwrap(sessionApi.GET('/ui/api/sending-domains', { params: { query: { beginning } } }))
+}
+
+/** `domains`: what was found without a beginning. */
+export function DomainField({ domains }: { readonly domains: FoundDomains }): VNode {
+  if (domains.has_more) return <SearchedDomain first={domains.data} />
+  const options = domains.data.map((value) => ({ value, label: value }))
+  return <SelectField name="domain" label="Domain" options={options} />
+}
+
+function SearchedDomain({ first }: { readonly first: readonly string[] }): VNode {
+  const [beginning, setBeginning] = useState('')
+  const found = useLoad(() => findDomains(beginning.trim()), [beginning])
+  return (
+    <TextField
+      name="domain"
+      label="Domain"
+      hint="A verified domain. While you type its beginning, the domains that begin so are offered."
+      suggestions={found.data?.data ?? first}
+      onInput={setBeginning}
+    />
+  )
+}

@@ -169,7 +169,7 @@ function listPages(ids: Ids): readonly (readonly [path: string, ...texts: string
     ['/members', ...fields('person', 'workspace')],
     ['/audit-log', `created the key “${attack('key')}”`, `renamed the workspace to “${attack('workspace')}”`],
     ['/workspace', ...fields('workspace')],
-    ['/account', attack('browser').slice(0, 60)],
+    ['/account', 'Unknown browser'],
     ['/operator/workspaces', ...fields('tenant', 'workspace')],
     [`/operator/workspaces/${ids.otherWorkspace}`, ...fields('tenant')],
     ['/operator/queue?tab=entries', ...fields('subject', 'deferral')],

@@ -188,12 +188,12 @@ async function sendBroadcast(t: Test, world: World): Promise<void> {
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByRole('button', { name: 'Send to 2 contacts now' }).click()
   await page.locator('.badge', { hasText: 'Sent' }).waitFor()
-  await waitUntil('the numbers follow', async () => /^2100/.test((await readFigure(page, 'number', 'Delivered')) ?? ''))
-  t.equal(await readFigure(page, 'number', 'Recipients'), '2')
+  await waitUntil('the numbers follow', async () => /^2100/.test((await readFigure(page, 'figure', 'Delivered')) ?? ''))
+  t.equal(await readFigure(page, 'fact', 'Recipients'), '2')
   await followLink(t, world)
   await page.reload()
   await page.getByText('https://shop.example/spring', { exact: true }).waitFor()
-  t.match(await readFigure(page, 'number', 'Clicked'), /^150/)
+  t.match(await readFigure(page, 'figure', 'Clicked'), /^150/)
 }
 
 /** As a recipient does, with the link of the message. */

@@ -76,7 +76,7 @@ export const sectionOf = (page: Page, recipient: string) =>
   page.locator('.section', { has: page.getByRole('heading', { name: recipient, exact: true }) })
 
 /** The value that a page shows under a name: among `facts`, or as one of the large `numbers`. */
-export function readFigure(page: Page, kind: 'fact' | 'figure' | 'number', name: string): Promise<string | null> {
+export function readFigure(page: Page, kind: 'fact' | 'figure', name: string): Promise<string | null> {
   const figure = page.locator(`.${kind}`, { has: page.getByText(name, { exact: true }) })
   return figure.locator('dd').textContent()
 }

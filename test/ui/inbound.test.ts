@@ -1,5 +1,5 @@
 /** The pages of received mail: list, filters, one message with its parts, reply, feedback, deletion. */
-import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
@@ -115,13 +115,13 @@ t.test('a hostile message is read, marked, answered and deleted', { skip }, asyn
     page.waitForEvent('download'),
     page.getByRole('button', { name: /^Save <img/ }).click(),
   ])
-  t.equal(readFileSync(await saved.path(), 'utf8').trim(), '<script>window.hacked=1</script>')
+  t.equal((await text(await saved.createReadStream())).trim(), '<script>window.hacked=1</script>')
   t.notMatch(saved.suggestedFilename(), /[<>]/)
   const [raw] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Save as a file' }).click(),
   ])
-  t.ok(readFileSync(await raw.path(), 'utf8').endsWith(hostileMessage), 'the message as it came')
+  t.ok((await text(await raw.createReadStream())).endsWith(hostileMessage), 'the message as it came')
 
   await page.getByRole('button', { name: 'Mark as spam' }).click()
   await page.getByText('The filter learned this message as spam.').waitFor()

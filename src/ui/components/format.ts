@@ -8,12 +8,17 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 export function formatDateTime(iso: string): string {
-  return dateTime.format(new Date(iso))
+  return keepWhole(dateTime.format(new Date(iso)))
+}
+
+/** A line does not end before the `PM` of a time. */
+function keepWhole(time: string): string {
+  return time.replace(/\s(?=\P{Nd}+$)/u, '\u00A0')
 }
 
 /** With seconds. */
 export function formatSecond(iso: string): string {
-  return second.format(new Date(iso))
+  return keepWhole(second.format(new Date(iso)))
 }
 
 export function formatDay(iso: string): string {

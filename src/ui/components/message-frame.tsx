@@ -6,11 +6,11 @@ interface MessageFrameProps {
   /** What the frame shows, for screen readers. */
   readonly title: string
   /** Characters of the message: a short one gets a low frame. The height of its document cannot be read from outside. */
-  readonly length?: number
+  readonly length: number
 }
 
 /** The person can change the height at the lower corner. */
-export function MessageFrame({ src, title, length = MANY }: MessageFrameProps): VNode {
+export function MessageFrame({ src, title, length }: MessageFrameProps): VNode {
   const height = length < FEW ? 'low' : length < MANY ? 'middle' : 'high'
   return (
     <iframe

@@ -60,10 +60,12 @@ export function Section({ title, intro, actions, children }: SectionProps): VNod
   return (
     <section class="section">
       <header class="section-head">
-        <h2>{allowBreaks(title)}</h2>
+        <div class="section-title">
+          <h2>{allowBreaks(title)}</h2>
+          {intro === undefined ? null : <p class="section-intro">{intro}</p>}
+        </div>
         {actions === undefined ? null : <div class="section-actions">{actions}</div>}
       </header>
-      {intro === undefined ? null : <p class="section-intro">{intro}</p>}
       {children}
     </section>
   )

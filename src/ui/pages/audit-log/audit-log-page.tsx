@@ -67,7 +67,7 @@ function What({ act, names }: NamedAct): VNode {
   const { action, target, details } = act
   return (
     <details class="act">
-      <summary>{describeAct(act, names)}</summary>
+      <summary>{allowBreaks(describeAct(act, names))}</summary>
       <pre>{JSON.stringify({ action, target, details }, null, 2)}</pre>
     </details>
   )

@@ -74,7 +74,7 @@ interface PartsProps {
 }
 
 function PreviewParts({ preview, missingNote }: PartsProps): VNode {
-  const { subject, text, frameId, missing } = preview
+  const { subject, html, text, frameId, missing } = preview
   return (
     <>
       {missing.length === 0 || missingNote === undefined ? null : (
@@ -88,7 +88,11 @@ function PreviewParts({ preview, missingNote }: PartsProps): VNode {
         <span class="soft">Subject:</span> <strong>{subject || '–'}</strong>
       </p>
       {frameId === null ? null : (
-        <MessageFrame src={`/ui/api/frames/previews/${frameId}`} title="Preview of the HTML" />
+        <MessageFrame
+          src={`/ui/api/frames/previews/${frameId}`}
+          title="Preview of the HTML"
+          length={(html ?? '').length}
+        />
       )}
       {text === null || text === '' ? null : (
         <details class="more" open={frameId === null}>

@@ -68,7 +68,7 @@ function prepareBackup(
   try {
     return withDatabase(copy, (db) => {
       if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
-      refuseNewer(db, migrations, backup)
+      refuseNewer(db, migrations, { name: backup })
       const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
       return pauseRestoredBroadcasts(db, now)

@@ -1,0 +1,35 @@
+/** The upgrade of the database at the start of the daemon, in the log and, where it is given, for the service manager. */
+import type { Log } from '../platform/log.js'
+import { version } from '../platform/version.js'
+import { databaseFile } from '../storage/open.js'
+import { upgradeDatabase } from '../storage/upgrade/upgrade-database.js'
+import { describeStep } from '../storage/upgrade/upgrade-protocol.js'
+
+export interface UpgradeSettings {
+  /** false: no copy of the database is kept from before an upgrade. Default: one is, if there is room. */
+  readonly keepCopy?: boolean
+  /** Called at each step, and every ten seconds while one goes on: the daemon is starting and not stuck. */
+  readonly onProgress?: (status: string) => void
+}
+
+export async function upgradeAtStart(dataDir: string, log: Log, settings: UpgradeSettings = {}): Promise<void> {
+  const { keepCopy = true, onProgress } = settings
+  const begun = performance.now()
+  const upgraded = await upgradeDatabase({
+    file: databaseFile(dataDir),
+    version,
+    keepCopy,
+    onPlan: ({ from, pending, bytes }, copy, why) => {
+      log.info({ from, migrations: pending.length, bytes, copy }, 'upgrading the database')
+      if (copy === null) log.warn({ reason: why }, 'no copy of the database is kept from before the upgrade')
+    },
+    onBegin: (step) => onProgress?.(`upgrading the database: ${describeStep(step)}`),
+    onDone: (step, ms) => log.info({ step: describeStep(step), ms }, 'a step of the upgrade is done'),
+    onWait: (step, ms) => {
+      const status = `${describeStep(step)}, ${Math.round(ms / 1000)} s so far`
+      log.info({ step: describeStep(step), ms }, 'a step of the upgrade goes on')
+      onProgress?.(`upgrading the database: ${status}`)
+    },
+  })
+  if (upgraded) log.info({ ms: Math.round(performance.now() - begun) }, 'the database is upgraded')
+}

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
-import { type Config, completeConfig, type Machine } from './complete.js'
+import { type Config, completeConfig, dataDirOf, type Machine } from './complete.js'
 import { type FileSettings, findContradictions } from './contradictions.js'
 import { type Problem, problemsOf, withoutFaults } from './problems.js'
 import { settings } from './schema.js'
@@ -60,11 +60,13 @@ export function parseConfig(text: string, file: string | null, machine: Machine)
   const faulty = new Set(faults.map(({ key }) => key))
   // A faulty value counts as absent above, which must not become a second problem of its key.
   const problems = [...faults, ...findContradictions(checked, sound).filter(({ key }) => !faulty.has(key))]
-  const config = completeConfig(checked, machine, file === null ? '.' : dirname(file))
-  const dataDir = config.service.data_dir
-  return problems.length > 0
-    ? { kind: 'problems', file, problems, dataDir: faulty.has('service.data_dir') ? null : dataDir }
-    : { kind: 'config', file, config, dataDir }
+  const folder = file === null ? '.' : dirname(file)
+  if (problems.length > 0) {
+    const dataDir = faulty.has('service.data_dir') ? null : dataDirOf(checked, machine, folder)
+    return { kind: 'problems', file, problems, dataDir }
+  }
+  const config = completeConfig(checked, machine, folder)
+  return { kind: 'config', file, config, dataDir: config.service.data_dir }
 }
 
 type ParseFailure = { readonly problems: readonly Problem[] }

@@ -14,6 +14,9 @@ import { listFixtures, ofFixtures, readFile, unpackFixture } from '../helpers/da
 const names = Object.keys(migrations)
 const { key, waiting, delivered } = ofFixtures
 
+/** The time of all records in the fixtures; later, retention would remove them. */
+const FILLED_AT = Date.UTC(2026, 0, 1)
+
 /** Tables that have no row in a fixture: an erasure would remove the workspace. */
 const EMPTY_TABLES = ['erasures']
 
@@ -37,14 +40,15 @@ for (const number of listFixtures()) {
       [],
       'it has rows in every table',
     )
-    const app = await testDaemon(t, { folder, level: 'info' })
+    const app = await testDaemon(t, { folder, level: 'info', ahead: FILLED_AT + 60_000 - Date.now() })
     const as = { key }
     const mail = await app.rest('GET', `/v1/emails/${delivered}`, as)
-    t.match(mail.json(), { id: delivered, subject: 'of an earlier version' })
+    t.match(mail, { status: 200 })
+    t.match(mail.json(), { id: delivered, subject: 'of an earlier version', recipients: [{ status: 'delivered' }] })
     const queued = await app.cli('queue', 'list', '--json')
-    t.match(queued.json(), [{ email_id: waiting, recipient: 'bob@b.test' }])
-    t.match((await app.cli('key', 'list', '--json')).json(), [{ name: 'app', key_prefix: key.slice(0, 11) }])
-    t.match((await app.cli('domain', 'list', '--json')).json(), [{ domain: 'a.test', status: 'verified' }])
+    t.match(queued.json(), { data: [{ email_id: waiting, recipient: 'bob@b.test' }] })
+    t.match((await app.cli('key', 'list', '--json')).json(), { data: [{ name: 'app', key_prefix: key.slice(0, 11) }] })
+    t.match((await app.cli('domain', 'list', '--json')).json(), { data: [{ domain: 'a.test', status: 'verified' }] })
     t.match(await app.submit({ key, to: ['new@b.test'] }), /^250 2\.0\.0 Ok: queued as/, 'it accepts mail')
     t.match(await app.rest('GET', '/v1/emails', as), { status: 200 })
     const said = app.lines.map((line) => (JSON.parse(line) as { msg: string }).msg)

@@ -121,7 +121,8 @@ export async function fillTables(database) {
     (own[table] ?? [{}]).map((given) => {
       const columns = columnsOf(database.read, table)
       const known = columns.filter(({ name }) => name in given).map(({ name }) => [name, given[name]])
-      return row(table, { ...usualValues(columns), ...Object.fromEntries(known) })
+      const usual = { ...usualValues(columns), ...defaultsOf(database, table) }
+      return row(table, { ...usual, ...Object.fromEntries(known) })
     })
   await database.commit(named.flatMap(writesOf))
   for (const table of others) if (countOf(table) === 0) await database.commit(writesOf(table))
@@ -132,4 +133,10 @@ function usualValues(columns) {
   const times = columns.filter(({ name, notnull }) => notnull === 1 && name.endsWith('_at'))
   const workspace = columns.some(({ name }) => name === 'workspace_id') ? { workspace_id: WORKSPACE } : {}
   return { ...Object.fromEntries(times.map(({ name }) => [name, AT])), ...workspace }
+}
+
+/** What the schema gives a column that an insert leaves out. */
+function defaultsOf({ read }, table) {
+  const columns = read('select name, dflt_value as value from pragma_table_info(?) where dflt_value is not null', [table])
+  return Object.fromEntries(columns.map(({ name, value }) => [name, read(`select ${value} as value`, [])[0].value]))
 }

@@ -137,6 +137,8 @@ function usualValues(columns) {
 
 /** What the schema gives a column that an insert leaves out. */
 function defaultsOf({ read }, table) {
-  const columns = read('select name, dflt_value as value from pragma_table_info(?) where dflt_value is not null', [table])
+  const columns = read('select name, dflt_value as value from pragma_table_info(?) where dflt_value is not null', [
+    table,
+  ])
   return Object.fromEntries(columns.map(({ name, value }) => [name, read(`select ${value} as value`, [])[0].value]))
 }

@@ -1,4 +1,5 @@
 /** The upgrade of the database at the start of the daemon, in the log and, where it is given, for the service manager. */
+import { type DiskSpace, readDiskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import { databaseFile } from '../storage/open.js'
@@ -10,15 +11,18 @@ export interface UpgradeSettings {
   readonly keepCopy?: boolean
   /** Called at each step, and every ten seconds while one goes on: the daemon is starting and not stuck. */
   readonly onProgress?: (status: string) => void
+  /** For tests. */
+  readonly readSpace?: (path: string) => Promise<DiskSpace>
 }
 
 export async function upgradeAtStart(dataDir: string, log: Log, settings: UpgradeSettings = {}): Promise<void> {
-  const { keepCopy = true, onProgress } = settings
+  const { keepCopy = true, onProgress, readSpace = readDiskSpace } = settings
   const begun = performance.now()
   const upgraded = await upgradeDatabase({
     file: databaseFile(dataDir),
     version,
     keepCopy,
+    readSpace,
     onPlan: ({ from, pending, bytes }, copy, why) => {
       log.info({ from, migrations: pending.length, bytes, copy }, 'upgrading the database')
       if (copy === null) log.warn({ reason: why }, 'no copy of the database is kept from before the upgrade')

@@ -2,7 +2,16 @@ import t from 'tap'
 import { checkNodeVersion } from '../../src/platform/node-version.js'
 
 t.test('versions of Node.js before 20.19 are refused with the versions that are supported', async (t) => {
-  for (const version of ['v20.19.0', 'v20.20.2', 'v22.0.0', 'v22.23.3', 'v24.0.0', 'v24.19.0', 'v24.21.0', 'v26.10.0']) {
+  for (const version of [
+    'v20.19.0',
+    'v20.20.2',
+    'v22.0.0',
+    'v22.23.3',
+    'v24.0.0',
+    'v24.19.0',
+    'v24.21.0',
+    'v26.10.0',
+  ]) {
     t.equal(checkNodeVersion(version), null, version)
   }
   for (const version of ['v18.20.4', 'v20.18.3', 'v16.0.0']) {

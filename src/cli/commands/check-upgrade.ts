@@ -73,7 +73,7 @@ function describeRehearsal({ plan, migrations, milliseconds, problems }: Rehears
   return {
     json: { ...json, migrations, milliseconds, problems },
     lines: [
-      `the database, last changed by ${plan.from}, needs ${migrations.length} migrations for version ${version}:`,
+      `the database, last changed by ${plan.from}, needs ${migrations.length} ${migrations.length === 1 ? 'migration' : 'migrations'} for version ${version}:`,
       ...migrations.map(({ name, milliseconds: took }) => `  ${name.padEnd(width)}  ${formatTime(took)}`),
       `copied, migrated and verified in ${formatTime(milliseconds)}; the copy is removed`,
       ...(problems.length === 0

@@ -9,15 +9,24 @@ import { describeStep } from '../storage/upgrade/upgrade-protocol.js'
 export interface UpgradeSettings {
   /** false: no copy of the database is kept from before an upgrade. Default: one is, if there is room. */
   readonly keepCopy?: boolean
-  /** Called at each step, and every ten seconds while one goes on: the daemon is starting and not stuck. */
+  /** Called at most once a second, and every ten seconds while a step goes on: the daemon is starting and not stuck. */
   readonly onProgress?: (status: string) => void
   /** For tests. */
   readonly readSpace?: (path: string) => Promise<DiskSpace>
 }
 
+/** Milliseconds: a migration of a small database takes less than one. */
+const STATUS_INTERVAL = 1000
+
 export async function upgradeAtStart(dataDir: string, log: Log, settings: UpgradeSettings = {}): Promise<void> {
   const { keepCopy = true, onProgress, readSpace = readDiskSpace } = settings
   const begun = performance.now()
+  let reportedAt = -STATUS_INTERVAL
+  const reportStatus = (status: string): void => {
+    if (performance.now() - reportedAt < STATUS_INTERVAL) return
+    reportedAt = performance.now()
+    onProgress?.(`upgrading the database: ${status}`)
+  }
   const upgraded = await upgradeDatabase({
     file: databaseFile(dataDir),
     version,
@@ -27,12 +36,12 @@ export async function upgradeAtStart(dataDir: string, log: Log, settings: Upgrad
       log.info({ from, migrations: pending.length, bytes, copy }, 'upgrading the database')
       if (copy === null) log.warn({ reason: why }, 'no copy of the database is kept from before the upgrade')
     },
-    onBegin: (step) => onProgress?.(`upgrading the database: ${describeStep(step)}`),
+    onBegin: (step) => reportStatus(describeStep(step)),
     onDone: (step, ms) => log.info({ step: describeStep(step), ms }, 'a step of the upgrade is done'),
     onWait: (step, ms) => {
       const status = `${describeStep(step)}, ${Math.round(ms / 1000)} s so far`
       log.info({ step: describeStep(step), ms }, 'a step of the upgrade goes on')
-      onProgress?.(`upgrading the database: ${status}`)
+      reportStatus(status)
     },
   })
   if (upgraded) log.info({ ms: Math.round(performance.now() - begun) }, 'the database is upgraded')

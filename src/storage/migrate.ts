@@ -13,7 +13,7 @@ const migrationTable = 'kysely_migration'
 export type Migrations = Readonly<Record<string, Migration>>
 
 /** Called before and after each migration; `milliseconds` null: it begins. */
-export type OnMigration = (name: string, milliseconds: number | null) => void
+type OnMigration = (name: string, milliseconds: number | null) => void
 
 /** The `up` of a migration that only runs statements, in their order. */
 export function runStatements(statements: readonly string[]): Migration['up'] {

@@ -11,6 +11,7 @@ import { type Log, openLog } from '../../platform/log.js'
 import { createLogTail } from '../../platform/log-tail.js'
 import { limitHeapGrowth } from '../../platform/memory/heap.js'
 import { createNotifySocket } from '../../platform/processes/notify-socket.js'
+import { createSerialRunner } from '../../platform/serial-runner.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 import { version } from '../../platform/version.js'
 import { type Call, flagOption, refuseExtraWords } from '../command.js'
@@ -39,14 +40,16 @@ export async function serve(
   const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
+  // A status of the upgrade must not come after the readiness.
+  const inTurn = createSerialRunner()
   const upgrade = {
     keepCopy: !flagOption(options, 'no-copy'),
-    onProgress: (status: string) => void systemd.notifyStarting(status),
+    onProgress: (status: string) => void inTurn(() => systemd.notifyStarting(status)),
   }
   const daemon = await startDaemon({ config, clock, log, logTail, upgrade, ...daemonOptions })
   const listening = logEndpoints(log, daemon, config.service.data_dir)
   reloads.use(createReloader({ config, log, daemon, reload }))
-  await systemd.notifyReady(listening)
+  await inTurn(() => systemd.notifyReady(listening))
   const signal = await stopped
   log.info({ signal }, 'stopping')
   await systemd.notifyStopping()

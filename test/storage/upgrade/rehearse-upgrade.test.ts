@@ -109,6 +109,6 @@ t.test('an end that is asked for removes the copy', async (t) => {
 
 t.test('a database of this version, and none at all, need no copy', async (t) => {
   const folder = temporaryFolder(t)
-  const onPlan = (): void => t.fail('no plan')
+  const onPlan = (): void => void t.fail('no plan')
   t.equal(await rehearseUpgrade({ file: join(folder, 'posthorn.db'), folder, onPlan }), null)
 })

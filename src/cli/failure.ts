@@ -4,12 +4,12 @@
 import { Refusal } from '../mail/refusal.js'
 import { errorCodeOf } from '../platform/errors.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
-import { NewerDatabase } from '../storage/migrate.js'
+import { EarlierDatabase, NewerDatabase } from '../storage/migrate.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { currentUser } from './process-user.js'
 
-const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
+const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, EarlierDatabase, NewerDatabase]
 
 interface Failure {
   readonly status: 1 | 2

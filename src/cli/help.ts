@@ -4,18 +4,18 @@ import { type Command, UsageError } from './command.js'
 type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
 
 /** The commands that need no database. */
-const standaloneCommands: readonly DescribedCommand[] = [
+export const standaloneCommands: readonly DescribedCommand[] = [
   {
     name: 'serve',
-    usage: '',
+    usage: '[--no-copy]',
     summary: 'run the daemon; SIGHUP has it load certificate and log level again',
-    options: {},
+    options: { 'no-copy': 'boolean' },
   },
   {
     name: 'check',
-    usage: '',
+    usage: '[--upgrade [--copy-to FOLDER]]',
     summary: "read the configuration and print its problems, with the rights of the daemon's user",
-    options: {},
+    options: { upgrade: 'boolean', 'copy-to': 'string' },
   },
   { name: 'version', usage: '', summary: 'print the version, as --version does', options: {} },
   { name: 'help', usage: '[COMMAND]', summary: 'list the commands, or show how one is used', options: {} },
@@ -30,6 +30,7 @@ const commonOptions: Readonly<Record<string, string>> = {
 const options: Readonly<Record<string, string>> = {
   as: 'spam or ham: what the messages are',
   'code-length': 'digits of the code, 4 to 8; else 6',
+  'copy-to': 'the folder in which the copy is made; else the data folder',
   domain: 'only entries whose recipient is in this domain',
   email: 'the address of the owner',
   'expiry-minutes': 'how long the code is valid, 1 to 60; else 10',
@@ -37,6 +38,7 @@ const options: Readonly<Record<string, string>> = {
   force: 'without asking DNS',
   from: 'the sender, in a verified domain',
   inbound: 'also receive mail for it',
+  'no-copy': 'keep no copy of the database from before an upgrade',
   name: 'what the key is for, in your words',
   repair: 'count metrics again first, while the daemon is stopped; nothing else can be repaired',
   service: 'the list of the service itself, for its own mail',
@@ -51,6 +53,7 @@ const options: Readonly<Record<string, string>> = {
   template: 'the text of the message, with {code} and perhaps {minutes}; else a text of our own',
   to: 'the recipient',
   transcript: 'with each command and reply of the SMTP sessions',
+  upgrade: 'also try the upgrade of the database on a copy, which is removed; a daemon may run meanwhile',
   workspace: 'the id of the workspace; needed where there are several',
 }
 

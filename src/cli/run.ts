@@ -38,7 +38,7 @@ import { workspaceCommands } from './commands/workspace-commands.js'
 import { zoneCommands } from './commands/zone-command.js'
 import { type NoticeWait, withNotice } from './daemon-notice.js'
 import { failureOf } from './failure.js'
-import { formatHelp, formatOverview, unknownCommandError } from './help.js'
+import { formatHelp, formatOverview, standaloneCommands, unknownCommandError } from './help.js'
 import { type CommandLine, parseLine } from './parse-line.js'
 import { becomeOwner } from './process-user.js'
 
@@ -73,7 +73,8 @@ const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', vers
 /** Resolves to the exit status. */
 export async function run(io: ProgramIo): Promise<number> {
   try {
-    const line = parseLine(io.argv, Object.assign({}, commonOptions, ...databaseCommands.map(({ options }) => options)))
+    const kinds = [...standaloneCommands, ...databaseCommands].map(({ options }) => options)
+    const line = parseLine(io.argv, Object.assign({}, commonOptions, ...kinds))
     return answerHelpOrVersion(io, line) ?? (await dispatch(io, line))
   } catch (error) {
     const { status, text } = failureOf(error)
@@ -103,13 +104,14 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   const load = (): LoadedConfig => loadConfig({ file: textOption(line.options, 'config') ?? null, env: io.env })
   if (verb === 'check') {
     refuseExtraWords(line.words, 1)
-    refuseForeignOptions(line.options, undefined)
-    return printText(io, line, await check(load))
+    refuseForeignOptions(line.options, optionsOf('check'))
+    const report = (text: string): void => io.printError(`posthorn: ${text}\n`)
+    return printText(io, line, await check(load, { options: line.options, report }))
   }
   const loaded = load()
   const command = databaseCommands.find(({ name }) => matchesCommand(line.words, name))
   if (command === undefined && verb !== 'serve') throw unknownCommandError(line.words, databaseCommands)
-  refuseForeignOptions(line.options, command)
+  refuseForeignOptions(line.options, command?.options ?? optionsOf('serve'))
   if (loaded.kind === 'problems') throw new CommandFailed(formatProblems(loaded.file, loaded.problems))
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
@@ -118,7 +120,7 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
     const { serve } = await import('./commands/serve.js')
     const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = io.env
     const serveOptions = { socket, journal: isJournalStream(stream), reload: load }
-    await serve({ words, config: loaded.config, clock: systemClock }, serveOptions)
+    await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }
   const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret: io.readSecret }
@@ -130,7 +132,7 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
   const opened: { database: Promise<Database> | null; notice: NoticeWait | null } = { database: null, notice: null }
   const database: Call['database'] = async () => {
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-    opened.database ??= openDatabase({ file: databaseFile(config.service.data_dir) })
+    opened.database ??= openDatabase({ file: databaseFile(config.service.data_dir), refuseEarlier: true })
     const open = await opened.database
     if (command.awaitsNotice !== true) return open
     opened.notice ??= withNotice(open, config.service.data_dir)
@@ -148,9 +150,13 @@ function matchesCommand(words: readonly string[], name: string): boolean {
   return name.split(' ').every((part, at) => words[at] === part)
 }
 
+function optionsOf(standalone: string): Command['options'] {
+  return standaloneCommands.find(({ name }) => name === standalone)?.options ?? {}
+}
+
 /** An option of another command is a mistake that must not be ignored. */
-function refuseForeignOptions(options: CommandLine['options'], command: Command | undefined): void {
-  const foreign = Object.keys(options).find((name) => !(name in commonOptions) && !(name in (command?.options ?? {})))
+function refuseForeignOptions(options: CommandLine['options'], own: Command['options']): void {
+  const foreign = Object.keys(options).find((name) => !(name in commonOptions) && !(name in own))
   if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
 }
 

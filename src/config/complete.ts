@@ -74,7 +74,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
     ...settings,
     service: {
       hostname,
-      data_dir: service.data_dir === undefined ? defaultDataDir(machine) : resolve(folder, service.data_dir),
+      data_dir: dataDirOf(settings, machine, folder),
       zone,
       inbound_mx_host: service.inbound_mx_host ?? parseDomainName(`mx.${zone}`),
       mail_from: service.mail_from ?? parseAddress(`posthorn@${zone}`),
@@ -106,6 +106,10 @@ function defaultPublicUrl(hostname: string, listen: readonly ApiListenAddress[])
   // 0: any free port.
   const port = isProxied || first?.kind !== 'tls' || first.port === 0 ? 443 : first.port
   return `https://${hostname}${port === 443 ? '' : `:${port}`}`
+}
+
+export function dataDirOf({ service }: Settings, machine: Machine, folder: string): string {
+  return service.data_dir === undefined ? defaultDataDir(machine) : resolve(folder, service.data_dir)
 }
 
 function defaultDataDir({ home, isRoot, stateHome = '' }: Machine): string {

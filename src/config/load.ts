@@ -9,15 +9,21 @@ import { readFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
-import { type Config, completeConfig, type Machine } from './complete.js'
+import { type Config, completeConfig, dataDirOf, type Machine } from './complete.js'
 import { type FileSettings, findContradictions } from './contradictions.js'
 import { type Problem, problemsOf, withoutFaults } from './problems.js'
 import { settings } from './schema.js'
 
 export type LoadedConfig =
   /** `file` null: built-in defaults. */
-  | { readonly kind: 'config'; readonly file: string | null; readonly config: Config }
-  | { readonly kind: 'problems'; readonly file: string | null; readonly problems: readonly Problem[] }
+  | { readonly kind: 'config'; readonly file: string | null; readonly config: Config; readonly dataDir: string }
+  /** `dataDir`: what the sound part of the file says, or the default; null: the file cannot be read. */
+  | {
+      readonly kind: 'problems'
+      readonly file: string | null
+      readonly problems: readonly Problem[]
+      readonly dataDir: string | null
+    }
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -35,13 +41,18 @@ export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.tom
   const found = readText(path)
   if (typeof found === 'string') return parseConfig(found, path, describeMachine(env))
   if (named === null && found.code === 'ENOENT') return parseConfig('', null, describeMachine(env))
-  return { kind: 'problems', file: path, problems: [{ key: '', message: `cannot be read: ${found.message}` }] }
+  return {
+    kind: 'problems',
+    file: path,
+    problems: [{ key: '', message: `cannot be read: ${found.message}` }],
+    dataDir: null,
+  }
 }
 
 /** `file`: for messages, and for the folder from which relative paths count. */
 export function parseConfig(text: string, file: string | null, machine: Machine): LoadedConfig {
   const written = parseToml(text)
-  if ('problems' in written) return { kind: 'problems', file, problems: written.problems }
+  if ('problems' in written) return { kind: 'problems', file, problems: written.problems, dataDir: null }
   const issues = settings.safeParse(written.toml).error?.issues ?? []
   const sound: FileSettings = withoutFaults(written.toml, issues)
   const checked = settings.parse(sound)
@@ -49,8 +60,13 @@ export function parseConfig(text: string, file: string | null, machine: Machine)
   const faulty = new Set(faults.map(({ key }) => key))
   // A faulty value counts as absent above, which must not become a second problem of its key.
   const problems = [...faults, ...findContradictions(checked, sound).filter(({ key }) => !faulty.has(key))]
-  if (problems.length > 0) return { kind: 'problems', file, problems }
-  return { kind: 'config', file, config: completeConfig(checked, machine, file === null ? '.' : dirname(file)) }
+  const folder = file === null ? '.' : dirname(file)
+  if (problems.length > 0) {
+    const dataDir = faulty.has('service.data_dir') ? null : dataDirOf(checked, machine, folder)
+    return { kind: 'problems', file, problems, dataDir }
+  }
+  const config = completeConfig(checked, machine, folder)
+  return { kind: 'config', file, config, dataDir: config.service.data_dir }
 }
 
 type ParseFailure = { readonly problems: readonly Problem[] }

@@ -3,6 +3,7 @@ import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { LogTail } from '../platform/log-tail.js'
+import type { UpgradeSettings } from './database-upgrade.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds for clients to finish, and then for attempts: together less than systemd's stop timeout. */
@@ -19,6 +20,8 @@ export interface DaemonOptions {
   readonly stopTimeouts?: typeof defaultStopTimeouts
   /** The files of the dashboard. Default: where the build puts them. */
   readonly uiFolder?: string | undefined
+  /** How a database of an earlier version is upgraded. */
+  readonly upgrade?: UpgradeSettings | undefined
 }
 
 /** How to stop what was started, in the order of the starts. */

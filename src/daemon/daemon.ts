@@ -18,6 +18,7 @@ import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
 import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
+import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { openServices } from './services.js'
 import { watchCommits } from './storage-watch.js'
@@ -48,6 +49,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const lock = lockDataFolder(folder)
     stopSteps.push(() => lock.release())
+    await upgradeAtStart(folder, log, options.upgrade)
     const opened = await openDatabase({ file: databaseFile(folder) })
     stopSteps.push(() => opened.close())
     const suppressions = createSuppressionCache(opened)

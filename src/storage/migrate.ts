@@ -5,12 +5,15 @@
  * if two processes start at once, the second waits and finds nothing to do. A database with an unknown
  * migration is left untouched.
  */
-import type SQLite from 'better-sqlite3'
 import { Kysely, type Migration, Migrator, SqliteDialect, sql } from 'kysely'
+import type { SQLite } from './sqlite.js'
 
 const migrationTable = 'kysely_migration'
 
 export type Migrations = Readonly<Record<string, Migration>>
+
+/** Called before and after each migration; `milliseconds` null: it begins. */
+type OnMigration = (name: string, milliseconds: number | null) => void
 
 /** The `up` of a migration that only runs statements, in their order. */
 export function runStatements(statements: readonly string[]): Migration['up'] {
@@ -23,8 +26,20 @@ export function runStatements(statements: readonly string[]): Migration['up'] {
 export class NewerDatabase extends Error {
   override name = 'NewerDatabase'
 
-  constructor(file: string, unknown: readonly string[]) {
-    super(`${file} was made by a newer version: this one does not know its migration ${unknown.join(', ')}`)
+  constructor(file: string, unknown: readonly string[], remedy = '') {
+    const known = `this one does not know its migration ${unknown.join(', ')}`
+    super(`${file} was made by a newer version: ${known}${remedy === '' ? '' : `. ${remedy}`}`)
+  }
+}
+
+/** The database was made by an earlier version, and only the daemon upgrades it. */
+export class EarlierDatabase extends Error {
+  override name = 'EarlierDatabase'
+
+  constructor(file: string) {
+    super(
+      `${file} is of an earlier version: (re)start the daemon, which upgrades it; "posthorn check --upgrade" tries that on a copy before`,
+    )
   }
 }
 
@@ -34,10 +49,26 @@ export function listAppliedMigrations(db: SQLite.Database): string[] {
   return db.prepare<[], string>(`select name from ${migrationTable} order by name`).pluck().all()
 }
 
-/** `name`: the file as the operator named it. */
-export function refuseNewer(db: SQLite.Database, migrations: Migrations, name = db.name): void {
-  const unknown = listAppliedMigrations(db).filter((name) => !(name in migrations))
-  if (unknown.length > 0) throw new NewerDatabase(name, unknown)
+/** Empty: nothing to do. */
+export function listPendingMigrations(db: SQLite.Database, migrations: Migrations): string[] {
+  const applied = new Set(listAppliedMigrations(db))
+  return Object.keys(migrations).filter((name) => !applied.has(name))
+}
+
+interface NewerNames {
+  /** The file as the operator named it. */
+  readonly name?: string
+  /** What the operator can do, for the message. */
+  readonly remedy?: () => string
+}
+
+export function refuseNewer(
+  db: SQLite.Database,
+  migrations: Migrations,
+  { name = db.name, remedy }: NewerNames = {},
+): void {
+  const unknown = listAppliedMigrations(db).filter((applied) => !(applied in migrations))
+  if (unknown.length > 0) throw new NewerDatabase(name, unknown, remedy?.())
 }
 
 /** Was the database made by an earlier version, and not opened by this one since? */
@@ -45,18 +76,33 @@ export function hasPendingMigrations(db: SQLite.Database, migrations: Migrations
   return listAppliedMigrations(db).length < Object.keys(migrations).length
 }
 
-export async function migrate(db: SQLite.Database, migrations: Migrations): Promise<void> {
+export async function migrate(db: SQLite.Database, migrations: Migrations, onMigration?: OnMigration): Promise<void> {
   refuseNewer(db, migrations)
   if (!hasPendingMigrations(db, migrations)) return
   db.exec('begin immediate')
   try {
     refuseNewer(db, migrations)
-    await runPending(db, migrations)
+    await runPending(db, onMigration === undefined ? migrations : watchMigrations(migrations, onMigration))
     db.exec('commit')
   } catch (error) {
     if (db.inTransaction) db.exec('rollback')
     throw error
   }
+}
+
+function watchMigrations(migrations: Migrations, onMigration: OnMigration): Migrations {
+  const watch = ([name, { up }]: [string, Migration]): [string, Migration] => [
+    name,
+    {
+      up: async (db) => {
+        onMigration(name, null)
+        const begun = performance.now()
+        await up(db)
+        onMigration(name, Math.round(performance.now() - begun))
+      },
+    },
+  ]
+  return Object.fromEntries(Object.entries(migrations).map(watch))
 }
 
 async function runPending(db: SQLite.Database, migrations: Migrations): Promise<void> {

@@ -9,19 +9,29 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import SQLite from 'better-sqlite3'
 import { errorCodeOf } from '../platform/errors.js'
 import { type ConnectionOptions, openConnection } from './connection.js'
 import type { Database } from './database.js'
 import { toStorageError } from './health/faults.js'
-import { type Migrations, migrate, refuseNewer } from './migrate.js'
+import {
+  EarlierDatabase,
+  listAppliedMigrations,
+  listPendingMigrations,
+  type Migrations,
+  migrate,
+  refuseNewer,
+} from './migrate.js'
 import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
+import { SQLite } from './sqlite.js'
+import { describeWayBack } from './upgrade/upgrade-copies.js'
 import { createStatementCache } from './writer/statement-cache.js'
 import { Writer } from './writer/writer.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations
+  /** Throw `EarlierDatabase` instead of migrating a database of an earlier version: a daemon of it may still run. */
+  readonly refuseEarlier?: boolean
   /** See `WriterOptions`. */
   readonly restartAfter?: number
   readonly startThread?: (options: ConnectionOptions) => Worker
@@ -56,11 +66,12 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 }
 
 async function openReader(options: OpenOptions): Promise<SQLite.Database> {
-  const { file, busyTimeout, migrations = ours } = options
+  const { file, busyTimeout, migrations = ours, refuseEarlier = false } = options
   createFile(file)
   const db = openConnection({ file, busyTimeout })
   try {
-    refuseNewer(db, migrations)
+    refuseNewer(db, migrations, { remedy: () => describeWayBack(file, migrations) })
+    if (refuseEarlier && isEarlier(db, migrations)) throw new EarlierDatabase(file)
     // On a file that is not empty this would be a write at every start of every command.
     if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
     await useWal(db)
@@ -71,6 +82,11 @@ async function openReader(options: OpenOptions): Promise<SQLite.Database> {
     db.close()
     throw error
   }
+}
+
+/** An empty database is of no version. */
+function isEarlier(db: SQLite.Database, migrations: Migrations): boolean {
+  return listAppliedMigrations(db).length > 0 && listPendingMigrations(db, migrations).length > 0
 }
 
 /** Mode 0600, which the WAL inherits. An existing file is not opened: closing it would release SQLite's locks. */

@@ -111,13 +111,13 @@ t.test('each command has its own help with every option, and needs no configurat
   }
   for (const name of ['check', 'serve', 'version', 'help']) {
     if (name !== 'help')
-      t.match(await runCommand([name, '--help']), { status: 0, out: new RegExp(`^posthorn ${name}\n`) })
+      t.match(await runCommand([name, '--help']), { status: 0, out: new RegExp(`^posthorn ${name}\\b`) })
     t.match(await runCommand(['help', name]), { status: 0, out: new RegExp(`^posthorn ${name}\\b`) })
   }
   t.match((await runCommand(['help', 'queue', 'list'])).out, /^ {2}--workspace +only entries of this workspace/m)
   const keys = (await runCommand(['key', '--help'])).out
   for (const name of ['key create', 'key list', 'key revoke']) t.match(keys, new RegExp(`^posthorn ${name} `, 'm'))
-  t.match(await runCommand(['help', 'serve']), { status: 0, out: /^posthorn serve\n.*SIGHUP/ })
+  t.match(await runCommand(['help', 'serve']), { status: 0, out: /^posthorn serve \[--no-copy\]\n.*SIGHUP/ })
   t.match(await runCommand(['help', 'nonsense']), { status: 2, err: /unknown command: nonsense/ })
   t.match(await runCommand(['nonsense', '--help']), { status: 2, err: /unknown command: nonsense/ })
   t.match(await runCommand(['version', 'more']), { status: 2, err: /unexpected: more/ })

@@ -140,14 +140,16 @@ while True:
   t.equal((await states.next()).value, 'bound')
 
   const socket = createNotifySocket(path, log)
+  await socket.notifyStarting('upgrading')
   await socket.notifyReady('delivering mail')
   await socket.notifyStopping()
   const words: string[] = []
   while (!words.some((word) => word.includes('STOPPING'))) words.push(String((await states.next()).value))
   const messages = words.filter((word) => word.includes('MAINPID'))
-  t.equal(messages.length, 2)
-  for (const word of [`MAINPID=${process.pid}`, 'READY=1', 'STATUS=delivering mail']) t.match(messages[0], word)
-  t.match(messages[1], 'STOPPING=1')
+  t.equal(messages.length, 3)
+  for (const word of ['STATUS=upgrading', 'EXTEND_TIMEOUT_USEC=60000000']) t.match(messages[0], word)
+  for (const word of [`MAINPID=${process.pid}`, 'READY=1', 'STATUS=delivering mail']) t.match(messages[1], word)
+  t.match(messages[2], 'STOPPING=1')
   t.same(warnings, [])
 
   await createNotifySocket(join(scratch(t), 'nobody'), log).notifyReady('delivering')

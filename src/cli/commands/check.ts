@@ -2,7 +2,8 @@
  * `check`: reports all problems of a configuration at once, in the file and in what it names: an unreadable
  * certificate, a data folder without write access, a nearly full disk.
  *
- * It checks with the rights of the daemon's user, and says which user that is.
+ * It checks with the rights of the daemon's user, and says which user that is. With `--upgrade` it also tries the
+ * upgrade of the database on a copy.
  */
 import { constants, existsSync, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
@@ -15,14 +16,30 @@ import { errorMessageOf } from '../../platform/errors.js'
 import { readAuthorities, readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
-import type { Answer } from '../command.js'
+import { type Answer, CommandFailed, flagOption, type OptionValues, textOption, UsageError } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../process-user.js'
+import { checkUpgrade } from './check-upgrade.js'
+
+interface CheckIo {
+  readonly options: OptionValues
+  /** Prints a line of progress. */
+  readonly report: (line: string) => void
+}
 
 /** `load` reads the configuration. It is called again with the rights of the daemon's user. */
-export async function check(load: () => LoadedConfig): Promise<Answer> {
+export async function check(load: () => LoadedConfig, { options, report }: CheckIo): Promise<Answer> {
+  const copyTo = textOption(options, 'copy-to') ?? null
+  if (copyTo !== null && !flagOption(options, 'upgrade')) throw new UsageError('--copy-to belongs to --upgrade')
   const first = load()
-  if (first.kind === 'config') becomeDaemonUser(first.config.service.data_dir)
+  if (first.dataDir !== null) becomeDaemonUser(first.dataDir)
   const loaded = first.kind === 'config' ? load() : first
+  const configuration = await checkConfiguration(loaded)
+  if (!flagOption(options, 'upgrade')) return configuration
+  if (loaded.dataDir === null) throw new CommandFailed(configuration.lines.join('\n'))
+  return joinAnswers(configuration, await checkUpgrade({ dataDir: loaded.dataDir, copyTo, report }))
+}
+
+async function checkConfiguration(loaded: LoadedConfig): Promise<Answer> {
   const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded.config)
   const ok = problems.length === 0
   const user = currentUser()
@@ -31,6 +48,14 @@ export async function check(load: () => LoadedConfig): Promise<Answer> {
     json: { ok, problems, user },
     lines: [verdict, `checked with the rights of the user ${user}`],
     failed: !ok,
+  }
+}
+
+function joinAnswers(configuration: Answer, upgrade: Answer): Answer {
+  return {
+    json: { ...(configuration.json as object), upgrade: upgrade.json },
+    lines: [...configuration.lines, ...upgrade.lines],
+    failed: configuration.failed === true || upgrade.failed === true,
   }
 }
 

@@ -11,9 +11,10 @@ import { type Log, openLog } from '../../platform/log.js'
 import { createLogTail } from '../../platform/log-tail.js'
 import { limitHeapGrowth } from '../../platform/memory/heap.js'
 import { createNotifySocket } from '../../platform/processes/notify-socket.js'
+import { createSerialRunner } from '../../platform/serial-runner.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 import { version } from '../../platform/version.js'
-import { type Call, refuseExtraWords } from '../command.js'
+import { type Call, flagOption, refuseExtraWords } from '../command.js'
 import { createReloader } from './reload.js'
 
 interface ServeOptions {
@@ -27,7 +28,7 @@ interface ServeOptions {
 }
 
 export async function serve(
-  { words, config, clock }: Pick<Call, 'words' | 'config' | 'clock'>,
+  { words, options, config, clock }: Pick<Call, 'words' | 'options' | 'config' | 'clock'>,
   { socket, journal, reload, ...daemonOptions }: ServeOptions,
 ): Promise<void> {
   refuseExtraWords(words, 0)
@@ -39,10 +40,16 @@ export async function serve(
   const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
-  const daemon = await startDaemon({ config, clock, log, logTail, ...daemonOptions })
+  // A status of the upgrade must not come after the readiness.
+  const inTurn = createSerialRunner()
+  const upgrade = {
+    keepCopy: !flagOption(options, 'no-copy'),
+    onProgress: (status: string) => void inTurn(() => systemd.notifyStarting(status)),
+  }
+  const daemon = await startDaemon({ config, clock, log, logTail, upgrade, ...daemonOptions })
   const listening = logEndpoints(log, daemon, config.service.data_dir)
   reloads.use(createReloader({ config, log, daemon, reload }))
-  await systemd.notifyReady(listening)
+  await inTurn(() => systemd.notifyReady(listening))
   const signal = await stopped
   log.info({ signal }, 'stopping')
   await systemd.notifyStopping()

@@ -10,6 +10,8 @@ import type { Log } from '../log.js'
 interface NotifySocket {
   notifyReady(status: string): Promise<void>
   notifyStopping(): Promise<void>
+  /** The start takes long: the status, and a minute more before systemd takes it for stuck. */
+  notifyStarting(status: string): Promise<void>
 }
 
 /** `socket`: the value of NOTIFY_SOCKET; null: not started by systemd, nothing is sent. */
@@ -19,6 +21,7 @@ export function createNotifySocket(socket: string | null, log: Pick<Log, 'warn'>
   return {
     notifyReady: (status) => send(['READY=1', `STATUS=${status}`]),
     notifyStopping: () => send(['STOPPING=1', 'STATUS=stopping']),
+    notifyStarting: (status) => send([`STATUS=${status}`, 'EXTEND_TIMEOUT_USEC=60000000']),
   }
 }
 

@@ -7,12 +7,12 @@
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import SQLite from 'better-sqlite3'
 import { formatTimestamp } from '../../platform/clock.js'
 import { openConnection } from '../connection.js'
 import { DataFolderHeld, lockDataFolder } from '../data-lock.js'
 import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
+import { SQLite } from '../sqlite.js'
 import { syncFile } from './backup.js'
 import { pauseRestoredBroadcasts } from './pause-broadcasts.js'
 import { findIntegrityProblems } from './verify.js'
@@ -68,7 +68,7 @@ function prepareBackup(
   try {
     return withDatabase(copy, (db) => {
       if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
-      refuseNewer(db, migrations, backup)
+      refuseNewer(db, migrations, { name: backup })
       const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
       return pauseRestoredBroadcasts(db, now)

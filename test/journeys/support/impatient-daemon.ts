@@ -7,6 +7,6 @@ const [, , file = '', patience = ''] = process.argv
 const loaded = loadConfig({ file, env: {} })
 if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
 await serve(
-  { words: [], config: loaded.config, clock: systemClock },
+  { words: [], options: {}, config: loaded.config, clock: systemClock },
   { socket: null, journal: false, reload: () => loadConfig({ file, env: {} }), stopTimeouts: JSON.parse(patience) },
 )

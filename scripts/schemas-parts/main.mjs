@@ -1,0 +1,45 @@
+/** Makes a database for each chosen migration: migrated up to it, filled, copied without free pages, compressed. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { createBackup } from '../../dist/src/storage/maintenance/backup.js'
+import { migrations } from '../../dist/src/storage/migrations.js'
+import { openDatabase } from '../../dist/src/storage/open.js'
+import { fillTables } from './rows.mjs'
+
+const folder = 'test/fixtures/schemas'
+const names = Object.keys(migrations)
+const numberOf = (name) => name.slice(0, 4)
+
+function chosenNames(wanted) {
+  if (wanted.length === 0) return names.filter((_, place) => place % 3 === 0 || place >= names.length - 3)
+  return wanted.map((number) => {
+    const name = names.find((one) => numberOf(one) === number)
+    if (name === undefined) throw new Error(`there is no migration ${number}`)
+    return name
+  })
+}
+
+async function makeFixture(last, target) {
+  const work = mkdtempSync(join(tmpdir(), 'posthorn-schema-'))
+  try {
+    const [file, copy] = [join(work, 'posthorn.db'), join(work, 'copy.db')]
+    const known = Object.fromEntries(Object.entries(migrations).filter(([name]) => name <= last))
+    const database = await openDatabase({ file, migrations: known })
+    const rows = await fillTables(database)
+    await database.close()
+    createBackup({ from: file, to: copy })
+    const bytes = gzipSync(readFileSync(copy), { level: 9 })
+    writeFileSync(target, bytes, { flag: 'wx' })
+    process.stdout.write(`${target}: ${rows} rows, ${bytes.length} bytes\n`)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+for (const name of chosenNames(process.argv.slice(2))) {
+  const target = join(folder, `${numberOf(name)}.db.gz`)
+  if (existsSync(target)) process.stdout.write(`${target} is there\n`)
+  else await makeFixture(name, target)
+}

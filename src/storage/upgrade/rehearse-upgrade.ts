@@ -1,0 +1,96 @@
+/**
+ * `check --upgrade`: migrates a copy of the database, verifies it, and removes it. The database itself is only read,
+ * so a daemon may run meanwhile.
+ */
+import { readdirSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
+import { errorCodeOf } from '../../platform/errors.js'
+import { hasEnoughSpace, thresholdText } from '../health/disk-guard.js'
+import { runUpgrade, type UpgradeListener } from './run-upgrade.js'
+import { planUpgrade, type UpgradePlan } from './upgrade-plan.js'
+
+/** The copy would take room that the daemon needs. */
+export class NoRoomForCopy extends Error {
+  override name = 'NoRoomForCopy'
+}
+
+interface RehearsalOptions extends UpgradeListener {
+  readonly file: string
+  /** Where the copy is made. */
+  readonly folder: string
+  /** Called before anything is written. */
+  readonly onPlan: (plan: UpgradePlan, space: DiskSpace) => void
+  readonly signal?: AbortSignal
+  readonly readSpace?: (path: string) => Promise<DiskSpace>
+}
+
+interface Rehearsal {
+  readonly plan: UpgradePlan
+  readonly migrations: readonly { readonly name: string; readonly milliseconds: number }[]
+  readonly milliseconds: number
+  /** What `verify-data` found in the copy. */
+  readonly problems: readonly string[]
+}
+
+/** null: there is no database yet. */
+export async function rehearseUpgrade(options: RehearsalOptions): Promise<Rehearsal | null> {
+  const { file, folder, onPlan, onDone, readSpace = readDiskSpace, ...others } = options
+  const plan = planUpgrade(file)
+  if (plan === null) return null
+  const migrations: Rehearsal['migrations'][number][] = []
+  if (plan.pending.length === 0) return { plan, migrations, milliseconds: 0, problems: [] }
+  removeOldCopies(file, folder)
+  const space = await readSpace(folder)
+  onPlan(plan, space)
+  requireRoom(plan, space, folder)
+  const copy = join(folder, `${basename(file)}${COPY_MARK}${process.pid}`)
+  const begun = performance.now()
+  try {
+    const problems = await runUpgrade(
+      { copy, source: file, file: copy, verify: true },
+      {
+        ...others,
+        onDone: (step, milliseconds) => {
+          if (step.act === 'migrate') migrations.push({ name: step.migration, milliseconds })
+          onDone?.(step, milliseconds)
+        },
+      },
+    )
+    return { plan, migrations, milliseconds: Math.round(performance.now() - begun), problems }
+  } finally {
+    removeCopy(copy)
+  }
+}
+
+const COPY_MARK = '.upgrade-check-'
+
+function requireRoom({ room }: UpgradePlan, { free, total }: DiskSpace, folder: string): void {
+  if (hasEnoughSpace({ free: free - room, total })) return
+  throw new NoRoomForCopy(
+    `there is no room for a copy in ${folder}: it may need ${room} bytes, ${free} of ${total} are free, and ${thresholdText}: name another folder with --copy-to`,
+  )
+}
+
+/** Of a process that was killed. */
+function removeOldCopies(file: string, folder: string): void {
+  const start = `${basename(file)}${COPY_MARK}`
+  const pidOf = (name: string): number => Number.parseInt(name.slice(start.length), 10)
+  const left = readdirSync(folder).filter((name) => name.startsWith(start) && !isRunning(pidOf(name)))
+  for (const name of left) rmSync(join(folder, name), { force: true })
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return Number.isInteger(pid) && process.kill(pid, 0)
+  } catch (error) {
+    return errorCodeOf(error) === 'EPERM'
+  }
+}
+
+function removeCopy(copy: string): void {
+  const partial = `${copy}.new.partial-${process.pid}`
+  for (const name of [copy, `${copy}-wal`, `${copy}-shm`, `${copy}.new`, partial, `${partial}-journal`]) {
+    rmSync(name, { force: true })
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * The upgrade at the start of the daemon: a copy of the database as it is, then its migrations.
+ *
+ * The data folder must be locked. The migrations are one transaction: if the process is killed, the database is as it
+ * was, and the next start begins anew.
+ */
+import { dirname } from 'node:path'
+import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
+import { hasEnoughSpace, thresholdText } from '../health/disk-guard.js'
+import { runUpgrade, type UpgradeListener } from './run-upgrade.js'
+import { upgradeCopyOf } from './upgrade-copies.js'
+import { planUpgrade, type UpgradePlan } from './upgrade-plan.js'
+
+interface UpgradeOptions extends UpgradeListener {
+  readonly file: string
+  /** Of this program: the name of the copy. */
+  readonly version: string
+  /** Keep a copy of the database as it was, if there is room. */
+  readonly keepCopy: boolean
+  /** Called before the upgrade, if there is one. `copy` null: none is made, for the reason `why`. */
+  readonly onPlan: (plan: UpgradePlan, copy: string | null, why: string) => void
+  readonly readSpace?: (path: string) => Promise<DiskSpace>
+}
+
+/** Resolves to whether there was something to do. Throws `NewerDatabase`, or a `StorageFault`. */
+export async function upgradeDatabase(options: UpgradeOptions): Promise<boolean> {
+  const { file, version, keepCopy, onPlan, readSpace = readDiskSpace, ...listener } = options
+  const plan = planUpgrade(file)
+  if (plan === null || plan.pending.length === 0) return false
+  const why = keepCopy ? findObstacle(plan, await readSpace(dirname(file))) : '--no-copy'
+  const copy = why === '' ? upgradeCopyOf(file, version) : null
+  onPlan(plan, copy, why)
+  await runUpgrade({ copy, source: file, file, verify: false }, listener)
+  return true
+}
+
+/** Empty: there is room for the copy and for the migration. */
+function findObstacle({ room }: UpgradePlan, { free, total }: DiskSpace): string {
+  if (hasEnoughSpace({ free: free - room, total })) return ''
+  return `the copy and the upgrade may need ${room} bytes, ${free} of ${total} are free, and ${thresholdText}`
+}

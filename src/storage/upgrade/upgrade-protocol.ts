@@ -1,0 +1,29 @@
+/** What the thread that upgrades is given, and what it reports. */
+
+export interface UpgradeJob {
+  /** Made first, from `source`; null: no copy. */
+  readonly copy: string | null
+  readonly source: string
+  /** The file that is migrated: `source` itself, or `copy`. */
+  readonly file: string
+  /** Run `verify-data` on `file` afterwards. */
+  readonly verify: boolean
+}
+
+export type UpgradeReport =
+  | { readonly kind: 'begins'; readonly step: UpgradeStep }
+  | { readonly kind: 'done'; readonly step: UpgradeStep; readonly milliseconds: number }
+  | { readonly kind: 'problems'; readonly problems: readonly string[] }
+  /** `code`: SQLite's, if the machine is at fault. */
+  | { readonly kind: 'failed'; readonly code: string | null; readonly message: string }
+
+/** `migration`: its name. */
+export type UpgradeStep =
+  | { readonly act: 'copy' | 'verify' | 'write back' }
+  | { readonly act: 'migrate'; readonly migration: string }
+
+export function describeStep(step: UpgradeStep): string {
+  if (step.act === 'migrate') return `migration ${step.migration}`
+  if (step.act === 'copy') return 'copying the database'
+  return step.act === 'verify' ? 'verifying the data' : 'writing the log back into the database'
+}

@@ -1,0 +1,60 @@
+/** The thread that copies, migrates and verifies, so that the main thread can report how long it has been at it. */
+import { renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parentPort, workerData } from 'node:worker_threads'
+import { openConnection } from '../connection.js'
+import { toStorageError } from '../health/faults.js'
+import { createBackup, syncFile } from '../maintenance/backup.js'
+import { verifyData } from '../maintenance/verify.js'
+import { migrate } from '../migrate.js'
+import { migrations } from '../migrations.js'
+import { StorageFault } from '../writer/write.js'
+import type { UpgradeJob, UpgradeReport, UpgradeStep } from './upgrade-protocol.js'
+
+const report = (message: UpgradeReport): void => parentPort?.postMessage(message)
+
+async function reportStep<T>(step: UpgradeStep, work: () => T | Promise<T>): Promise<T> {
+  report({ kind: 'begins', step })
+  const begun = performance.now()
+  const result = await work()
+  report({ kind: 'done', step, milliseconds: Math.round(performance.now() - begun) })
+  return result
+}
+
+async function upgrade({ copy, source, file, verify }: UpgradeJob): Promise<void> {
+  if (copy !== null) await reportStep({ act: 'copy' }, () => replaceCopy(source, copy))
+  await migrateFile(file)
+  if (!verify) return
+  const problems = await reportStep({ act: 'verify' }, () => verifyData(file))
+  report({ kind: 'problems', problems: problems.map(({ check, message }) => `${check}: ${message}`) })
+}
+
+/** A copy of an earlier attempt is complete until the new one is. */
+function replaceCopy(source: string, copy: string): void {
+  const incoming = `${copy}.new`
+  rmSync(incoming, { force: true })
+  createBackup({ from: source, to: incoming })
+  renameSync(incoming, copy)
+  syncFile(dirname(copy))
+}
+
+async function migrateFile(file: string): Promise<void> {
+  const db = openConnection({ file })
+  try {
+    db.pragma('journal_mode = WAL')
+    await migrate(db, migrations, (migration, milliseconds) => {
+      const step = { act: 'migrate', migration } as const
+      report(milliseconds === null ? { kind: 'begins', step } : { kind: 'done', step, milliseconds })
+    })
+    await reportStep({ act: 'write back' }, () => db.pragma('wal_checkpoint(truncate)'))
+  } finally {
+    db.close()
+  }
+}
+
+try {
+  await upgrade(workerData as UpgradeJob)
+} catch (error) {
+  const known = toStorageError(error)
+  report({ kind: 'failed', code: known instanceof StorageFault ? known.code : null, message: known.message })
+}

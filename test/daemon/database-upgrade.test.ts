@@ -1,0 +1,45 @@
+/** What the log and the service manager are told of an upgrade at the start. */
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { upgradeAtStart } from '../../src/daemon/database-upgrade.js'
+import { logOptions } from '../../src/platform/log.js'
+import { version } from '../../src/platform/version.js'
+import { migrations } from '../../src/storage/migrations.js'
+import { databaseFile } from '../../src/storage/open.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+import { unpackFixture } from '../helpers/database/schema-fixtures.js'
+
+const pending = Object.keys(migrations).filter((name) => name > '0027')
+
+t.test(
+  'each step is a line of the log, the status is given once a second, and a start without an upgrade says nothing',
+  async (t) => {
+    const folder = join(temporaryFolder(t), 'data')
+    const file = databaseFile(folder)
+    unpackFixture('0026', file)
+    const lines: Readonly<Record<string, unknown>>[] = []
+    const log = pino({ ...logOptions, level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const statuses: string[] = []
+    await upgradeAtStart(folder, log, { keepCopy: false, onProgress: (status) => void statuses.push(status) })
+    t.match(lines[0], { level: 30, msg: 'upgrading the database', from: '0026-sms', copy: null, bytes: Number })
+    t.match(lines[1], { level: 40, reason: '--no-copy' })
+    t.match(lines.at(-1), { msg: 'the database is upgraded', ms: Number })
+    t.match(statuses[0], /^upgrading the database: migration \d{4}-/)
+    for (const name of pending) {
+      t.ok(lines.some(({ step, ms }) => step === `migration ${name}` && Number(ms) >= 0))
+    }
+    const [said, shown] = [lines.length, statuses.length]
+    await upgradeAtStart(folder, log, { onProgress: (status) => void statuses.push(status) })
+    t.same([lines.length, statuses.length], [said, shown])
+  },
+)
+
+t.test('the copy is named after the version that upgrades', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  unpackFixture('0031', databaseFile(folder))
+  const lines: Readonly<Record<string, unknown>>[] = []
+  const log = pino({ ...logOptions, level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  await upgradeAtStart(folder, log, { readSpace: async () => ({ free: 9e12, total: 1e13 }) })
+  t.equal(lines[0]?.['copy'], `${databaseFile(folder)}.before-${version}`)
+})

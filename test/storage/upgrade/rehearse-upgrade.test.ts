@@ -1,0 +1,114 @@
+/** The trial of an upgrade on a copy: what it reports, what it leaves, and what it refuses. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { migrations } from '../../../src/storage/migrations.js'
+import { rehearseUpgrade } from '../../../src/storage/upgrade/rehearse-upgrade.js'
+import type { UpgradePlan } from '../../../src/storage/upgrade/upgrade-plan.js'
+import { describeStep } from '../../../src/storage/upgrade/upgrade-protocol.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
+import { readFile, unpackFixture } from '../../helpers/database/schema-fixtures.js'
+
+const names = Object.keys(migrations)
+const ample = async (): Promise<{ free: number; total: number }> => ({ free: 9e12, total: 1e13 })
+
+interface Place {
+  readonly file: string
+  readonly folder: string
+  readonly digest: () => string
+}
+
+function unpack(t: Test, number: string): Place {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  unpackFixture(number, file)
+  return { file, folder: dirname(file), digest: () => createHash('sha256').update(readFileSync(file)).digest('hex') }
+}
+
+t.test('the copy is migrated and verified in the order of the steps, and nothing is left of it', async (t) => {
+  const { file, folder, digest } = unpack(t, '0023')
+  const other = join(folder, 'elsewhere')
+  mkdirSync(other)
+  const before = digest()
+  const steps: string[] = []
+  const plans: UpgradePlan[] = []
+  const onPlan = (plan: UpgradePlan): void => void plans.push(plan)
+  const onBegin = (step: Parameters<typeof describeStep>[0]): void => void steps.push(describeStep(step))
+  for (const place of [folder, other]) {
+    const done = await rehearseUpgrade({ file, folder: place, onPlan, onBegin, readSpace: ample })
+    const pending = names.filter((name) => name > '0024')
+    t.match(done, { plan: { from: '0023-broadcasts', pending }, problems: [] })
+    t.same(
+      done?.migrations.map(({ name }) => name),
+      pending,
+    )
+    t.ok(done?.migrations.every(({ milliseconds }) => milliseconds >= 0))
+    t.equal(steps[0], 'copying the database')
+    t.equal(steps.at(-1), 'verifying the data')
+    t.same(readdirSync(other), [])
+    t.same(
+      readdirSync(folder).filter((name) => name.includes('check')),
+      [],
+    )
+  }
+  t.ok(plans[0] !== undefined && plans[0].bytes > 100_000 && plans[0].room === 3 * plans[0].bytes)
+  t.equal(digest(), before, 'the database itself is as it was')
+})
+
+t.test('what is wrong with the data is found in the copy', async (t) => {
+  const { file, folder } = unpack(t, '0023')
+  readFile(file, `delete from raw_messages returning email_id`)
+  const done = await rehearseUpgrade({ file, folder, onPlan: () => undefined, readSpace: ample })
+  t.match(done?.problems, [/^email-raw: 1 unsettled emails without their raw message/])
+})
+
+t.test('without room nothing is written', async (t) => {
+  const { file, folder } = unpack(t, '0023')
+  const readSpace = async (): Promise<{ free: number; total: number }> => ({ free: 1024 ** 3 + 5, total: 2 ** 33 })
+  const begun: unknown[] = []
+  const trial = rehearseUpgrade({
+    file,
+    folder,
+    readSpace,
+    onPlan: () => undefined,
+    onBegin: (step) => begun.push(step),
+  })
+  await t.rejects(trial, { name: 'NoRoomForCopy', message: /1073741829 of 8589934592 are free.*--copy-to/ })
+  t.same(begun, [])
+})
+
+t.test('a copy that a killed process left is removed, and that of a running one stays', async (t) => {
+  const { file, folder } = unpack(t, '0031')
+  const [left, running] = [`${file}.upgrade-check-999999999`, `${file}.upgrade-check-${process.ppid}`]
+  for (const name of [left, `${left}-wal`, running]) writeFileSync(name, '')
+  await rehearseUpgrade({ file, folder, onPlan: () => undefined, readSpace: ample })
+  t.same(
+    readdirSync(folder).filter((name) => name.includes('check')),
+    [`posthorn.db.upgrade-check-${process.ppid}`],
+  )
+})
+
+t.test('an end that is asked for removes the copy', async (t) => {
+  const { file, folder } = unpack(t, '0001')
+  const ended = new AbortController()
+  const onBegin = (): void => ended.abort(new Error('enough'))
+  const trial = rehearseUpgrade({
+    file,
+    folder,
+    onPlan: () => undefined,
+    onBegin,
+    signal: ended.signal,
+    readSpace: ample,
+  })
+  await t.rejects(trial, { message: 'enough' })
+  t.same(
+    readdirSync(folder).filter((name) => name.includes('check')),
+    [],
+  )
+})
+
+t.test('a database of this version, and none at all, need no copy', async (t) => {
+  const folder = temporaryFolder(t)
+  const onPlan = (): void => void t.fail('no plan')
+  t.equal(await rehearseUpgrade({ file: join(folder, 'posthorn.db'), folder, onPlan }), null)
+})

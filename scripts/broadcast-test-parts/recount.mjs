@@ -1,5 +1,5 @@
 // Counts a broadcast anew from its emails and compares that with what the API says of it.
-import Database from 'better-sqlite3'
+import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
 
 /** Returns what differs. */
 export function compareWithRecount(file, shown, { contacts, gone }) {

@@ -1,6 +1,6 @@
 // An event log of any size: one workspace in four has most of it, and each email has one recipient,
 // who gets several emails. Rows are made by SQL, and the indexes after them.
-import SQLite from 'better-sqlite3'
+import { SQLite } from '../../dist/src/storage/sqlite.js'
 
 const CHUNK = 500_000
 

@@ -6,7 +6,7 @@
  */
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import SQLite from 'better-sqlite3'
+import { SQLite } from './sqlite.js'
 
 /** Another process holds the folder. The message is for the operator. */
 export class DataFolderHeld extends Error {

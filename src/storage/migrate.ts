@@ -5,8 +5,9 @@
  * if two processes start at once, the second waits and finds nothing to do. A database with an unknown
  * migration is left untouched.
  */
-import type SQLite from 'better-sqlite3'
+
 import { Kysely, type Migration, Migrator, SqliteDialect, sql } from 'kysely'
+import type { SQLite } from './sqlite.js'
 
 const migrationTable = 'kysely_migration'
 

@@ -7,12 +7,12 @@
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import SQLite from 'better-sqlite3'
 import { formatTimestamp } from '../../platform/clock.js'
 import { openConnection } from '../connection.js'
 import { DataFolderHeld, lockDataFolder } from '../data-lock.js'
 import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
+import { SQLite } from '../sqlite.js'
 import { syncFile } from './backup.js'
 import { pauseRestoredBroadcasts } from './pause-broadcasts.js'
 import { findIntegrityProblems } from './verify.js'

@@ -5,12 +5,12 @@
  * blocks its thread (it is for the command line), and the WAL grows meanwhile.
  */
 import { dirname } from 'node:path'
-import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
 import { lockDataFolder } from '../data-lock.js'
 import { toStorageError } from '../health/faults.js'
 import { hasPendingMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
+import { SQLite } from '../sqlite.js'
 import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../tables/tables.js'
 import { workspaceTables } from './erase.js'

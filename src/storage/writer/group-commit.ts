@@ -11,10 +11,11 @@
  * changed a row needs no undo (mostly a lease or a key that is taken). Only if something must be undone is
  * the batch rolled back and run again with a savepoint for each request.
  */
-import type SQLite from 'better-sqlite3'
+
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
+import type { SQLite } from '../sqlite.js'
 import { createStatementCache } from './statement-cache.js'
 import { MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
 

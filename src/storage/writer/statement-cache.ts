@@ -4,8 +4,9 @@
  * Bounded, because texts with a list of varying length (`in (?, ?, …)`) would pile up. The oldest statement is
  * evicted first; preparing a statement in steady use again takes 20 µs.
  */
-import type SQLite from 'better-sqlite3'
+
 import { createLruCache } from '../../platform/lru-cache.js'
+import type { SQLite } from '../sqlite.js'
 
 type StatementCache = (sql: string) => SQLite.Statement<unknown[]>
 

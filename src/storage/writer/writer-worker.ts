@@ -9,10 +9,10 @@
  * and four times a second.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type SQLite from 'better-sqlite3'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { type ConnectionOptions, openConnection } from '../connection.js'
 import { toStorageFault } from '../health/faults.js'
+import type { SQLite } from '../sqlite.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
 import { MovedBytes, StorageFault } from './write.js'
 import { type FromWriter, failureToWire, fromWire, type ToWriter } from './writer-protocol.js'

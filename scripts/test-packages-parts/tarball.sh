@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The tarball and its ./install in a tree of Debian stable. Run by scripts/test-packages.
+set -uo pipefail
+# shellcheck source=scripts/test-packages-parts/tree.sh
+source scripts/test-packages-parts/tree.sh
+
+arch=$(node -p process.arch)
+readonly arch unit=$root/etc/systemd/system/posthorn.service configuration=$root/etc/posthorn/posthorn.toml
+readonly old=/tmp/posthorn-$OLD/install new=/tmp/posthorn-$NEW/install program=/usr/local/bin/posthorn
+
+nothing_left() { diff "$work/files" <(list_files) && diff "$work/users" <(list_users); }
+unchanged() { [[ $(digest) == "$1" ]]; }
+
+unpack() {
+  local version
+  for version in "$OLD" "$NEW"; do
+    within tar -xzf "/mnt/posthorn-$version-linux-$arch-node.tar.gz" -C /tmp || return 1
+  done
+}
+
+dry_run() {
+  local before
+  before=$(digest)
+  check 'a dry run succeeds' within "$old" --dry-run
+  check 'a dry run changes nothing' unchanged "$before"
+}
+
+first_installation() {
+  check 'it installs' within "$old"
+  check 'the program runs' grep -q "posthorn $OLD" <(within "$program" version)
+  check 'the unit starts it where it is' grep -q "^ExecStart=$program serve" "$unit"
+  check 'root owns the configuration, the group posthorn reads it' has_mode /etc/posthorn/posthorn.toml '640 root posthorn'
+  check 'only the daemon reads its data' has_mode /var/lib/posthorn '700 posthorn posthorn'
+  check 'the host name comes from the host and DNS' grep -qx 'hostname = "mail.example.test"' "$configuration"
+}
+
+second_installation() {
+  local before
+  before=$(digest)
+  check 'it installs a second time' within "$old"
+  check 'the second time changes nothing' unchanged "$before"
+  check 'another prefix gets a program of its own' within "$old" --prefix /opt/posthorn
+  check 'the program of the prefix runs' grep -q "posthorn $OLD" <(within /opt/posthorn/bin/posthorn version)
+  check 'the program of the prefix goes' within /opt/posthorn/lib/posthorn/install --uninstall --prefix /opt/posthorn
+  check 'the first one is installed again' within "$old"
+  within rmdir /opt/posthorn/lib /opt/posthorn/bin /opt/posthorn/share/doc /opt/posthorn/share /opt/posthorn
+}
+
+first_message() {
+  use_sink
+  check 'the daemon starts as the unit says' start_daemon "$unit"
+  check 'it runs as the user posthorn' runs_as_posthorn
+  check 'setup makes a workspace' within "$program" setup --workspace Main --email you@example.test
+  check 'a domain is added' within "$program" domain add example.test --force
+  check 'a message is delivered, signed' send "$program" before-upgrade
+  check 'the daemon stops with status 0' stop_daemon
+}
+
+upgrade() {
+  cp -p "$configuration" "$work/before.toml"
+  check 'the next version installs over it' within "$new"
+  check 'its version is the new one' grep -q "posthorn $NEW" <(within "$program" version)
+  check 'the configuration is kept' cmp "$work/before.toml" "$configuration"
+  check 'the new version starts on the data of the old one' start_daemon "$unit"
+  check 'the domain is still there, and mail goes out' send "$program" after-upgrade
+  check 'the new version stops with status 0' stop_daemon
+  check_fails 'a downgrade is refused, with the way back' 'posthorn restore FILE' within "$old"
+  check 'the new version stays installed' grep -q "posthorn $NEW" <(within "$program" version)
+}
+
+removal() {
+  check 'it is uninstalled' within /usr/local/lib/posthorn/install --uninstall
+  check 'configuration and data are kept' test -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
+  check 'it is uninstalled with all it made' within "$new" --uninstall --purge
+  check 'nothing is left: no file, no user, no group' nothing_left
+}
+
+# A Node.js that the binding does not fit: Debian's own is 18, this one says that it is.
+foreign_node() {
+  rm -rf "$root/tmp/foreign" && cp -r "$root/tmp/posthorn-$OLD/lib" "$root/tmp/foreign" && rm -r "$root/tmp/foreign/node"
+  check_fails 'without Node.js the program says so' 'Node.js is missing' within /tmp/foreign/posthorn version
+  install -D -m 755 "$(node -p process.execPath)" "$root/tmp/node20/node"
+  check_fails 'a Node.js of another ABI is refused in one line' 'does not fit this package' within env PATH=/tmp/node20:/usr/bin:/bin /tmp/foreign/posthorn version
+}
+
+open_tree || exit 1
+unpack || exit 1
+list_files >"$work/files" && list_users >"$work/users"
+dry_run
+first_installation
+second_installation
+first_message
+upgrade
+removal
+foreign_node
+print_counts

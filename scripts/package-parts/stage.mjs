@@ -60,7 +60,8 @@ function copyRest() {
   const { name, license, type, engines, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
   const manifest = { name, version, license, type, private: true, engines, dependencies }
   writeFileSync(join(lib, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-  for (const file of ['posthorn', 'launch.cjs', 'steps.sh']) copy(`scripts/package-parts/program/${file}`, join(lib, file))
+  for (const file of ['posthorn', 'launch.cjs', 'steps.sh'])
+    copy(`scripts/package-parts/program/${file}`, join(lib, file))
   for (const file of filesBelow('systemd')) copy(file, join(lib, file))
   for (const file of filesBelow('config')) copy(file, join(lib, file))
   for (const file of ['README.md', 'CHANGELOG.md', 'LICENSE', ...filesBelow('docs')]) copy(file, join(to, file))
@@ -97,5 +98,8 @@ function setModes(folder) {
 
 function isProgram(path) {
   const own = path.slice(to.length + 1)
-  return /^(?:(?:lib\/)?install|lib\/(?:posthorn|node\/bin\/node|systemd\/certbot-deploy-hook))$/.test(own) && lstatSync(path).isFile()
+  return (
+    /^(?:(?:lib\/)?install|lib\/(?:posthorn|node\/bin\/node|systemd\/certbot-deploy-hook))$/.test(own) &&
+    lstatSync(path).isFile()
+  )
 }

@@ -7,7 +7,7 @@
 import { parseIpAddress } from '../platform/ip-address.js'
 import type { MachineNames, PublicAddress } from './machine-names.js'
 
-export interface ChosenHostname {
+interface ChosenHostname {
   readonly name: string
   /** Why this one, for the operator. */
   readonly reason: string

@@ -15,7 +15,7 @@ export interface FirstSettings {
   readonly hasIpv6: boolean
 }
 
-export interface FirstConfiguration {
+interface FirstConfiguration {
   readonly text: string
   readonly config: Config
 }

@@ -12,7 +12,7 @@ import type { LookupResult, RecordResolver, Resolver } from '../platform/dns/res
 import { parseIpAddress } from '../platform/ip-address.js'
 import { toReverseName } from '../receiving/authentication/check-iprev.js'
 
-export interface ReverseName {
+interface ReverseName {
   readonly name: string
   /** The name leads back to the address. */
   readonly confirmed: boolean
@@ -42,7 +42,7 @@ export interface MachineNames {
   readonly unanswered: boolean
 }
 
-export interface NameSources {
+interface NameSources {
   /** As `hostname -f` prints it. */
   readonly hostname: string
   readonly interfaces: readonly NetworkInterfaceInfo[]

@@ -3,7 +3,7 @@ import type { Config } from '../config/complete.js'
 import { hasReverseName } from './choose-hostname.js'
 import type { MachineNames, PublicAddress } from './machine-names.js'
 
-export interface Installed {
+interface Installed {
   /** The configuration file. */
   readonly file: string
   readonly config: Config
@@ -45,13 +45,14 @@ export function formatNextSteps(installed: Installed): readonly string[] {
 
 function formatDns({ hostname, names, config }: Installed): readonly string[] {
   const name = hostname ?? 'mail.example.net'
+  const zone = hostname === null ? name : config.service.zone
   const addresses = names.addresses.length > 0 ? names.addresses : [{ address: '192.0.2.1', reverse: [] }]
   const example = names.addresses.length > 0 ? '' : ', with the public address of this machine'
   return [
     `DNS${example}:`,
     ...addresses.map((one) => `  ${formatForward(name, one, names)}`),
     ...addresses.map((one) => `  ${formatReverse(name, one)}`),
-    `  the service zone ${config.service.zone}: delegate it, or publish what \`posthorn zone\` prints (docs/zone.md)`,
+    `  the service zone ${zone}: delegate it, or publish what \`posthorn zone\` prints (docs/zone.md)`,
     ...formatExchanges(names, name),
   ]
 }
@@ -65,10 +66,10 @@ function formatForward(name: string, { address, reverse }: PublicAddress, names:
 }
 
 function formatReverse(name: string, address: PublicAddress): string {
-  const wish = `PTR of ${address.address}: ${name}`
-  if (hasReverseName(address, name)) return `${wish} (is there)`
+  const record = `PTR of ${address.address}: ${name}`
+  if (hasReverseName(address, name)) return `${record} (is there)`
   const now = address.reverse.map((one) => one.name).join(', ')
-  return `${wish}, set at the hosting provider${now === '' ? '' : ` (now: ${now})`}`
+  return `${record}, set at the hosting provider${now === '' ? '' : ` (now: ${now})`}`
 }
 
 function formatExchanges({ domain, exchanges, unanswered }: MachineNames, name: string): readonly string[] {

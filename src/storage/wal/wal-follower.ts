@@ -8,8 +8,7 @@
  */
 import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
-import type { Checksum } from './wal-frames.js'
-import { type WalPiece, type WalPosition, WalReader } from './wal-reader.js'
+import { type LogPosition, type WalPiece, WalReader } from './wal-reader.js'
 
 /** Frames of the log, from which on it is rotated: 16 MB. */
 const MAX_FRAMES = 4000
@@ -54,13 +53,13 @@ export class WalFollower {
     }
   }
 
-  position(): WalPosition | null {
+  position(): LogPosition | null {
     return this.reader.position()
   }
 
   /** See `WalReader.resume`. */
-  resume(position: WalPosition, lastChecksum: Checksum): boolean {
-    return this.reader.resume(position, lastChecksum)
+  resume(position: Parameters<WalReader['resume']>[0]): boolean {
+    return this.reader.resume(position)
   }
 
   /** Passes on what was committed since the last call; returns the number of bytes. */

@@ -30,9 +30,8 @@ export interface WalPiece {
   readonly complete: boolean
 }
 
-export interface WalPosition {
-  readonly salts: string
-  /** Bytes that were read of the log. */
+/** How far a log was read. `checksum`: that of the log up to there. */
+export interface LogPosition extends WalHeader {
   readonly offset: number
 }
 
@@ -47,8 +46,10 @@ export class WalReader {
     this.file = file
   }
 
-  position(): WalPosition | null {
-    return this.header === null ? null : { salts: this.header.salts, offset: this.offset }
+  position(): LogPosition | null {
+    if (this.header === null) return null
+    const { salts, bigEndian, pageSize } = this.header
+    return { salts, bigEndian, pageSize, offset: this.offset, checksum: this.checksum }
   }
 
   /** Frames that were read of the present log. */
@@ -59,19 +60,19 @@ export class WalReader {
 
   /**
    * Goes on at a position of an earlier process. False: the log was restarted since, or its frames differ from those that
-   * were read; the reader then stands at the beginning. `lastChecksum`: what the last frame that was read states.
+   * were read; the reader then stands at the beginning.
    */
-  resume({ salts, offset }: WalPosition, lastChecksum: Checksum): boolean {
+  resume({ salts, offset, checksum }: Pick<LogPosition, 'salts' | 'offset' | 'checksum'>): boolean {
     const header = this.readHeader()
     if (header === null || header.salts !== salts) return false
     const size = frameBytes(header)
     const frame = Buffer.alloc(size)
     if (this.readAt(offset - size, frame) !== size) return false
     const stated = statedChecksum(frame)
-    if (stated[0] !== lastChecksum[0] || stated[1] !== lastChecksum[1]) return false
+    if (stated[0] !== checksum[0] || stated[1] !== checksum[1]) return false
     this.header = header
     this.offset = offset
-    this.checksum = lastChecksum
+    this.checksum = checksum
     return true
   }
 
@@ -85,15 +86,15 @@ export class WalReader {
       this.checksum = header.checksum
     }
     const end = this.findEnd(header)
-    if (end === null) return
-    while (this.offset < end.offset) {
-      const bytes = Buffer.allocUnsafe(Math.min(end.offset - this.offset, this.pieceBytes(header)))
+    while (this.offset < end) {
+      const bytes = Buffer.allocUnsafe(Math.min(end - this.offset, this.pieceBytes(header)))
       if (this.readAt(this.offset, bytes) !== bytes.length) return
-      const piece = { header, offset: this.offset, bytes, complete: this.offset + bytes.length === end.offset }
+      const piece = { header, offset: this.offset, bytes, complete: this.offset + bytes.length === end }
       yield piece
+      // Not before: a piece that was not taken is read again.
       this.offset += bytes.length
+      this.checksum = statedChecksum(bytes.subarray(bytes.length - frameBytes(header)))
     }
-    this.checksum = end.checksum
   }
 
   /** A number of whole frames; the first piece has the header too. */
@@ -102,10 +103,10 @@ export class WalReader {
     return (this.offset === 0 ? WAL_HEADER_BYTES : 0) + Math.floor(MAX_PIECE / size) * size
   }
 
-  /** Where the last commit ends; null: there is no new one. */
-  private findEnd(header: WalHeader): { readonly offset: number; readonly checksum: Checksum } | null {
+  /** Where the last commit ends. */
+  private findEnd(header: WalHeader): number {
     const size = frameBytes(header)
-    let found: { offset: number; checksum: Checksum } | null = null
+    let found = this.offset
     let checksum = this.checksum
     let offset = Math.max(this.offset, WAL_HEADER_BYTES)
     for (;;) {
@@ -115,7 +116,7 @@ export class WalReader {
       for (let next = readFrame(bytes, at, header, checksum); next !== null; ) {
         at += size
         checksum = next.checksum
-        if (next.frame.databasePages > 0) found = { offset: offset + at, checksum }
+        if (next.frame.databasePages > 0) found = offset + at
         next = readFrame(bytes, at, header, checksum)
       }
       offset += at

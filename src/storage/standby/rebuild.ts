@@ -9,8 +9,22 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } f
 import { join } from 'node:path'
 import { z } from 'zod'
 import { PageFile } from '../wal/page-copy.js'
-import { type Checksum, frameBytes, parseWalHeader, readFrame, WAL_HEADER_BYTES, type WalHeader } from '../wal/wal-frames.js'
-import { listGenerations, listSegments, listSnapshots, type Segment, type Snapshot, writeDurably } from './standby-folder.js'
+import {
+  type Checksum,
+  frameBytes,
+  parseWalHeader,
+  readFrame,
+  WAL_HEADER_BYTES,
+  type WalHeader,
+} from '../wal/wal-frames.js'
+import {
+  listGenerations,
+  listSegments,
+  listSnapshots,
+  type Segment,
+  type Snapshot,
+  writeDurably,
+} from './standby-folder.js'
 
 /** The folder has nothing that a database can be made from. */
 export class UnusableStandby extends Error {
@@ -107,7 +121,8 @@ function applySegments(work: string, begun: CopyNote, segments: readonly Segment
   let waiting: { readonly header: WalHeader; readonly offset: number; readonly bytes: Buffer }[] = []
   try {
     for (const segment of segments) {
-      if (segment.number !== note.number + waiting.length + 1) gap = `segment ${note.number + waiting.length + 1} is missing`
+      if (segment.number !== note.number + waiting.length + 1)
+        gap = `segment ${note.number + waiting.length + 1} is missing`
       const read = gap === null ? readSegment(segment, state) : null
       if (gap === null && read === null) gap = `segment ${segment.number} is damaged or not complete`
       if (read === null) break

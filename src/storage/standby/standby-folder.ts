@@ -7,7 +7,17 @@
  * A generation is a stream without a gap. A file has its final name once it is complete and on disk, so any program may
  * carry the folder away at any time and in any order; what is missing shows in the numbers.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { errorCodeOf } from '../../platform/errors.js'

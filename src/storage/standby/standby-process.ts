@@ -95,7 +95,10 @@ class StandbyProcess {
 
   private openStream(): StandbyStream {
     const { file, folder, keep } = this.options
-    const randomName = (): string => Math.floor(Math.random() * 36 ** 4).toString(36).padStart(4, '0')
+    const randomName = (): string =>
+      Math.floor(Math.random() * 36 ** 4)
+        .toString(36)
+        .padStart(4, '0')
     return new StandbyStream({ file, folder, keep, now: Date.now, randomName })
   }
 

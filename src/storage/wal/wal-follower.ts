@@ -12,6 +12,8 @@ import { type LogPosition, type WalPiece, WalReader } from './wal-reader.js'
 
 /** Frames of the log, from which on it is rotated: 16 MB. */
 const MAX_FRAMES = 4000
+/** Milliseconds, from which on it is rotated too: deleted bytes leave it then. */
+const MAX_LOG_AGE = 60_000
 /** Milliseconds that a rotation waits for the write lock; it is tried again at the next poll. */
 const MAX_LOCK_WAIT = 500
 
@@ -32,6 +34,7 @@ export class WalFollower {
   private readonly locker: SQLite.Database
   private readonly copier: SQLite.Database
   private readonly reader: WalReader
+  private rotatedAt = performance.now()
 
   constructor(file: string) {
     const opened: SQLite.Database[] = []
@@ -66,12 +69,14 @@ export class WalFollower {
   poll(take: (piece: WalPiece) => void): number {
     this.moveOn()
     const bytes = this.passOn(take)
-    if (this.reader.countFrames() > MAX_FRAMES) return bytes + this.rotate(take)
-    return bytes
+    const frames = this.reader.countFrames()
+    const isOld = frames > 0 && performance.now() - this.rotatedAt > MAX_LOG_AGE
+    return frames > MAX_FRAMES || isOld ? bytes + this.rotate(take) : bytes
   }
 
   /** Copies the log back, so that the next commit begins a new one. Returns the bytes that were passed on meanwhile. */
   rotate(take: (piece: WalPiece) => void): number {
+    this.rotatedAt = performance.now()
     // Most pages are copied back before the lock is taken.
     this.checkpoint('PASSIVE')
     try {

@@ -20,6 +20,7 @@ import type { ServedRoutes } from './api-listener.js'
 import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { openServices } from './services.js'
+import { startStandby } from './standby.js'
 import { watchCommits } from './storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
@@ -49,6 +50,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const lock = lockDataFolder(folder)
     stopSteps.push(() => lock.release())
     const opened = await openDatabase({ file: databaseFile(folder) })
+    const standby = startStandby(config, log)
+    // After the database is closed: then the last commit is copied too.
+    stopSteps.push(() => standby?.stop())
     stopSteps.push(() => opened.close())
     const suppressions = createSuppressionCache(opened)
     const watched = watchCommits(opened.commit, { clock, log })

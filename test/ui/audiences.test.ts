@@ -6,6 +6,7 @@ import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { importContacts, readFigure } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -17,21 +18,6 @@ async function openWorld(t: Test): Promise<{ readonly app: TestDaemon; readonly 
   await dashboard.signIn()
   return { app, dashboard }
 }
-
-async function importFile(page: Page, content: string): Promise<void> {
-  await page.getByRole('link', { name: 'Import' }).click()
-  await page
-    .getByLabel('CSV file')
-    .setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(content) })
-  await page.getByRole('button', { name: 'Import the file' }).click()
-}
-
-/** The number that a page shows under a name. */
-const numberOf = (page: Page, name: string): Promise<string | null> =>
-  page
-    .locator('.fact', { has: page.getByText(name, { exact: true }) })
-    .locator('dd')
-    .textContent()
 
 t.test('an audience from its creation to its deletion', { skip }, async (t) => {
   const { app, dashboard } = await openWorld(t)
@@ -48,18 +34,19 @@ t.test('an audience from its creation to its deletion', { skip }, async (t) => {
   await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
 
   await addContact(t, page)
-  await importFile(
-    page,
-    [
-      'email,first_name,plan',
-      `bob@b.test,"${HOSTILE.replaceAll('"', '""')}",pro`,
-      'no address,x,y',
-      'ann@b.test,Ann,free',
-    ].join('\n'),
-  )
+  await importContacts(page, [
+    'email,first_name,plan',
+    `bob@b.test,"${HOSTILE.replaceAll('"', '""')}",pro`,
+    'no address,x,y',
+    'ann@b.test,Ann,free',
+  ])
   await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
   t.same(
-    [await numberOf(page, 'Added'), await numberOf(page, 'Changed'), await numberOf(page, 'Refused lines')],
+    [
+      await readFigure(page, 'fact', 'Added'),
+      await readFigure(page, 'fact', 'Changed'),
+      await readFigure(page, 'fact', 'Refused lines'),
+    ],
     ['1', '1', '1'],
   )
   await page.getByRole('rowheader', { name: '3' }).waitFor()
@@ -102,7 +89,7 @@ async function searchAndAct(t: Test, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Unsubscribe', exact: true }).click()
   await page.getByText('1 contact unsubscribed, 0 skipped.').waitFor()
   await page.getByRole('cell', { name: 'Unsubscribed' }).waitFor()
-  t.equal(await numberOf(page, 'Subscribed'), '1')
+  t.equal(await readFigure(page, 'fact', 'Subscribed'), '1')
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByRole('link', { name: 'ann@b.test' }).click()
   await page.getByLabel('Last name').fill('Lee')
@@ -146,9 +133,9 @@ t.test('a long import shows its progress, and long lists have pages', { skip }, 
   await dashboard.open(`/audiences/${id}`)
   await page.getByText('No contact yet').waitFor()
   const lines = Array.from({ length: 1_200 }, (_, n) => `c${String(n).padStart(4, '0')}@b.test`)
-  await importFile(page, ['email', ...lines].join('\n'))
+  await importContacts(page, ['email', ...lines])
   await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
-  t.equal(await numberOf(page, 'Added'), '1,200')
+  t.equal(await readFigure(page, 'fact', 'Added'), '1,200')
   await page.getByRole('link', { name: 'To the audience' }).click()
   await page.getByRole('button', { name: 'Next ›' }).click()
   await page.getByText('Page 2').waitFor()

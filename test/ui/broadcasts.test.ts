@@ -7,6 +7,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { readFigure } from '../helpers/ui/steps.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -48,13 +49,6 @@ async function writeDraft({ dashboard, page }: World, name: string): Promise<voi
   await page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** The number that the page shows under a name. */
-const numberOf = (page: Page, name: string): Promise<string | null> =>
-  page
-    .locator('.number', { has: page.getByText(name, { exact: true }) })
-    .locator('dd')
-    .textContent()
-
 t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip }, async (t) => {
   const world = await openWorld(t)
   const { app, sink, dashboard, page } = world
@@ -92,8 +86,8 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
   await page.getByRole('button', { name: 'Send to 2 contacts now' }).click()
   await page.getByText('The broadcast is being sent.').waitFor()
   await page.locator('.badge', { hasText: 'Sent' }).waitFor()
-  t.equal(await numberOf(page, 'Recipients'), '2')
-  t.match(await numberOf(page, 'Delivered'), /^2100/)
+  t.equal(await readFigure(page, 'number', 'Recipients'), '2')
+  t.match(await readFigure(page, 'number', 'Delivered'), /^2100/)
   await followLink(app)
   await page
     .getByRole('cell', { name: 'https://shop.example/spring' })

@@ -49,7 +49,7 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   const page = await (await openBrowser(t)).newPage()
   const faults = watchFaults(page)
   await page.goto(url)
-  await page.locator('.chart canvas').waitFor()
+  await page.locator('.chart canvas').nth(1).waitFor()
   await expectPresentable(t, { page }, 'the gallery')
   t.equal(await page.title(), 'Gallery · Posthorn', 'hostile text stays text')
 
@@ -69,8 +69,20 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   const frame = page.locator('iframe')
   await frame.scrollIntoViewIfNeeded()
   await frame.contentFrame().getByText('Text').waitFor()
+  t.ok(((await frame.boundingBox())?.height ?? 0) < 250, 'the frame of a short message is low')
 
-  await page.getByText('Numbers as a table').click()
+  t.match(await page.locator('.fact', { hasText: 'No bytes' }).textContent(), /0 bytes$/)
+  const address = page.locator('.fact', { hasText: 'Address' }).locator('dd')
+  t.equal(await address.innerHTML(), 'edsger.<wbr>dijkstra@<wbr>news.<wbr>example.com', 'it breaks between its parts')
+
+  await page.locator('.chart-plot').first().hover()
+  const tip = page.locator('.chart-tip').first()
+  await tip.waitFor()
+  t.match(await tip.textContent(), /2026.*Sent \d+.*Opened \d+.*Clicked \d+/, 'the numbers at the pointer')
+  await page.getByRole('tab', { name: 'First' }).hover()
+  await tip.waitFor({ state: 'hidden' })
+
+  await page.getByText('Numbers as a table').first().click()
   t.equal(await page.getByRole('table', { name: 'Emails by hour' }).getByRole('row').count(), 25)
 
   await page.getByRole('button', { name: 'Upload' }).click()

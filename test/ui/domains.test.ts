@@ -6,6 +6,7 @@ import { type MutableZone, mutableZone } from '../helpers/dns/mutable-zone.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { addDomain, closeNotices, readRecords } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -21,13 +22,6 @@ async function openWorld(t: Test): Promise<World> {
   const dashboard = await openDashboard(t, app)
   await dashboard.signIn()
   return { app, zone, dashboard }
-}
-
-async function addDomain(page: Page, domain: string): Promise<void> {
-  await page.getByRole('link', { name: 'Domains' }).click()
-  await page.getByRole('link', { name: 'Add a domain' }).click()
-  await page.getByLabel('Domain', { exact: true }).fill(domain)
-  await page.getByRole('button', { name: 'Add the domain' }).click()
 }
 
 t.test('a wrong name is refused beside its field', { skip }, async (t) => {
@@ -49,7 +43,7 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   await addDomain(page, 'shop.test')
   await page.locator('h1:focus', { hasText: 'shop.test' }).waitFor()
   t.equal(await page.title(), 'shop.test · Posthorn')
-  const { records, id } = await readRecords(app)
+  const { records, id } = await readRecords(app, 'shop.test')
   for (const { name, value } of records) {
     await page.getByText(name, { exact: true }).first().waitFor()
     t.pass(name)
@@ -64,7 +58,7 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   await expectPresentable(t, dashboard, 'a domain with wrong records')
 
   for (const { name, value } of records) zone.set(name, { CNAME: value })
-  for (const button of await page.getByRole('button', { name: 'Close the notice' }).all()) await button.click()
+  await closeNotices(page)
   await page.getByRole('button', { name: 'Check the records now' }).click()
   await page.getByText('The domain is verified.').waitFor()
   t.equal(await page.getByText('Correct', { exact: true }).count(), records.length)
@@ -97,23 +91,6 @@ async function deleteDomain(t: Test, page: Page): Promise<void> {
   await confirm.click()
   await page.getByText('shop.test is deleted.').waitFor()
   await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
-}
-
-interface DomainRecord {
-  readonly name: string
-  readonly value: string
-}
-
-interface ShownDomain {
-  readonly id: string
-  readonly domain: string
-  readonly dns_records: readonly DomainRecord[]
-}
-
-async function readRecords(app: TestDaemon): Promise<{ id: string; records: readonly DomainRecord[] }> {
-  const { data } = (await app.rest('GET', '/v1/domains')).json<{ readonly data: readonly ShownDomain[] }>()
-  const domain = data.find((one) => one.domain === 'shop.test')
-  return { id: domain?.id ?? '', records: domain?.dns_records ?? [] }
 }
 
 t.test('the list shows the domains of the workspace', { skip }, async (t) => {

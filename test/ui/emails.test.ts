@@ -6,6 +6,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { closeNotices, compose, sectionOf } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>`
@@ -36,21 +37,6 @@ async function openWorld(t: Test): Promise<World> {
     later = false
   }
   return { app, dashboard, page: dashboard.page, accept }
-}
-
-/** A part of the page of an email that belongs to one recipient. */
-const sectionOf = (page: Page, recipient: string) =>
-  page.locator('.section', { has: page.getByRole('heading', { name: recipient, exact: true }) })
-
-async function closeNotices(page: Page): Promise<void> {
-  for (const button of await page.getByRole('button', { name: 'Close the notice' }).all()) await button.click()
-}
-
-async function compose(page: Page, subject: string, to: readonly string[]): Promise<void> {
-  await page.getByRole('link', { name: 'Emails', exact: true }).click()
-  await page.getByRole('link', { name: 'Send an email' }).click()
-  await page.getByLabel('To', { exact: true }).fill(to.join('\n'))
-  await page.getByLabel('Subject').fill(subject)
 }
 
 t.test('an email is sent, followed, held, released and read', { skip }, async (t) => {

@@ -135,7 +135,7 @@ t.test('a hostile message is read, marked, answered and deleted', { skip }, asyn
   await expectPresentable(t, dashboard, 'the reply')
   await page.getByLabel('Text', { exact: true }).fill('Thank you, very well.')
   const file = { name: 'answer.txt', mimeType: 'text/plain', buffer: Buffer.from('an attached answer') }
-  await page.getByLabel('Attachment', { exact: true }).setInputFiles(file)
+  await page.getByLabel('Attachment (optional)').setInputFiles(file)
   await page.getByRole('button', { name: 'Send the reply' }).click()
   const link = await page.getByRole('link', { name: 'Follow its delivery' }).getAttribute('href')
   await app.waitUntilSettled(link?.split('/').at(-1) ?? '')

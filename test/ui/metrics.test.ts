@@ -52,7 +52,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await expectPresentable(t, dashboard, 'metrics with a wrong tag')
   await page.getByLabel('Tag').fill('kind:other')
   await page.getByRole('button', { name: 'Filter' }).click()
-  await page.getByText('No email was made in this time').waitFor()
+  await page.getByText('No email was accepted in this time').waitFor()
   await page.getByLabel('Tag').fill('kind:news')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('More numbers').waitFor()

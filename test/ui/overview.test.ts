@@ -79,7 +79,7 @@ t.test('it shows what needs attention and the numbers of mail', { skip }, async 
   ])
   t.equal(await page.title(), 'Overview · Posthorn', 'the name of the broadcast is text')
   t.match(await attention.textContent(), 'posthorn sms release +44770')
-  const repair = attention.getByRole('link', { name: 'Records of shop.test' })
+  const repair = attention.getByRole('link', { name: 'Show the records' })
   t.equal(await repair.getAttribute('href'), `/ui/domains/${domainId}`)
 
   const figure = (name: string) => page.locator('.figure', { has: page.getByText(name, { exact: true }) })

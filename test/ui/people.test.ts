@@ -1,7 +1,6 @@
 /** The pages of members and the audit log: invite, join in a second browser, change a role, transfer, remove. */
 
 import { readFileSync } from 'node:fs'
-import { simpleParser } from 'mailparser'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
@@ -10,6 +9,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { acceptInvitation } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const HOSTILE = '<img src=x onerror="document.title=1">'
@@ -41,23 +41,6 @@ async function invite(page: Page, email: string): Promise<void> {
   await page.getByText(`The invitation of ${email} is sent.`).waitFor()
 }
 
-/** Follows the link of the mail in another browser and signs in there. */
-async function join({ sink }: World, other: Dashboard): Promise<void> {
-  await sink.waitUntil(() => sink.messages.length === 1)
-  const mail = await simpleParser(sink.messages[0]?.raw ?? '')
-  const link = /\/ui(\/invitation\?token=\S+)/.exec(mail.text ?? '')?.[1] ?? ''
-  await other.open(link)
-  await other.page.getByLabel('Your name').fill(`Nina ${HOSTILE}`)
-  await other.page.getByLabel('Password').fill(PASSWORD)
-  await other.page.getByRole('button', { name: 'Join' }).click()
-  await other.page.getByText('This is your API key.').waitFor()
-  await other.page.getByRole('link', { name: 'Sign in to the dashboard' }).click()
-  await other.page.getByLabel('E-mail address').fill('nina@b.test')
-  await other.page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-  await other.page.getByRole('button', { name: 'Sign in' }).click()
-  await other.page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
-}
-
 t.test(
   'a person is invited, joins in another browser, becomes the owner, and removes the former',
   { skip },
@@ -71,7 +54,9 @@ t.test(
     await expectPresentable(t, world.owner, 'members and invitations')
 
     const nina = await openDashboard(t, world.app)
-    await join(world, nina)
+    await world.sink.waitUntil(() => world.sink.messages.length === 1)
+    const mail = world.sink.messages[0]?.raw ?? Buffer.alloc(0)
+    await acceptInvitation(nina, { email: 'nina@b.test', name: `Nina ${HOSTILE}`, mail })
     await world.owner.open('/members')
     const person = page.getByRole('rowheader', { name: `Nina ${HOSTILE}` })
     await person.waitFor()

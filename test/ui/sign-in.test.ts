@@ -1,26 +1,14 @@
 /** Sign-in, second factor, password links and sessions, as a person meets them. */
-import { Secret, TOTP } from 'otpauth'
-import type { Page } from 'playwright-core'
 import t from 'tap'
-import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, PASSWORD } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { fillSignIn, readCode, startSecondFactor } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const OWNER = 'owner@a.test'
-
-async function signInWith(page: Page, password: string): Promise<void> {
-  await page.getByLabel('E-mail address').fill(OWNER)
-  await page.getByLabel('Password', { exact: true }).fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-}
-
-/** The code of the authenticator app, at the time of the daemon. */
-function readCode({ now }: TestDaemon, secret: string): string {
-  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now() })
-}
 
 /** Milliseconds. */
 const STEP = 30_000
@@ -33,9 +21,9 @@ t.test('a wrong password is refused, the right one leads to the page that was as
   await dashboard.open('/domains')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await expectPresentable(t, dashboard, 'the sign-in')
-  await signInWith(page, 'not the password')
+  await fillSignIn(page, OWNER, 'not the password')
   await page.getByRole('alert').waitFor()
-  await signInWith(page, PASSWORD)
+  await fillSignIn(page, OWNER)
   await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
   t.match(page.url(), /\/ui\/domains$/)
   t.equal(await page.evaluate('document.cookie'), '', 'scripts do not see the cookie')
@@ -52,11 +40,7 @@ t.test('the second factor is set up, needed, and turned off', { skip }, async (t
   const { page } = dashboard
   await dashboard.signIn()
   await page.getByRole('link', { name: 'Account' }).click()
-  await page.getByRole('button', { name: 'Set it up' }).click()
-  await page.getByLabel('Your password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await page.getByRole('img', { name: /QR code/ }).waitFor()
-  const secret = (await page.locator('dialog .copy code').textContent()) ?? ''
+  const secret = await startSecondFactor(page)
   await expectPresentable(t, dashboard, 'the set-up of the second factor')
   await page.getByLabel('Code of the app').fill('000000')
   await page.getByRole('button', { name: 'Turn it on' }).click()
@@ -71,7 +55,7 @@ t.test('the second factor is set up, needed, and turned off', { skip }, async (t
   await page.getByText('Enabled', { exact: true }).waitFor()
 
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-  await signInWith(page, PASSWORD)
+  await fillSignIn(page, OWNER)
   await page.getByRole('heading', { name: 'Second factor' }).waitFor()
   await expectPresentable(t, dashboard, 'the second factor')
   app.advance(STEP)

@@ -42,7 +42,7 @@ t.test('addresses are suppressed, searched and removed', { skip }, async (t) => 
   await page.getByRole('button', { name: 'Suppress the address' }).click()
   await page.getByText('bob@b.test is suppressed.').waitFor()
   await page.getByText(`550 ${ATTACK}`).waitFor()
-  t.equal(await page.getByRole('link', { name: 'An email' }).getAttribute('href'), '/ui/emails/e-1')
+  t.equal(await page.getByRole('link', { name: 'Open the email' }).getAttribute('href'), '/ui/emails/e-1')
   await expectPresentable(t, dashboard, 'the list')
 
   await page.getByLabel('Reason').selectOption('hard_bounce')

@@ -1,6 +1,7 @@
 /** Lines over time, drawn by uPlot, which is loaded when the first chart appears; the numbers are in a table below. */
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import type { PlotData } from './draw-chart.ts'
 import { formatDateTime, formatNumber } from './format.ts'
 import { Table } from './table.tsx'
 
@@ -21,8 +22,9 @@ interface ChartProps {
 
 export function Chart(props: ChartProps): VNode {
   const { title, times, series, formatTime = formatDateTime, formatValue = formatNumber } = props
+  const plotted = { times, series, formatTime, formatValue }
   const place = useRef<HTMLDivElement>(null)
-  useEffect(() => drawChart(place.current, props), [JSON.stringify(times), JSON.stringify(series)])
+  useEffect(() => drawChart(place.current, plotted), [JSON.stringify(times), JSON.stringify(series)])
   const columns = [
     { title: 'Time', show: (at: number) => formatTime(times[at] ?? '') },
     ...series.map(({ name, values }) => ({
@@ -53,11 +55,11 @@ export function Chart(props: ChartProps): VNode {
 }
 
 /** Draws into `place` and keeps to its width; returns what removes the drawing. */
-function drawChart(place: HTMLDivElement | null, props: ChartProps): () => void {
+function drawChart(place: HTMLDivElement | null, data: PlotData): () => void {
   if (place === null) return () => undefined
   const state = { removed: false, remove: (): void => undefined }
   void import('./draw-chart.ts').then(({ createPlot }) => {
-    if (!state.removed) state.remove = createPlot(place, props)
+    if (!state.removed) state.remove = createPlot(place, data)
   })
   return () => {
     state.removed = true

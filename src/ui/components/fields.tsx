@@ -231,15 +231,16 @@ export function ChoicesField({ name, label, hint, options, chosen = [], single =
 }
 
 interface FileFieldProps extends FieldProps {
+  readonly optional?: boolean
   /** As the attribute `accept` has it. */
   readonly accept?: string
 }
 
-export function FileField({ name, label, hint, accept }: FileFieldProps): VNode {
+export function FileField({ name, label, hint, accept, optional = false }: FileFieldProps): VNode {
   const id = useId()
   const error = useFieldError(name)
   return (
-    <FieldFrame {...{ id, name, label, hint, error }}>
+    <FieldFrame {...{ id, name, label, hint, error, optional }}>
       <input id={id} name={name} type="file" accept={accept} {...describe(id, hint, error)} />
     </FieldFrame>
   )

@@ -52,6 +52,8 @@ const sizes = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte']
 export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log10(bytes) / 3))
   const unit = sizes[power] ?? 'byte'
-  const options = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 } as const
+  // The short form has no plural of bytes in English.
+  const unitDisplay = unit === 'byte' ? 'long' : 'short'
+  const options = { style: 'unit', unit, unitDisplay, maximumFractionDigits: 1 } as const
   return new Intl.NumberFormat(undefined, options).format(bytes / 1_000 ** power)
 }

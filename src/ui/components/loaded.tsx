@@ -30,6 +30,9 @@ export function Placeholder(): VNode {
   )
 }
 
+/** The status of an answer that a further attempt does not change. */
+const NOT_FOUND = 404
+
 interface FaultProps {
   readonly error: ApiError
   readonly onRetry?: () => void
@@ -39,7 +42,7 @@ export function Fault({ error, onRetry }: FaultProps): VNode {
   return (
     <div class="fault" role="alert">
       <p>{error.message}</p>
-      {onRetry === undefined ? null : (
+      {onRetry === undefined || error.status === NOT_FOUND ? null : (
         <Button small onClick={onRetry}>
           Try again
         </Button>

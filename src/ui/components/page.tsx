@@ -2,6 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import { allowBreaks } from './allow-breaks.tsx'
 
 interface PageProps {
   readonly title: string
@@ -35,7 +36,7 @@ export function Page({ title, badge, intro, actions, up, children }: PageProps):
         )}
         <div class="page-title">
           <h1 ref={heading} tabIndex={-1}>
-            {title}
+            {allowBreaks(title)}
           </h1>
           {badge}
         </div>
@@ -59,7 +60,7 @@ export function Section({ title, intro, actions, children }: SectionProps): VNod
   return (
     <section class="section">
       <header class="section-head">
-        <h2>{title}</h2>
+        <h2>{allowBreaks(title)}</h2>
         {actions === undefined ? null : <div class="section-actions">{actions}</div>}
       </header>
       {intro === undefined ? null : <p class="section-intro">{intro}</p>}

@@ -1,6 +1,7 @@
 /** Tables, which become cards where there is little room, and lists in pages. */
 import type { ComponentChildren, VNode } from 'preact'
 import type { ListPage, Pages } from '../api/use-pages.ts'
+import { allowBreaks } from './allow-breaks.tsx'
 import { Button } from './button.tsx'
 import { Loaded } from './loaded.tsx'
 
@@ -57,13 +58,13 @@ function Cell<Row>({ column: { title, show, kind }, row, first }: CellProps<Row>
   if (first) {
     return (
       <th scope="row" class={cellClass(kind)}>
-        {show(row)}
+        {allowBreaks(show(row))}
       </th>
     )
   }
   return (
     <td class={cellClass(kind)} data-title={kind === 'actions' ? undefined : title}>
-      <div class="cell">{show(row)}</div>
+      <div class="cell">{allowBreaks(show(row))}</div>
     </td>
   )
 }

@@ -1,6 +1,7 @@
 /** How values are shown: times, states, identifiers to copy, lists of facts, notes. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { allowBreaks } from './allow-breaks.tsx'
 import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } from './format.ts'
 
 interface TimeProps {
@@ -69,7 +70,7 @@ interface CopyProps {
 export function Copy({ text, label }: CopyProps): VNode {
   return (
     <span class="copy">
-      <code>{text}</code>
+      <code>{allowBreaks(text)}</code>
       <CopyButton text={text} label={label} />
     </span>
   )
@@ -106,7 +107,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }): VNode {
       {facts.map(({ name, value }) => (
         <div key={name} class="fact">
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{allowBreaks(value)}</dd>
         </div>
       ))}
     </dl>

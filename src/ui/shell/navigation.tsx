@@ -1,5 +1,6 @@
 /** Links to the pages that have a place in the navigation, by groups. */
 import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { routes } from '../routes.ts'
 import { mayOperate, workspace } from '../session/session-state.ts'
@@ -8,8 +9,11 @@ import { groups, type PageRoute } from './page-route.ts'
 type NavigationRoute = PageRoute & { readonly navigation: NonNullable<PageRoute['navigation']> }
 
 export function Navigation({ location }: { readonly location: string }): VNode {
+  const element = useRef<HTMLElement>(null)
+  // The list scrolls by itself in low windows.
+  useEffect(() => element.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' }), [location])
   return (
-    <nav class="navigation" aria-label="Pages">
+    <nav ref={element} class="navigation" aria-label="Pages">
       {groups.map((group) => {
         const entries = listEntries(group)
         return entries.length === 0 ? null : (

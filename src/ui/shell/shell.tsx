@@ -45,6 +45,8 @@ export function Shell({ children }: { readonly children: ComponentChildren }): V
   )
 }
 
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
 function UserMenu(): VNode {
   const { user, service } = sessionInfo.value ?? {}
   return (
@@ -62,6 +64,8 @@ function UserMenu(): VNode {
       </div>
       <p class="version">
         {service?.hostname} · {service?.version}
+        <br />
+        Times in {zone}
       </p>
     </div>
   )

@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
@@ -44,7 +45,7 @@ export function DomainListPage(): VNode {
 }
 
 const columns: readonly Column<Domain>[] = [
-  { title: 'Domain', show: ({ id, domain }) => <Link href={`/domains/${id}`}>{domain}</Link> },
+  { title: 'Domain', show: ({ id, domain }) => <Link href={`/domains/${id}`}>{allowBreaks(domain)}</Link> },
   { title: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
   { title: 'Records', show: ({ dns_records: records }) => countCorrect(records) },
   { title: 'Receives mail', show: ({ inbound }) => (inbound ? 'Yes' : 'No') },
@@ -53,6 +54,7 @@ const columns: readonly Column<Domain>[] = [
 ]
 
 function countCorrect(records: Domain['dns_records']): string {
+  if (records.every(({ status }) => status === 'pending')) return 'Not checked'
   return `${records.filter(({ status }) => status === 'verified').length} of ${records.length} correct`
 }
 

@@ -1,10 +1,12 @@
 /** The DNS records of a domain, to copy, with their live state. */
 import type { VNode } from 'preact'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Copy, Note, StatusBadge } from '../../components/values.tsx'
 import type { Domain } from './domain.ts'
 import type { FoundRecord } from './found-records.ts'
+import './domains.css'
 
 interface RecordRow {
   readonly type: string
@@ -31,7 +33,7 @@ export function DomainRecords({ domain, found }: DomainRecordsProps): VNode {
   const { mx_record: mx, dmarc_record: dmarc } = domain
   const suggested = [
     { ...mx, value: `${mx.priority} ${mx.value}`, use: domain.inbound ? 'Receives mail' : 'Only to receive mail' },
-    { ...dmarc, use: 'Policy for mail that fails; any policy is accepted' },
+    { ...dmarc, use: 'DMARC: any policy is accepted' },
   ]
   const columns = buildColumns(found)
   return (
@@ -40,7 +42,9 @@ export function DomainRecords({ domain, found }: DomainRecordsProps): VNode {
         title="Records to publish"
         intro="Publish these records where the DNS of the domain is managed. Changes can take some minutes to be seen."
       >
-        <Table caption="Required DNS records" columns={columns} rows={required} rowKey={({ name }) => name} />
+        <div class="records">
+          <Table caption="Required DNS records" columns={columns} rows={required} rowKey={({ name }) => name} />
+        </div>
         {found.length === 0 ? null : (
           <Note tone="warn">
             <p>The check has found other values than the ones to publish. They are listed with each record.</p>
@@ -48,8 +52,10 @@ export function DomainRecords({ domain, found }: DomainRecordsProps): VNode {
         )}
         <TxtRecords domain={domain} />
       </Section>
-      <Section title="Suggested records" intro="Verification does not need them.">
-        <Table caption="Suggested DNS records" columns={columns} rows={suggested} rowKey={({ name }) => name} />
+      <Section title="Suggested records" intro="The domain is verified without them.">
+        <div class="records">
+          <Table caption="Suggested DNS records" columns={columns} rows={suggested} rowKey={({ name }) => name} />
+        </div>
       </Section>
     </>
   )
@@ -98,7 +104,7 @@ function FoundValue({ name, value, found }: FoundValueProps): VNode | null {
   if (record === undefined || record.found === value) return null
   return (
     <span class="row-note row-note-bad">
-      {record.found === null ? 'No such record was found.' : <>Found: {record.found}</>}
+      {record.found === null ? 'No such record was found.' : <>Found: {allowBreaks(record.found)}</>}
     </span>
   )
 }
@@ -106,7 +112,7 @@ function FoundValue({ name, value, found }: FoundValueProps): VNode | null {
 function TxtRecords({ domain: { dkim_keys: keys } }: { readonly domain: Domain }): VNode {
   return (
     <details class="more">
-      <summary>The DNS host has no CNAME records below _domainkey</summary>
+      <summary>If your DNS provider allows no CNAME records below _domainkey</summary>
       <p>Publish the keys as TXT records instead. After a rotation they must be published again.</p>
       <Table
         caption="Signing keys as TXT records"

@@ -49,9 +49,14 @@ function SettingFields({ domain }: Pick<DomainPartProps, 'domain'>): VNode {
         name="tracking.open"
         label="Track opens"
         checked={tracking.open}
-        hint="Default for mail that is submitted by SMTP without tracking header fields."
+        hint="Default for mail sent by SMTP without tracking header fields."
       />
-      <CheckField name="tracking.click" label="Track clicks" checked={tracking.click} hint="The same default." />
+      <CheckField
+        name="tracking.click"
+        label="Track clicks"
+        checked={tracking.click}
+        hint="Default for mail sent by SMTP without tracking header fields."
+      />
       <TextArea
         name="blocked_addresses"
         label="Blocked addresses"

@@ -33,6 +33,9 @@ export function KeyRotation({ domain, onChanged }: DomainPartProps): VNode {
       <Button onClick={rotate} disabled={domain.status !== 'verified'}>
         Rotate the keys
       </Button>
+      {domain.status === 'verified' ? null : (
+        <p class="section-note">Keys can be rotated once the domain is verified.</p>
+      )}
     </Section>
   )
 }

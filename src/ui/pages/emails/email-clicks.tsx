@@ -30,8 +30,8 @@ export function EmailClicks({ id }: { readonly id: string }): VNode {
             <Table caption="Clicked links" columns={columns} rows={links} rowKey={({ url }) => url} />
           </>
         ) : (
-          <Empty title="No click">
-            <p>Clicks are counted where the email or its domain asks for it. Those of programs are not counted.</p>
+          <Empty title="No clicks">
+            <p>Clicks are counted if the email or its domain has click tracking. Those of programs are not counted.</p>
           </Empty>
         )
       }

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { toCursorPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time, toWords } from '../../components/values.tsx'
@@ -24,8 +25,8 @@ export function EmailEvents({ id }: { readonly id: string }): VNode {
       columns={columns}
       rowKey={(event) => event.id}
       empty={
-        <Empty title="No event">
-          <p>Events are kept for a time, which the operator sets.</p>
+        <Empty title="No events">
+          <p>The operator of the service sets how long events are kept.</p>
         </Empty>
       }
     />
@@ -34,9 +35,9 @@ export function EmailEvents({ id }: { readonly id: string }): VNode {
 
 const columns: readonly Column<EmailEvent>[] = [
   { title: 'Event', show: ({ type }) => <EventName type={type} /> },
-  { title: 'Recipient', show: ({ recipient }) => <span class="address">{recipient ?? '–'}</span> },
+  { title: 'Recipient', show: ({ recipient }) => <span class="address">{allowBreaks(recipient ?? '–')}</span> },
   { title: 'Details', show: ({ data }) => describeData(data) },
-  { title: 'Time', show: ({ created_at: at }) => <Time at={at} /> },
+  { title: 'Time', show: ({ created_at: at }) => <Time at={at} kind="second" /> },
 ]
 
 function EventName({ type }: Pick<EmailEvent, 'type'>): VNode {

@@ -60,9 +60,9 @@ export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof 
           <summary>More filters</summary>
           <div class="form-inline">
             <TextField name="domain" label="Sending domain" optional value={get('domain')} />
-            <TextField name="tag" label="Tag" optional placeholder="name: value" value={get('tag')} />
-            <TextField name="from" label="From" type="datetime-local" optional value={get('from')} />
-            <TextField name="to" label="Until" type="datetime-local" optional value={get('to')} />
+            <TextField name="tag" label="Tag" optional placeholder="name:value" value={get('tag')} />
+            <TextField name="from" label="Accepted from" type="datetime-local" optional value={get('from')} />
+            <TextField name="to" label="Accepted until" type="datetime-local" optional value={get('to')} />
           </div>
         </details>
       </Filters>

@@ -3,8 +3,10 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { useFilters } from '../../components/filters.tsx'
+import { formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
@@ -28,7 +30,7 @@ export function EmailListPage(): VNode {
     </ButtonLink>
   )
   return (
-    <Page title="Emails" intro="What this workspace has sent, and what became of it." actions={compose}>
+    <Page title="Emails" intro="What this workspace has sent, and what happened to it." actions={compose}>
       <EmailFilters filters={filters} />
       <PagedTable
         caption="Emails of this workspace"
@@ -49,10 +51,16 @@ async function loadEmails(get: (name: string) => string, cursor: string | undefi
 
 const columns: readonly Column<FoundEmail>[] = [
   { title: 'Subject', show: (email) => <SubjectCell email={email} /> },
-  { title: 'To', show: ({ recipients }) => <RecipientsCell recipients={recipients} /> },
-  { title: 'From', show: ({ from_email: from }) => <span class="address">{from}</span> },
+  { title: 'To', show: (email) => <RecipientsCell email={email} /> },
   { title: 'Status', show: (email) => <StatusCell email={email} /> },
-  { title: 'Accepted', show: ({ created_at: at }) => <Time at={at} /> },
+  {
+    title: 'Accepted',
+    show: ({ created_at: at }) => (
+      <span class="email-time">
+        <Time at={at} />
+      </span>
+    ),
+  },
 ]
 
 function SubjectCell({ email }: { readonly email: FoundEmail }): VNode {
@@ -67,12 +75,13 @@ function SubjectCell({ email }: { readonly email: FoundEmail }): VNode {
   )
 }
 
-function RecipientsCell({ recipients }: Pick<FoundEmail, 'recipients'>): VNode {
+function RecipientsCell({ email: { recipients, from_email: from } }: { readonly email: FoundEmail }): VNode {
   const [first = '–', ...others] = recipients
   return (
     <span class="address">
-      {first}
-      {others.length === 0 ? null : <span class="row-note">and {others.length} more</span>}
+      {allowBreaks(first)}
+      {others.length === 0 ? null : ` and ${formatNumber(others.length)} more`}
+      <span class="row-note">from {allowBreaks(from)}</span>
     </span>
   )
 }
@@ -86,7 +95,7 @@ function StatusCell({ email }: { readonly email: FoundEmail }): VNode {
       {note === null ? null : <span class="row-note">{note}</span>}
       {status === 'scheduled' ? (
         <span class="row-note">
-          for <Time at={scheduledFor} />
+          <Time at={scheduledFor} />
         </span>
       ) : null}
     </>
@@ -119,7 +128,7 @@ function isPartial({ data }: Pages<FoundEmail>): boolean {
 function SearchedPart({ pages: { showNext } }: { readonly pages: Pages<FoundEmail> }): VNode {
   return (
     <Note tone="info">
-      <p>Older emails are not searched yet: there are many.</p>
+      <p>Only the newest emails have been searched so far.</p>
       <Button small onClick={() => showNext?.()}>
         Search older emails
       </Button>

@@ -34,16 +34,20 @@ function MessageParts({ email }: { readonly email: EmailContent }): VNode {
   const views = [
     ...(html === null
       ? []
-      : [{ id: 'html', title: 'HTML', show: () => <MessageFrame src={frame} title="The HTML of the message" /> }]),
+      : [
+          {
+            id: 'html',
+            title: 'HTML',
+            show: () => <MessageFrame src={frame} title="The HTML of the message" length={html.length} />,
+          },
+        ]),
     ...(text === null ? [] : [{ id: 'text', title: 'Text', show: () => <pre class="message-text">{text}</pre> }]),
     { id: 'header', title: 'Header', show: () => <HeaderFields id={id} /> },
   ]
   return (
     <>
       <Tabs label="Views of the message" tabs={views} parameter="view" />
-      {html === null ? null : (
-        <p class="section-intro">Pictures from the network are not loaded here, and links lead nowhere.</p>
-      )}
+      {html === null ? null : <p class="section-intro">Remote images are not loaded here, and links are disabled.</p>}
       <Attachments email={email} />
       <p class="message-file">
         <Button onClick={() => saveFile(`/v1/emails/${id}/raw`, `${id}.eml`)}>Save the message as a file</Button>

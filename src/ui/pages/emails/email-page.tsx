@@ -100,9 +100,9 @@ function EmailFacts({ email }: { readonly email: EmailStory }): VNode {
 function EmailIds({ email }: { readonly email: EmailStory }): VNode {
   return (
     <details class="more">
-      <summary>Ids of the email and its message</summary>
+      <summary>ID and Message-ID</summary>
       <p>
-        Id: <Copy text={email.id} label="the id" />
+        ID: <Copy text={email.id} label="the ID" />
       </p>
       <p>
         Message-ID: <Copy text={email.message_id} label="the Message-ID" />

@@ -26,7 +26,7 @@ export function NewEmailPage(): VNode {
   return (
     <Page
       title="Send an email"
-      intro="To see how a message arrives. It is sent like those of your programs, and counts like them."
+      intro="Sends a test, in the same way as an email of your programs. It counts towards the limits of the plan."
       up={{ href: '/emails', label: 'Emails' }}
     >
       <Loaded from={domains}>{(names) => (names.length === 0 ? <NoDomain /> : <EmailForm domains={names} />)}</Loaded>
@@ -66,8 +66,10 @@ function EmailForm({ domains }: { readonly domains: readonly string[] }): VNode 
   }
   return (
     <Form onSubmit={send}>
-      <TextField name="from" label="From" value="test" hint="The part of the address before the @." />
-      <SelectField name="domain" label="Domain" options={domains.map((value) => ({ value, label: value }))} />
+      <div class="field-pair">
+        <TextField name="from" label="From" value="test" hint="The part of the address before the @." />
+        <SelectField name="domain" label="Domain" options={domains.map((value) => ({ value, label: `@${value}` }))} />
+      </div>
       <TextField name="from_name" label="Name of the sender" optional />
       <TextArea name="to" label="To" rows={2} hint="One address in each line, at most 50." />
       <ContentFields kind={kind} onKind={setKind} />
@@ -76,7 +78,7 @@ function EmailForm({ domains }: { readonly domains: readonly string[] }): VNode 
         label="Send at"
         type="datetime-local"
         optional
-        hint="In your time zone, at most 30 days ahead. Without it, now."
+        hint="In your time zone, at most 30 days ahead. Leave it empty to send now."
       />
       <FormActions>
         <SubmitButton>Send the email</SubmitButton>

@@ -1,5 +1,6 @@
 /** What happened to each recipient, attempt by attempt, what comes next, and what members may do about it. */
 import type { ComponentChildren, VNode } from 'preact'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Section } from '../../components/page.tsx'
@@ -77,7 +78,7 @@ function Timeline({ email, recipient }: { readonly email: EmailStory; readonly r
           title={
             <>
               {toSentence(next.before)}
-              {next.at === null ? null : <Time at={next.at} />}
+              {next.at === null ? null : <Time at={next.at} kind="second" />}
               {next.after}
             </>
           }
@@ -117,7 +118,7 @@ function AttemptStep({ attempt }: { readonly attempt: Attempt }): VNode {
         <code>{response}</code>
       </p>
       <p class="row-note">
-        {way}, {formatNumber(duration)} ms
+        {allowBreaks(way)}, {formatNumber(duration)} ms
       </p>
     </Step>
   )
@@ -137,7 +138,7 @@ function Step({ tone, title, at, children }: StepProps): VNode {
     <li class={`timeline-step timeline-${tone}`}>
       <p class="timeline-title">
         <span>{title}</span>
-        {at === undefined ? null : <Time at={at} />}
+        {at === undefined ? null : <Time at={at} kind="second" />}
       </p>
       {children}
     </li>

@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact'
 import type { ApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import { type ListPage, toOffsetPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
@@ -116,11 +117,11 @@ function Subject({ email }: { readonly email: ListedInboundEmail }): VNode {
 
 function Sender({ email: { from, from_name: name } }: { readonly email: ListedInboundEmail }): VNode {
   const address = from === '' ? 'Unknown' : from
-  if (name === '' || name === from) return <>{address}</>
+  if (name === '' || name === from) return <>{allowBreaks(address)}</>
   return (
     <>
       {name}
-      <span class="row-note">{address}</span>
+      <span class="row-note">{allowBreaks(address)}</span>
     </>
   )
 }

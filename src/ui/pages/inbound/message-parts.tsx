@@ -35,14 +35,12 @@ export function MessageText({ email: { text, has_text: isOwn } }: EmailPartProps
   )
 }
 
-export function MessageHtml({ email: { id } }: EmailPartProps): VNode {
+export function MessageHtml({ email: { id, text } }: EmailPartProps): VNode {
   const place = `${encodeURIComponent(workspace.value?.id ?? '')}/inbound/${encodeURIComponent(id)}`
   return (
     <>
-      <p class="message-note">
-        Remote pictures are not loaded, so that the sender does not learn that the message is read.
-      </p>
-      <MessageFrame src={`/ui/api/frames/${place}`} title="HTML of the message" />
+      <p class="message-note">Remote images are not loaded, so the sender does not learn that you read the message.</p>
+      <MessageFrame src={`/ui/api/frames/${place}`} title="HTML of the message" length={(text ?? '').length} />
     </>
   )
 }
@@ -100,7 +98,7 @@ function ShortenedText({ text, isShortened, label }: ShortenedTextProps): VNode 
         </Note>
       ) : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section class="message-text" tabIndex={0} aria-label={label}>
+      <section class="inbound-text" tabIndex={0} aria-label={label}>
         <pre>{text}</pre>
       </section>
     </>

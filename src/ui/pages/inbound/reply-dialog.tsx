@@ -35,7 +35,7 @@ export function ReplyDialog({ email, onSent, onClose }: ReplyDialogProps): VNode
       </div>
       <Form onSubmit={send}>
         <TextArea name="text" label="Text" rows={14} value={quote(email)} />
-        <FileField name="attachments" label="Attachment" hint="Optional." />
+        <FileField name="attachments" label="Attachment" optional />
         <FormActions>
           <SubmitButton>Send the reply</SubmitButton>
           <Button onClick={onClose}>Cancel</Button>

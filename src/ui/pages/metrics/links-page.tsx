@@ -27,7 +27,7 @@ export function LinksPage(): VNode {
   return (
     <Page
       title="Clicked links"
-      intro="Links in tracked emails, the most clicked first. Clicks of programs are left out."
+      intro="Links of emails with click tracking, most clicked first. Clicks by programs are left out."
     >
       <Filters names={names} filters={filters}>
         <FilterErrors error={pages.error}>
@@ -42,7 +42,7 @@ export function LinksPage(): VNode {
         rowKey={({ url }) => url}
         empty={
           <Empty title="No link was clicked in this time">
-            <p>Links are followed in emails whose clicks are tracked.</p>
+            <p>Clicks are counted in emails with click tracking.</p>
           </Empty>
         }
       />
@@ -51,11 +51,11 @@ export function LinksPage(): VNode {
 }
 
 const columns: readonly Column<Link>[] = [
-  { title: 'Link', show: ({ url }) => <span class="link-url">{url}</span> },
+  { title: 'Link', show: ({ url }) => url },
   { title: 'Emails', kind: 'number', show: ({ unique_clicks: emails }) => formatNumber(emails) },
   { title: 'Clicks', kind: 'number', show: ({ clicks }) => formatNumber(clicks) },
-  { title: 'First', show: ({ first_clicked_at: at }) => <Time at={at} /> },
-  { title: 'Last', show: ({ last_clicked_at: at }) => <Time at={at} /> },
+  { title: 'First click', show: ({ first_clicked_at: at }) => <Time at={at} /> },
+  { title: 'Last click', show: ({ last_clicked_at: at }) => <Time at={at} /> },
 ]
 
 async function loadLinks(window: MetricsQuery, position: string | undefined): Promise<ListPage<Link>> {

@@ -45,7 +45,7 @@ function remarkOnUnsent({ failed, queued, scheduled }: Metrics['summary']): stri
     ...(scheduled === 0 ? [] : [`${formatNumber(scheduled)} scheduled`]),
     ...(failed === 0 ? [] : [`${formatNumber(failed)} failed`]),
   ]
-  return parts.length === 0 ? 'none waits or failed' : `and ${parts.join(', ')}`
+  return parts.length === 0 ? 'none waiting or failed' : `and ${parts.join(', ')}`
 }
 
 /** Of a percentage, as the interface has it. */

@@ -24,10 +24,7 @@ export function MetricsPage(): VNode {
   }
   const numbers = useLoad(() => loadMailNumbers(query), [filters.key])
   return (
-    <Page
-      title="Metrics"
-      intro="An email counts on the day on which it was made, with what happened to it since. So do its opens and clicks."
-    >
+    <Page title="Metrics" intro="Opens, clicks and bounces count on the day on which their email was accepted.">
       <Filters names={names} filters={filters}>
         <FilterErrors error={numbers.error}>
           <WindowFields get={filters.get} />
@@ -43,7 +40,7 @@ export function MetricsPage(): VNode {
 function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
   if (numbers.metrics.summary.total === 0) {
     return (
-      <Empty title="No email was made in this time">
+      <Empty title="No email was accepted in this time">
         <p>Choose a longer time, or another domain or tag.</p>
       </Empty>
     )
@@ -71,7 +68,7 @@ function AllNumbers({ metrics: { period, summary } }: Pick<MailNumbers, 'metrics
   return (
     <Section
       title="More numbers"
-      intro="Image proxies, link previews and scanners count as programs. They are in none of the other numbers."
+      intro="Image proxies, link previews and scanners are programs. The other numbers leave them out."
     >
       <Facts
         facts={[

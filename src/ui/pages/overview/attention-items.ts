@@ -40,7 +40,7 @@ export function listAttentionItems({ attention, queue, usage, mayOperate, now }:
 }
 
 function toDomainItem({ id, domain, status, fails_at: failsAt }: Attention['domains'][number]): AttentionItem {
-  const common = { key: `domain-${id}`, link: { href: `/domains/${id}`, label: `Records of ${domain}` } }
+  const common = { key: `domain-${id}`, link: { href: `/domains/${id}`, label: `Show the records` } }
   if (failsAt !== null) {
     const text = `Its DNS records are missing. Sending from it stops at ${formatDateTime(failsAt)} unless they return.`
     return { ...common, tone: 'bad', title: `${domain} is about to fail`, text }

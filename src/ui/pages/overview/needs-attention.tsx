@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
@@ -48,8 +49,8 @@ function Item({ item: { tone, title, text, link } }: { readonly item: AttentionI
   return (
     <li class={`attention-item attention-${tone}`}>
       <div>
-        <h3>{title}</h3>
-        <p>{text}</p>
+        <h3>{allowBreaks(title)}</h3>
+        <p>{allowBreaks(text)}</p>
       </div>
       {link === null ? null : (
         <ButtonLink small href={link.href}>

@@ -24,7 +24,7 @@ export function OverviewPage(): VNode {
       <NeedsAttention />
       <Section
         title={`Mail of the last ${days} days`}
-        intro="An email counts on the day on which it was made, with what happened to it since."
+        intro="Opens, clicks and bounces count on the day on which their email was accepted."
         actions={<ChoiceBar label="Days that are shown" choices={ranges} chosen={days} onChoose={chooseDays} />}
       >
         <Loaded from={numbers}>{(found) => <Numbers numbers={found} />}</Loaded>

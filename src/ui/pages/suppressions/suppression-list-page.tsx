@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
@@ -26,7 +27,7 @@ export function SuppressionListPage(): VNode {
   return (
     <Page
       title="Suppressions"
-      intro="Mail to these addresses is refused. Hard bounces, complaints and unsubscribed recipients are added by themselves."
+      intro="Mail to these addresses is refused. Hard bounces, complaints and unsubscribed recipients are added automatically."
       actions={<Actions />}
     >
       <Filters names={names} filters={filters}>
@@ -84,10 +85,10 @@ function buildColumns(onRemove: (suppression: Suppression) => void): readonly Co
       ),
     },
     {
-      title: 'Because of',
-      show: ({ source_email_id: id }) => (id === null ? '–' : <Link href={`/emails/${id}`}>An email</Link>),
+      title: 'Cause',
+      show: ({ source_email_id: id }) => (id === null ? '–' : <Link href={`/emails/${id}`}>Open the email</Link>),
     },
-    { title: 'Since', show: ({ created_at: at }) => <Time at={at} /> },
+    { title: 'Added', show: ({ created_at: at }) => <Time at={at} /> },
     {
       title: 'Actions',
       kind: 'actions',
@@ -105,7 +106,7 @@ function Address({ suppression: { email, metadata } }: { readonly suppression: S
   const { diagnostic_code: reply } = metadata
   return (
     <>
-      {email}
+      {allowBreaks(email)}
       {typeof reply === 'string' ? <span class="row-note">{reply}</span> : null}
     </>
   )

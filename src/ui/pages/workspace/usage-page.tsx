@@ -44,10 +44,10 @@ function PlanEmails({ usage: { plan, usage, rate_limit: rate } }: { readonly usa
         facts={[
           { name: 'Plan', value: plan },
           { name: 'Counted since', value: <Time at={usage.period_start} /> },
-          { name: 'Emails', value: formatNumber(sent) },
-          { name: 'Limit of 30 days', value: limit === null ? 'None' : formatNumber(limit) },
-          { name: 'Requests in a second', value: formatNumber(rate.requests_per_second) },
-          { name: 'At once, after a pause', value: formatNumber(rate.burst_limit) },
+          { name: 'Emails sent', value: formatNumber(sent) },
+          { name: 'Limit per 30 days', value: limit === null ? 'None' : formatNumber(limit) },
+          { name: 'Requests per second', value: formatNumber(rate.requests_per_second) },
+          { name: 'Burst of requests', value: formatNumber(rate.burst_limit) },
         ]}
       />
       {limit === null ? null : <Progress label="Emails of the last 30 days" done={sent} total={limit} />}
@@ -72,7 +72,7 @@ function Credits({ usage }: { readonly usage: CreditsUsage }): VNode {
 
 function Inbound({ inbound: { bytes_held: held, bytes_limit: limit } }: Pick<Usage, 'inbound'>): VNode {
   return (
-    <Section title="Inbound mail" intro="Stored messages, until they are deleted or their retention ends.">
+    <Section title="Inbound mail" intro="Messages are stored until they are deleted or their retention ends.">
       {limit === null ? (
         <Facts
           facts={[
@@ -104,16 +104,16 @@ function SmsCodes({ sms }: Pick<Usage, 'sms'>): VNode {
   const { sms_sent: sent, segments, limit_per_day: limit, days } = sms
   const shown = fillDays(days)
   return (
-    <Section title="Verification codes by SMS" intro="Days are those of UTC. Most providers charge each segment.">
+    <Section title="Verification codes by SMS" intro="Days are in UTC. Most SMS providers charge per segment.">
       <Facts
         facts={[
           { name: 'Codes today', value: formatNumber(sent) },
           { name: 'Segments today', value: formatNumber(segments) },
-          { name: 'Limit of any 24 hours', value: formatNumber(limit) },
+          { name: 'Limit per 24 hours', value: formatNumber(limit) },
         ]}
       />
       {days.length === 0 ? (
-        <p class="soft">No codes were sent in the last 30 days.</p>
+        <p class="section-note">No codes were sent in the last 30 days.</p>
       ) : (
         <Chart
           title="Codes by day"

@@ -35,20 +35,16 @@ export function WorkspacePage(): VNode {
 function WorkspaceFacts({ shown }: PartProps): VNode {
   const { id, name, slug, role, member_count: members, created_at: created } = shown
   return (
-    <>
-      <Facts
-        facts={[
-          { name: 'Name', value: name },
-          { name: 'Short name', value: <code>{slug}</code> },
-          { name: 'Your role', value: <StatusBadge status={role} tone="info" /> },
-          { name: 'Members', value: formatNumber(members) },
-          { name: 'Created', value: <Time at={created} kind="day" /> },
-        ]}
-      />
-      <p class="facts-more">
-        Id: <Copy text={id} label="the id of the workspace" />
-      </p>
-    </>
+    <Facts
+      facts={[
+        { name: 'Name', value: name },
+        { name: 'Short name', value: <code>{slug}</code> },
+        { name: 'Your role', value: <StatusBadge status={role} tone="info" /> },
+        { name: 'Members', value: formatNumber(members) },
+        { name: 'Created', value: <Time at={created} kind="day" /> },
+        { name: 'ID', value: <Copy text={id} label="the ID of the workspace" /> },
+      ]}
+    />
   )
 }
 

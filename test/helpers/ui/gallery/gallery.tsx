@@ -42,6 +42,7 @@ function Gallery(): VNode {
             facts={[
               { name: 'Size', value: formatBytes(123_456_789) },
               { name: 'No bytes', value: formatBytes(0) },
+              { name: 'Address', value: 'edsger.dijkstra@news.example.com' },
               { name: 'Share', value: formatPercent(0.1234) },
               { name: 'Hostile', value: hostile },
             ]}
@@ -73,12 +74,13 @@ function Gallery(): VNode {
         </Section>
         <Section title="Chart">
           <Chart title="Emails by hour" times={hours} series={series} />
+          <Chart title="Emails of one day" times={hours.slice(0, 1)} series={[{ name: 'Sent', values: [0] }]} />
         </Section>
         <Section title="Upload">
           <Upload />
         </Section>
         <Section title="Message">
-          <MessageFrame src="/message.html" title="The HTML of a message" />
+          <MessageFrame src="/message.html" title="The HTML of a message" length={80} />
           <Button onClick={() => saveFile('/v1/emails/none/raw', 'message.eml')}>Save the message</Button>
         </Section>
       </Page>

@@ -30,7 +30,18 @@ first_message() {
   check 'setup makes a workspace' within posthorn setup --workspace Main --email you@example.test
   check 'a domain is added' within posthorn domain add example.test --force
   check 'a message is delivered, signed' send posthorn before-upgrade
+  check 'a backup is made as its unit says, beside the daemon' make_backup
   check 'the daemon stops with status 0' stop_daemon
+}
+
+make_backup() {
+  local file=$root/usr/lib/systemd/system/posthorn-backup.service user
+  local -a words
+  user=$(value_of "$file" User)
+  read -ra words <<<"$(value_of "$file" ExecStart)"
+  within install -d -m 700 -o "$user" -g "$user" "/var/lib/$(value_of "$file" StateDirectory)"
+  within setpriv --reuid="$user" --regid="$user" --init-groups --no-new-privs --bounding-set=-all "${words[@]}" &&
+    [[ $(find "$root/var/lib/posthorn-backup" -type f | wc -l) == 1 ]]
 }
 
 upgrade() {
@@ -76,6 +87,12 @@ removal() {
   check 'nothing is left: no file, no user, no group' nothing_left
 }
 
+without_node() {
+  local plain=/mnt/posthorn_${OLD}_$architecture.deb
+  check_fails 'without its own Node.js the package asks for nodejs' 'depends on nodejs (>= 20.19)' within dpkg -i "$plain"
+  check 'it purges from there too' within dpkg --purge posthorn
+}
+
 open_tree || exit 1
 list_files >"$work/files" && list_users >"$work/users"
 first_installation
@@ -83,4 +100,5 @@ first_message
 upgrade
 restarts
 removal
+without_node
 print_counts

@@ -43,7 +43,7 @@ second_installation() {
   check 'the program of the prefix runs' grep -q "posthorn $OLD" <(within /opt/posthorn/bin/posthorn version)
   check 'the program of the prefix goes' within /opt/posthorn/lib/posthorn/install --uninstall --prefix /opt/posthorn
   check 'the first one is installed again' within "$old"
-  within rmdir /opt/posthorn/lib /opt/posthorn/bin /opt/posthorn/share/doc /opt/posthorn/share /opt/posthorn
+  check 'the other prefix is gone' test ! -e "$root/opt/posthorn"
 }
 
 first_message() {
@@ -75,13 +75,18 @@ removal() {
   check 'nothing is left: no file, no user, no group' nothing_left
 }
 
-# A Node.js that the binding does not fit: Debian's own is 18, this one says that it is.
-foreign_node() {
-  rm -rf "$root/tmp/foreign" && cp -r "$root/tmp/posthorn-$OLD/lib" "$root/tmp/foreign" && rm -r "$root/tmp/foreign/node"
-  check_fails 'without Node.js the program says so' 'Node.js is missing' within /tmp/foreign/posthorn version
-  install -D -m 755 "$(node -p process.execPath)" "$root/tmp/node20/node"
-  check_fails 'a Node.js of another ABI is refused in one line' 'does not fit this package' within env PATH=/tmp/node20:/usr/bin:/bin /tmp/foreign/posthorn version
+# The release with Node.js has no binding for Node.js 20, the one without has.
+other_node() {
+  local plain=/tmp/plain/posthorn-$OLD/lib/posthorn
+  rm -r "$root/tmp/posthorn-$OLD/lib/node"
+  check_fails 'without Node.js the program says so' 'Node.js is missing' within "/tmp/posthorn-$OLD/lib/posthorn" version
+  install -D -m 755 "$root/mnt/node20" "$root/tmp/node20/node"
+  check_fails 'a Node.js of another ABI is refused in one line' 'does not fit this package' with_node20 "/tmp/posthorn-$OLD/lib/posthorn" version
+  mkdir "$root/tmp/plain" && within tar -xzf "/mnt/posthorn-$OLD-linux-$arch.tar.gz" -C /tmp/plain
+  printf '[service]\nhostname = "mail.example.test"\ndata_dir = "/tmp/plain-data"\n' >"$root/tmp/plain.toml"
+  check 'the release without Node.js opens a database with Node.js 20' with_node20 "$plain" setup --workspace Main --email you@example.test --config /tmp/plain.toml
 }
+with_node20() { within env PATH=/tmp/node20:/usr/bin:/bin "$@"; }
 
 open_tree || exit 1
 unpack || exit 1
@@ -92,5 +97,5 @@ second_installation
 first_message
 upgrade
 removal
-foreign_node
+other_node
 print_counts

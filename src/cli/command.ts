@@ -38,6 +38,8 @@ export interface Call {
   readonly clock: Clock
   /** Opens the database, or creates it. It is closed after the command. */
   readonly database: () => Promise<Database>
+  /** Writes to standard error while the command runs. */
+  readonly printError: (text: string) => void
   /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
 }

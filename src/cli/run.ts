@@ -31,6 +31,7 @@ import { keyCommands } from './commands/key-commands.js'
 import { queueCommands } from './commands/queue-commands.js'
 import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
+import { standbyCommands } from './commands/standby-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
 import { suppressionCommands } from './commands/suppression-commands.js'
 import { userCommands } from './commands/user-commands.js'
@@ -66,6 +67,7 @@ export const databaseCommands: readonly Command[] = [
   ...smsCommands,
   ...zoneCommands,
   ...storageCommands,
+  ...standbyCommands,
 ]
 
 const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
@@ -123,7 +125,8 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
     await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }
-  const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret: io.readSecret }
+  const { readSecret, printError } = io
+  const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret, printError }
   return printAnswer(io, line, await runCommand(command, call))
 }
 

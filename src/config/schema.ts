@@ -159,6 +159,13 @@ const retention = section({
   exports: value.duration('7d').prefault('7d'),
 })
 
+const standby = section({
+  folder: value.pathOrNone.prefault(''),
+  interval: value.duration('1h').prefault('1s'),
+  snapshot_every: value.duration('30d').prefault('1d'),
+  keep: value.count(1, 100).prefault(2),
+})
+
 /** One plan of `limits.plans`. */
 export const plan = section({
   requests_per_second: value.count(1, 1_000_000).optional(),
@@ -197,6 +204,7 @@ export const settings = section({
   webhooks: webhooks.prefault({}),
   sms: sms.prefault({}),
   retention: retention.prefault({}),
+  standby: standby.prefault({}),
   limits: limits.prefault({}),
   log: log.prefault({}),
 })

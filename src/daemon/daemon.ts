@@ -21,6 +21,7 @@ import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js
 import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { openServices } from './services.js'
+import { startStandby } from './standby.js'
 import { watchCommits } from './storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
@@ -51,6 +52,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     stopSteps.push(() => lock.release())
     await upgradeAtStart(folder, log, options.upgrade)
     const opened = await openDatabase({ file: databaseFile(folder) })
+    const standby = startStandby(config, log)
+    // After the database is closed: then the last commit is copied too.
+    stopSteps.push(() => standby?.stop())
     stopSteps.push(() => opened.close())
     const suppressions = createSuppressionCache(opened)
     const watched = watchCommits(opened.commit, { clock, log })

@@ -5,6 +5,9 @@
  * 8 MB copies it back; the WAL is cut to 32 MB when it starts anew, and grows beyond that only while a
  * reader holds an old snapshot.
  *
+ * secure_delete: what a statement deletes is overwritten with zeros, in rows, in overflow pages and in pages that become
+ * free. In the log it stays until that is restarted (`purgeLog`).
+ *
  * cache_size: better-sqlite3 caches 16 MB of pages per connection by default. Most pages are written once
  * and read from the system's cache, so 4 MB suffice, and memory stays small however long the queue is.
  */
@@ -19,6 +22,8 @@ export interface ConnectionOptions {
 }
 
 const CACHE_KB = 4096
+/** To which the log is cut when it starts anew. */
+export const MAX_LOG_BYTES = 33_554_432
 
 /** The file must be there: a path that vanished must not become an empty database. */
 export function openConnection({ file, maxPages, busyTimeout = 10_000 }: ConnectionOptions): SQLite.Database {
@@ -26,7 +31,8 @@ export function openConnection({ file, maxPages, busyTimeout = 10_000 }: Connect
   try {
     db.pragma('synchronous = FULL')
     db.pragma('wal_autocheckpoint = 2000')
-    db.pragma('journal_size_limit = 33554432')
+    db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`)
+    db.pragma('secure_delete = ON')
     db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KB}`)
     if (maxPages !== undefined) db.pragma(`max_page_count = ${maxPages}`)

@@ -24,17 +24,25 @@ const heldLocks = new Set<SQLite.Database>()
 const CHECK_TIMEOUT = 250
 
 export function lockDataFolder(folder: string): DataLock {
-  const file = join(folder, 'daemon.lock')
+  const held = `a running daemon (or a restore) holds the data folder ${folder}: stop it first`
+  return takeLock(join(folder, 'daemon.lock'), { timeout: CHECK_TIMEOUT, held })
+}
+
+/** `held`: what to say if another process holds it for longer than `timeout` milliseconds. */
+export function takeLock(
+  file: string,
+  { timeout, held }: { readonly timeout: number; readonly held: string },
+): DataLock {
   // An existing lock file is never opened this way: closing it would release a lock that this process holds.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-  const db = new SQLite(file, { timeout: CHECK_TIMEOUT })
+  const db = new SQLite(file, { timeout })
   try {
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('begin exclusive')
   } catch (error) {
     db.close()
     if (!(error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw error
-    throw new DataFolderHeld(`a running daemon (or a restore) holds the data folder ${folder}: stop it first`)
+    throw new DataFolderHeld(held)
   }
   heldLocks.add(db)
   return {

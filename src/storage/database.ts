@@ -18,6 +18,11 @@ export interface Database extends Store {
   readonly countCommits: () => number
   /** Gives up to `pages` free pages back to the file system, as periodic work after deletions. */
   readonly reclaimPages: (pages: number) => Promise<void>
+  /**
+   * Removes from the log what was deleted before, which needs a restart of the log. Rejects with `StorageFault` while a
+   * reader still uses the log: to be tried again.
+   */
+  readonly purgeLog: () => Promise<void>
   /** Completes pending requests, then closes both connections. */
   readonly close: () => Promise<void>
 }

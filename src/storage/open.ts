@@ -52,6 +52,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       read: createRead(reader),
       commit: (writes) => writer.commit(writes),
       reclaimPages: (pages) => writer.reclaimPages(pages),
+      purgeLog: () => writer.purgeLog(),
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
       close: async () => {

@@ -86,6 +86,36 @@ t.test('systemd accepts the unit', { skip: skipWithout('systemd-analyze') }, asy
   t.match(await verify(`${shipped}\n[Service]\nStateDirectoryy=x\n`), { stderr: /StateDirectoryy/ }, 'it does look')
 })
 
+t.test(
+  'the units leave little to a process that was taken over',
+  { skip: skipWithout('systemd-analyze') },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'posthorn-unit-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    // The threshold is in tenths: an exposure of 2.0 and more fails.
+    const judge = (unit: string) => run('systemd-analyze', ['security', '--offline=true', '--threshold=19', unit])
+    for (const name of ['posthorn.service', 'posthorn-backup.service']) {
+      await t.resolves(judge(join('systemd', name)), name)
+    }
+    const weaker = join(folder, 'posthorn.service')
+    const shipped = readFileSync('systemd/posthorn.service', 'utf8')
+    writeFileSync(weaker, shipped.replace(/^(?:ProtectSystem|CapabilityBoundingSet|SystemCallFilter)=.*\n/gm, ''))
+    await t.rejects(judge(weaker), 'it does look')
+  },
+)
+
+t.test("the backup is made by the daemon's user, from its configuration, to a folder of its own", async (t) => {
+  const backup = readFileSync('systemd/posthorn-backup.service', 'utf8')
+  const daemon = readFileSync('systemd/posthorn.service', 'utf8')
+  const read = (unit: string, key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1]
+  t.equal(read(backup, 'User'), read(daemon, 'User'))
+  t.match(readFileSync('systemd/sysusers.conf', 'utf8'), new RegExp(`^u ${read(daemon, 'User')} - `, 'm'))
+  const folder = `/var/lib/${read(backup, 'StateDirectory')}`
+  t.match(read(backup, 'ExecStart'), new RegExp(` backup --keep \\d+ ${folder} `))
+  const configuration = / --config (\S+)$/.exec(read(daemon, 'ExecStart') ?? '')?.[1] ?? 'none'
+  t.ok(read(backup, 'ExecStart')?.endsWith(` --config ${configuration}`), configuration)
+})
+
 const isGlibc = 'glibcVersionRuntime' in (process.report.getReport() as { header: object }).header
 
 t.test('the environment of the unit lets memory return to the system', { skip: !isGlibc && 'not glibc' }, async (t) => {

@@ -27,7 +27,7 @@ export async function checkIprev(clientAddress: string, resolver: DNSResolver): 
 }
 
 /** RFC 1035 section 3.5, RFC 3596 section 2.5. */
-function toReverseName(address: IpAddress): string {
+export function toReverseName(address: IpAddress): string {
   if (address.kind() === 'ipv4') return `${address.toByteArray().toReversed().join('.')}.in-addr.arpa`
   const digits = address.toByteArray().map((byte) => byte.toString(16).padStart(2, '0'))
   return `${[...digits.join('')].toReversed().join('.')}.ip6.arpa`

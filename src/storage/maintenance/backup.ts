@@ -1,17 +1,22 @@
 /**
- * `backup`: a copy of the database as of one moment, made while the daemon runs.
+ * `backup`: an exact copy of the database as of its end, made while the daemon runs.
  *
- * Invariant: the target name means a complete database on disk, or nothing. It contains secrets (keys,
+ * Invariant: the target name means a complete, checked database on disk, or nothing. It contains secrets (keys,
  * mail): mode 0600.
  *
- * VACUUM INTO reads one snapshot, however long that takes; SQLite's backup interface restarts whenever
- * another connection commits, so under load it never ends. Limits: it blocks its thread (it is for the
- * command line), and the WAL grows meanwhile, because it cannot be copied back.
+ * Pages are copied a megabyte at a time, with pauses that are longer while the daemon commits; what is committed
+ * meanwhile is taken from the log (`storage/wal`). So the log does not wait for the end of the backup. `compact` writes
+ * the database anew instead, without free pages; the log then grows until the end.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
+import { SQLite } from '../sqlite.js'
+import { PageCopy } from '../wal/page-copy.js'
+import { openSource } from '../wal/source-file.js'
+import { WalFollower } from '../wal/wal-follower.js'
 
 /** The target file exists. */
 export class FileExistsError extends Error {
@@ -22,36 +27,130 @@ export class FileExistsError extends Error {
   }
 }
 
+/** The copy that was made is not sound: the disk, or the database itself, is damaged. */
+export class DamagedCopy extends Error {
+  override name = 'DamagedCopy'
+}
+
+export interface BackupProgress {
+  readonly phase: 'copy' | 'check'
+  readonly bytes: number
+  readonly total: number
+}
+
 interface BackupOptions {
   /** The database. */
   readonly from: string
   readonly to: string
+  /** Bytes a second; default: as fast as the load allows. */
+  readonly pace?: number | undefined
+  readonly compact?: boolean
+  readonly onProgress?: (progress: BackupProgress) => void
 }
 
-export function createBackup({ from, to }: BackupOptions): void {
+/** While the daemon commits, a pause takes this many times as long as the step before it. */
+const BUSY_PAUSE_FACTOR = 6
+/** Milliseconds. */
+const MIN_BUSY_PAUSE = 15
+const MAX_BUSY_PAUSE = 250
+/** Bytes of the log that mean that the daemon is at work. */
+const BUSY_LOG_BYTES = 16_384
+
+/** Resolves to the size of the copy. */
+export async function createBackup(options: BackupOptions): Promise<number> {
+  const { from, to } = options
   if (existsSync(to)) throw new FileExistsError(to)
   const partial = `${to}.partial-${process.pid}`
   try {
-    // VACUUM INTO accepts an existing empty file and keeps its mode.
-    closeSync(openSync(partial, 'wx', 0o600))
-    copySnapshot(from, partial)
+    const bytes = options.compact === true ? copyCompact(from, partial) : await copyPages(options, partial)
     syncFile(partial)
+    options.onProgress?.({ phase: 'check', bytes, total: bytes })
+    checkCopy(partial)
     if (existsSync(to)) throw new FileExistsError(to)
     renameSync(partial, to)
     syncFile(dirname(to))
+    return bytes
   } catch (error) {
     rmSync(partial, { force: true })
     throw toStorageError(error)
   }
 }
 
-function copySnapshot(from: string, to: string): void {
+async function copyPages({ from, pace, onProgress }: BackupOptions, to: string): Promise<number> {
+  const follower = new WalFollower(from)
+  try {
+    const copy = new PageCopy(openSource(from), to, follower.countPages())
+    try {
+      const poll = (): number => follower.poll((piece) => copy.apply(piece))
+      poll()
+      for (let more = true; more; ) {
+        const begun = performance.now()
+        const before = copy.progress().bytes
+        more = copy.step()
+        const took = performance.now() - begun
+        const isBusy = poll() > BUSY_LOG_BYTES
+        const { bytes, total } = copy.progress()
+        onProgress?.({ phase: 'copy', bytes, total })
+        await sleep(decidePause({ took, isBusy, bytes: bytes - before, pace }))
+      }
+      poll()
+      return copy.finish()
+    } finally {
+      copy.close()
+    }
+  } finally {
+    follower.close({ keepLog: false })
+  }
+}
+
+interface Step {
+  /** Milliseconds that copying the pages took. */
+  readonly took: number
+  readonly isBusy: boolean
+  readonly bytes: number
+  readonly pace: number | undefined
+}
+
+/** Milliseconds until the next step. */
+export function decidePause({ took, isBusy, bytes, pace }: Step): number {
+  if (pace !== undefined) return Math.max(0, (bytes / pace) * 1000 - took)
+  return isBusy ? Math.min(MAX_BUSY_PAUSE, Math.max(MIN_BUSY_PAUSE, took * BUSY_PAUSE_FACTOR)) : 0
+}
+
+function copyCompact(from: string, to: string): number {
   const db = openConnection({ file: from })
   try {
+    // VACUUM INTO accepts an existing empty file and keeps its mode.
+    closeSync(openSync(to, 'wx', 0o600))
     db.prepare('vacuum into ?').run(to)
   } finally {
     db.close()
   }
+  return countBytes(to)
+}
+
+function countBytes(file: string): number {
+  const db = new SQLite(file, { readonly: true })
+  try {
+    return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }))
+  } finally {
+    db.close()
+  }
+}
+
+/** Reads every page back. The copy says that it has a log, so it is opened in a mode that makes none. */
+function checkCopy(file: string): void {
+  const db = new SQLite(file, { fileMustExist: true })
+  try {
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.pragma('journal_mode = DELETE')
+    const lines = db.prepare<[], string>('pragma quick_check').pluck().all()
+    const [damage] = lines.filter((line) => line !== 'ok')
+    if (damage !== undefined) throw new DamagedCopy(`the copy is damaged, and so may be the database: ${damage}`)
+  } finally {
+    db.close()
+  }
+  syncFile(file)
 }
 
 /** Flushes a file, or the names in a folder, to disk. */

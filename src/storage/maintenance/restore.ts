@@ -14,6 +14,7 @@ import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.
 import { migrations as ours } from '../migrations.js'
 import { SQLite } from '../sqlite.js'
 import { syncFile } from './backup.js'
+import { holdRestoredQueue } from './hold-queue.js'
 import { pauseRestoredBroadcasts } from './pause-broadcasts.js'
 import { findIntegrityProblems } from './verify.js'
 
@@ -24,6 +25,10 @@ export class UnusableBackup extends Error {
 
 interface RestoreOptions {
   readonly backup: string
+  /** The backup is moved, not copied: it was made for this. */
+  readonly move?: boolean
+  /** Keeps all entries of the queue until `queue release`. */
+  readonly holdQueue?: boolean
   /** The database to replace. */
   readonly file: string
   readonly now: number
@@ -33,45 +38,50 @@ interface RestoreOptions {
 /** `previousFile`: the old database; undefined: there was none. */
 interface RestoreResult {
   readonly pausedBroadcasts: number
+  /** Entries of the queue. */
+  readonly held: number
   readonly previousFile: string | undefined
 }
 
-export function restoreBackup({ backup, file, now, migrations = ours }: RestoreOptions): RestoreResult {
+export function restoreBackup(options: RestoreOptions): RestoreResult {
+  const { backup, file, now } = options
   const lock = lockDataFolder(dirname(file))
   const incoming = `${file}.restoring`
   try {
     rmSync(incoming, { force: true })
-    copyFileSync(backup, incoming)
+    if (existsSync(`${backup}-wal`)) {
+      throw new UnusableBackup(`${backup} has a write-ahead log beside it: it is a database in use, not a backup`)
+    }
+    if (options.move === true) renameSync(backup, incoming)
+    else copyFileSync(backup, incoming)
     chmodSync(incoming, 0o600)
-    const pausedBroadcasts = prepareBackup(incoming, { backup, migrations, now })
+    const changed = prepareBackup(incoming, options)
     syncFile(incoming)
     const previousFile = existsSync(file)
       ? linkPrevious(file, `${file}.before-${formatTimestamp(now).replaceAll(':', '')}`)
       : undefined
     renameSync(incoming, file)
     syncFile(dirname(file))
-    return { pausedBroadcasts, previousFile }
+    return { ...changed, previousFile }
   } finally {
     rmSync(incoming, { force: true })
     lock.release()
   }
 }
 
-/** Checks the copy and pauses its broadcasts; returns how many. */
+/** Checks the copy, pauses its broadcasts and holds its queue. */
 function prepareBackup(
   copy: string,
-  { backup, migrations, now }: { readonly backup: string; readonly migrations: Migrations; readonly now: number },
-): number {
-  if (existsSync(`${backup}-wal`)) {
-    throw new UnusableBackup(`${backup} has a write-ahead log beside it: it is a database in use, not a backup`)
-  }
+  { backup, migrations = ours, now, holdQueue = false }: RestoreOptions,
+): Pick<RestoreResult, 'pausedBroadcasts' | 'held'> {
   try {
     return withDatabase(copy, (db) => {
       if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
       refuseNewer(db, migrations, { name: backup })
       const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
-      return pauseRestoredBroadcasts(db, now)
+      const held = holdQueue ? holdRestoredQueue(db) : 0
+      return { pausedBroadcasts: pauseRestoredBroadcasts(db, now), held }
     })
   } catch (error) {
     throw error instanceof SQLite.SqliteError ? new UnusableBackup(`${backup}: ${error.message}`) : error

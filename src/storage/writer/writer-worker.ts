@@ -14,6 +14,7 @@ import { type ConnectionOptions, openConnection } from '../connection.js'
 import { toStorageFault } from '../health/faults.js'
 import type { SQLite } from '../sqlite.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
+import { beginLogPurge, type LogPurge } from './log-purge.js'
 import { MovedBytes, StorageFault } from './write.js'
 import { type FromWriter, failureToWire, fromWire, type ToWriter } from './writer-protocol.js'
 
@@ -33,6 +34,7 @@ class WriterThread {
   private commits = 0
   private texts: string[] = []
   private readonly timer: NodeJS.Timeout
+  private logPurge: LogPurge | undefined
 
   constructor(
     readonly port: MessagePort,
@@ -67,6 +69,7 @@ class WriterThread {
     if (fault.code === 'SQLITE_FULL' || fault.code.startsWith('SQLITE_BUSY')) return
     this.database?.db.close()
     this.database = undefined
+    this.logPurge = undefined
   }
 
   /** Handles the first message and all that wait behind it, up to one of another kind than `requests`. */
@@ -86,6 +89,7 @@ class WriterThread {
       freeMemory(...movedPiecesOf(batch))
     }
     if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)])
+    if (next?.kind === 'purge') this.reply(1, [this.purge()])
     if (next?.kind === 'stop') this.stop()
   }
 
@@ -104,6 +108,16 @@ class WriterThread {
 
   private reclaim(pages: number): WriteOutcome {
     const result = this.withDatabase(({ db }) => db.exec(`pragma incremental_vacuum(${pages})`))
+    return result instanceof StorageFault ? result : undefined
+  }
+
+  private purge(): WriteOutcome {
+    const { file } = this.options
+    const result = this.withDatabase(({ db }) => {
+      this.logPurge ??= beginLogPurge(db, file)
+      if (!this.logPurge()) throw new StorageFault('SQLITE_BUSY', 'a reader uses the log')
+      this.logPurge = undefined
+    })
     return result instanceof StorageFault ? result : undefined
   }
 

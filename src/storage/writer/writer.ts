@@ -102,11 +102,20 @@ export class Writer {
 
   /** Gives up to `pages` free pages back to the file system, between two batches. */
   reclaimPages(pages: number): Promise<void> {
+    return this.sendAlone({ kind: 'reclaim', pages })
+  }
+
+  /** See `Database`. */
+  purgeLog(): Promise<void> {
+    return this.sendAlone({ kind: 'purge' })
+  }
+
+  private sendAlone(message: ToWriter): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.ready) return reject(this.notReadyFault())
       this.post()
       this.postedRequests.push([{ resolve, reject }])
-      this.send({ kind: 'reclaim', pages })
+      this.send(message)
     })
   }
 

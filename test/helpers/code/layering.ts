@@ -31,7 +31,7 @@ const floors: readonly (readonly string[])[] = [
   ['smtp', 'api', 'dns', 'pages'],
   ['daemon'],
   ['cli'],
-  ['sandbox', 'main.ts'],
+  ['sandbox', 'installation', 'main.ts'],
 ]
 
 export function layeringOffences(sources: readonly Source[]): readonly string[] {

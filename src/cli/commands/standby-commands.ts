@@ -1,0 +1,133 @@
+/** `standby status|follow|restore`: the copy that another machine takes over with. */
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatTimestamp } from '../../platform/clock.js'
+import { isDataFolderHeld } from '../../storage/data-lock.js'
+import { restoreBackup } from '../../storage/maintenance/restore.js'
+import { databaseFile } from '../../storage/open.js'
+import { forgetCopy, type Rebuilt, rebuild } from '../../storage/standby/rebuild.js'
+import { readStandbyStatus, standbyLag } from '../../storage/standby/standby-status.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  flagOption,
+  refuseExtraWords,
+  requiredWord,
+} from '../command.js'
+import { describeRestore, withRestoreErrors } from './restore-command.js'
+
+/** Milliseconds between two looks at the folder. */
+const FOLLOW_INTERVAL = 1_000
+/** Milliseconds of lag from which on `standby status` fails, beside the interval. */
+const MAX_LAG = 60_000
+
+export const standbyCommands: readonly Command[] = [
+  {
+    name: 'standby status',
+    usage: '',
+    summary: 'how much of the database is in the standby folder',
+    options: {},
+    run: showStatus,
+  },
+  {
+    name: 'standby follow',
+    usage: 'FOLDER [--once]',
+    summary: 'keep a copy of the database up to date from a standby folder, until it is stopped',
+    options: { once: 'boolean' },
+    run: follow,
+  },
+  {
+    name: 'standby restore',
+    usage: 'FOLDER [--hold-queue]',
+    summary: 'make the database from a standby folder; the daemon must be stopped',
+    options: { 'hold-queue': 'boolean' },
+    run: restore,
+  },
+]
+
+async function showStatus({ words, config, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const { folder, interval } = config.standby
+  if (folder === '') throw new CommandFailed('standby.folder is not set')
+  const { data_dir: dataDir } = config.service
+  const status = readStandbyStatus(dataDir)
+  if (status === null) throw new CommandFailed('the daemon has copied nothing to the standby folder yet')
+  const lag = isDataFolderHeld(dataDir) ? standbyLag(status, clock()) : null
+  const formatTime = (at: number | null): string => (at === null ? '-' : formatTimestamp(at))
+  const isBehind = lag === null || lag > interval + MAX_LAG || status.error !== null
+  return {
+    json: { ...status, lag_ms: lag },
+    lines: [
+      `folder           ${status.folder}`,
+      `copied until     ${formatTime(status.copied_at)}${lag === null ? '' : ` (${lag} ms ago)`}`,
+      `snapshot of      ${formatTime(status.snapshot_at)}`,
+      `generation       ${status.generation ?? '-'}, ${status.segments} segments`,
+      `fault            ${status.error ?? 'none'}`,
+      ...(isDataFolderHeld(dataDir) ? [] : ['no daemon is running']),
+    ],
+    failed: isBehind,
+  }
+}
+
+async function follow({ words, options, config, printError }: Call): Promise<Answer> {
+  const folder = folderArgument(words)
+  const work = workFolder(config)
+  let total = 0
+  for (;;) {
+    const rebuilt = withRestoreErrors(() => rebuild(folder, work))
+    total += rebuilt.applied
+    if (flagOption(options, 'once')) {
+      return { json: { ...toJson(rebuilt) }, lines: describeCopy(rebuilt), failed: rebuilt.gap !== null }
+    }
+    if (rebuilt.applied > 0) printError(`segment ${rebuilt.number}, ${total} applied since the start\n`)
+    await sleep(FOLLOW_INTERVAL)
+  }
+}
+
+async function restore({ words, options, config, clock }: Call): Promise<Answer> {
+  const folder = folderArgument(words)
+  return withRestoreErrors(() => {
+    const work = workFolder(config)
+    const rebuilt = rebuild(folder, work)
+    forgetCopy(work)
+    const restored = restoreBackup({
+      backup: rebuilt.file,
+      move: true,
+      holdQueue: flagOption(options, 'hold-queue'),
+      file: databaseFile(config.service.data_dir),
+      now: clock(),
+    })
+    const { json, lines } = describeRestore(restored)
+    return { json: { ...json, ...toJson(rebuilt) }, lines: [...describeCopy(rebuilt), ...lines] }
+  })
+}
+
+/** Beside the database, so that the copy is renamed and not copied. */
+function workFolder(config: Call['config']): string {
+  const { data_dir: dataDir } = config.service
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  return join(dataDir, 'standby')
+}
+
+function folderArgument(words: Call['words']): string {
+  refuseExtraWords(words, 1)
+  const folder = resolve(requiredWord(words, 0, 'FOLDER'))
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new CommandFailed(`${folder} is not a folder`)
+  return folder
+}
+
+function toJson({ generation, number, applied, copiedAt, gap }: Rebuilt): Record<string, string | number | null> {
+  const at = copiedAt === null ? null : formatTimestamp(copiedAt)
+  return { generation, segment: number, applied, written_at: at, gap }
+}
+
+function describeCopy({ generation, number, copiedAt, gap }: Rebuilt): string[] {
+  const at = copiedAt === null ? '' : `, written ${formatTimestamp(copiedAt)}`
+  return [
+    `the copy has everything up to segment ${number} of ${generation}${at}`,
+    ...(gap === null ? [] : [`it ends there because ${gap}`]),
+  ]
+}

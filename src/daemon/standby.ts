@@ -1,0 +1,12 @@
+/** Starts the copy of the database to the standby folder, if one is set. */
+import type { Config } from '../config/complete.js'
+import type { Log } from '../platform/log.js'
+import { databaseFile } from '../storage/open.js'
+import { StandbyRunner } from '../storage/standby/standby-runner.js'
+
+export function startStandby({ service, standby }: Config, log: Log): StandbyRunner | null {
+  const { data_dir: dataDir } = service
+  const { folder, interval, snapshot_every: snapshotEvery, keep } = standby
+  if (folder === '') return null
+  return new StandbyRunner({ file: databaseFile(dataDir), dataDir, folder, interval, snapshotEvery, keep }, log)
+}

@@ -1,0 +1,48 @@
+/**
+ * The first configuration: config/production.toml with the names and addresses of this machine.
+ *
+ * The result is parsed before it is returned, so that a template that has changed its form stops the installation and
+ * not the first start.
+ */
+import type { Config, Machine } from '../config/complete.js'
+import { parseConfig } from '../config/load.js'
+import { formatProblems } from '../config/problems.js'
+
+export interface FirstSettings {
+  /** Null: stays a comment. */
+  readonly hostname: string | null
+  readonly publicAddresses: readonly string[]
+  readonly hasIpv6: boolean
+}
+
+interface FirstConfiguration {
+  readonly text: string
+  readonly config: Config
+}
+
+/** `file`: where it will be. */
+export function renderConfiguration(
+  template: string,
+  { hostname, publicAddresses, hasIpv6 }: FirstSettings,
+  file: string,
+  machine: Machine,
+): FirstConfiguration {
+  let text = template
+  if (hostname !== null) text = setCommented(text, 'hostname', JSON.stringify(hostname))
+  if (publicAddresses.length > 0) text = setCommented(text, 'public_addresses', formatList(publicAddresses))
+  if (hasIpv6) text = text.replace(/^(?!#)(\w+ = \[)"0\.0\.0\.0:(\d{1,5})"\]$/gm, '$1"0.0.0.0:$2", "[::]:$2"]')
+  const loaded = parseConfig(text, file, machine)
+  if (loaded.kind === 'problems') throw new Error(formatProblems(file, loaded.problems))
+  return { text, config: loaded.config }
+}
+
+/** Replaces the commented example of a key. */
+function setCommented(text: string, key: string, value: string): string {
+  const example = new RegExp(`^# ${key} = .*$`, 'm')
+  if (!example.test(text)) throw new Error(`the template has no line "# ${key} = …"`)
+  return text.replace(example, () => `${key} = ${value}`)
+}
+
+function formatList(values: readonly string[]): string {
+  return `[${values.map((value) => JSON.stringify(value)).join(', ')}]`
+}

@@ -1,0 +1,59 @@
+/**
+ * Backups in a folder: names with the time in UTC, and which of them are removed.
+ *
+ * Only files that an earlier backup has written down in the folder's list are removed, and only while they have the size
+ * that it wrote down.
+ */
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { errorCodeOf } from '../../platform/errors.js'
+import { syncFile } from './backup.js'
+
+const LIST_NAME = '.posthorn-backups.json'
+
+const listSchema = z.object({ files: z.array(z.object({ name: z.string(), bytes: z.number() })) })
+type KnownBackup = z.output<typeof listSchema>['files'][number]
+
+/** Such as `posthorn-20261123T020000Z.db`. */
+export function backupName(now: number): string {
+  return `posthorn-${new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')}.db`
+}
+
+/** Notes a new backup and removes the oldest that are more than `keep`. Returns the names of those that were removed. */
+export function rotateBackups(folder: string, added: KnownBackup, keep: number | null): string[] {
+  const known = [...readList(folder).filter(({ name }) => name !== added.name), added].filter((file) =>
+    isUnchanged(folder, file),
+  )
+  const names = known.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const removed = keep === null ? [] : names.slice(0, Math.max(0, names.length - keep))
+  for (const { name } of removed) rmSync(join(folder, name))
+  writeList(
+    folder,
+    names.filter((file) => !removed.includes(file)),
+  )
+  return removed.map(({ name }) => name)
+}
+
+function isUnchanged(folder: string, { name, bytes }: KnownBackup): boolean {
+  if (!/^posthorn-\d{8}T\d{6}Z\.db$/.test(name)) return false
+  const found = statSync(join(folder, name), { throwIfNoEntry: false })
+  return found?.isFile() === true && found.size === bytes
+}
+
+function readList(folder: string): KnownBackup[] {
+  try {
+    return listSchema.parse(JSON.parse(readFileSync(join(folder, LIST_NAME), 'utf8'))).files
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return []
+    throw new Error(`${join(folder, LIST_NAME)} cannot be read: nothing is removed`, { cause: error })
+  }
+}
+
+function writeList(folder: string, files: readonly KnownBackup[]): void {
+  const partial = join(folder, `${LIST_NAME}.partial`)
+  writeFileSync(partial, `${JSON.stringify({ files }, null, 2)}\n`, { mode: 0o600 })
+  syncFile(partial)
+  renameSync(partial, join(folder, LIST_NAME))
+  syncFile(folder)
+}

@@ -1,0 +1,16 @@
+/**
+ * Holds all entries of a restored queue: what was sent after the backup is not known to it, and would be sent again.
+ */
+import type { SQLite } from '../sqlite.js'
+
+const REASON = 'posthorn queue release: it was restored, and may have been sent since the backup'
+
+/** Returns how many were held. Scheduled entries are among them. `db`: of any version. */
+export function holdRestoredQueue(db: SQLite.Database): number {
+  const columns = db.prepare<[], string>(`select name from pragma_table_info('queue')`).pluck().all()
+  if (!columns.includes('held')) return 0
+  const reason = columns.includes('waits_for') ? ', waits_for = :reason' : ''
+  // Leases are those of a process that is gone.
+  const hold = db.prepare(`update queue set held = 1, leased = 0${reason} where held = 0`)
+  return (reason === '' ? hold.run() : hold.run({ reason: REASON })).changes
+}

@@ -1,0 +1,161 @@
+/**
+ * The process that copies the log to the standby folder, beside the daemon.
+ *
+ * A process and not a thread: it reads the database file beside SQLite (`storage/wal/source-file.ts`), waits for slow
+ * disks, and has a low priority. It ends on the message `stop`, or after a last copy when the daemon is gone.
+ */
+import { statSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorMessageOf } from '../../platform/errors.js'
+import { takeLock } from '../data-lock.js'
+import { LostLog } from '../wal/wal-follower.js'
+import type { StandbyOptions } from './standby-runner.js'
+import { type StandbyStatus, writeStandbyStatus } from './standby-status.js'
+import { StandbyStream } from './standby-stream.js'
+
+/** While the folder takes nothing, the log of the database is kept up to this size; then the stream begins anew. */
+const MAX_WAITING_LOG = 256 << 20
+/** Milliseconds in which an earlier process of this kind ends. */
+const MAX_LOCK_WAIT = 15_000
+/** Milliseconds between two megabytes of a snapshot. */
+const SNAPSHOT_PAUSE = 40
+/** Milliseconds without commits after which the log is copied back. */
+const SETTLE_TIME = 2_000
+const RETRY_DELAY = 2_000
+
+class StandbyProcess {
+  private readonly options: StandbyOptions
+  private readonly stopController = new AbortController()
+  private stream: StandbyStream | null = null
+  private copiedAt: number | null = null
+  private error: string | null = null
+  private writtenAt = 0
+  private lastCommitAt = 0
+  private hasSettled = true
+
+  constructor(options: StandbyOptions) {
+    this.options = options
+    process.on('message', () => this.stopController.abort())
+    process.on('disconnect', () => this.stopController.abort())
+    // Of systemd, to all processes of the unit: the daemon says when it has stored the last message.
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
+  }
+
+  async run(): Promise<void> {
+    const lockFile = join(this.options.dataDir, 'standby.lock')
+    takeLock(lockFile, { timeout: MAX_LOCK_WAIT, held: 'another process copies to the standby folder' })
+    const { signal } = this.stopController
+    while (!signal.aborted) {
+      const pause = this.copyOnce()
+      this.writeStatus()
+      await sleep(pause, undefined, { signal }).catch(() => undefined)
+    }
+    this.copyLast()
+    this.writeStatus(true)
+  }
+
+  /** Returns the milliseconds until the next step. */
+  private copyOnce(): number {
+    const { interval } = this.options
+    try {
+      this.stream ??= this.openStream()
+      const at = Date.now()
+      if (this.lastPollOver(interval)) this.poll(this.stream, at)
+      this.error = null
+      return this.stepSnapshot(this.stream) ? SNAPSHOT_PAUSE : interval
+    } catch (error) {
+      this.handleFailure(error)
+      return RETRY_DELAY
+    }
+  }
+
+  private lastPollOver(interval: number): boolean {
+    return this.copiedAt === null || Date.now() - this.copiedAt >= interval - 1
+  }
+
+  private poll(stream: StandbyStream, at: number): void {
+    if (stream.poll() > 0) {
+      this.lastCommitAt = at
+      this.hasSettled = false
+    } else if (!this.hasSettled && at - this.lastCommitAt > SETTLE_TIME) {
+      stream.settle()
+      this.hasSettled = true
+    }
+    this.copiedAt = at
+  }
+
+  /** A snapshot under way goes on; one that is due begins. */
+  private stepSnapshot(stream: StandbyStream): boolean {
+    const { snapshotAt } = stream
+    const isDue = snapshotAt === null || Date.now() - snapshotAt > this.options.snapshotEvery
+    return (stream.isSnapshotUnderWay() || isDue) && stream.stepSnapshot()
+  }
+
+  private openStream(): StandbyStream {
+    const { file, folder, keep } = this.options
+    const randomName = (): string =>
+      Math.floor(Math.random() * 36 ** 4)
+        .toString(36)
+        .padStart(4, '0')
+    return new StandbyStream({ file, folder, keep, now: Date.now, randomName })
+  }
+
+  private handleFailure(error: unknown): void {
+    if (this.error === null) this.report('the standby folder takes nothing', error)
+    this.error = errorMessageOf(error)
+    const size = statSync(`${this.options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+    if (error instanceof LostLog || size > MAX_WAITING_LOG || this.stream?.isSnapshotUnderWay() === true) {
+      this.closeStream()
+    }
+  }
+
+  private closeStream(): void {
+    try {
+      this.stream?.close()
+    } catch (error) {
+      this.report('the standby cannot close its files', error)
+    }
+    this.stream = null
+  }
+
+  /** The daemon has stored its last message: all of it is copied. */
+  private copyLast(): void {
+    try {
+      if (this.stream !== null) this.poll(this.stream, Date.now())
+    } catch (error) {
+      this.handleFailure(error)
+    }
+    this.closeStream()
+  }
+
+  private report(message: string, error: unknown): void {
+    if (process.connected) process.send?.({ message, reason: errorMessageOf(error) })
+  }
+
+  private writeStatus(always = false): void {
+    const now = Date.now()
+    if (!always && now - this.writtenAt < 1000) return
+    this.writtenAt = now
+    const status: StandbyStatus = {
+      pid: process.pid,
+      folder: this.options.folder,
+      updated_at: now,
+      generation: this.stream?.generationName ?? null,
+      segments: this.stream?.segments ?? 0,
+      copied_at: this.copiedAt,
+      snapshot_at: this.stream?.snapshotAt ?? null,
+      error: this.error,
+    }
+    try {
+      writeStandbyStatus(this.options.dataDir, status)
+    } catch (error) {
+      this.report('the state of the standby cannot be stored', error)
+    }
+  }
+}
+
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+await new StandbyProcess(JSON.parse(process.argv[2] ?? '')).run()
+process.disconnect?.()

@@ -1,0 +1,67 @@
+/**
+ * Starts the process that copies to the standby folder, and starts it again when it has ended.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../../platform/log.js'
+
+export interface StandbyOptions {
+  /** The database. */
+  readonly file: string
+  readonly dataDir: string
+  readonly folder: string
+  /** Milliseconds between two copies. */
+  readonly interval: number
+  /** Milliseconds between two snapshots. */
+  readonly snapshotEvery: number
+  /** Snapshots that are kept. */
+  readonly keep: number
+}
+
+const RESTART_DELAY = 5_000
+/** Milliseconds for the last copy. */
+const MAX_STOP = 10_000
+
+export class StandbyRunner {
+  private readonly options: StandbyOptions
+  private readonly log: Pick<Log, 'error' | 'info'>
+  private child: ChildProcess | null = null
+  private restartTimer: NodeJS.Timeout | undefined
+  private isStopping = false
+
+  constructor(options: StandbyOptions, log: Pick<Log, 'error' | 'info'>) {
+    this.options = options
+    this.log = log
+    this.start()
+  }
+
+  /** To be called when the database is closed: its log is copied to the end. */
+  async stop(): Promise<void> {
+    this.isStopping = true
+    clearTimeout(this.restartTimer)
+    const { child } = this
+    if (child === null) return
+    const ended = once(child, 'exit')
+    if (child.connected) child.send('stop', () => undefined)
+    const timer = setTimeout(() => child.kill('SIGKILL'), MAX_STOP)
+    await ended
+    clearTimeout(timer)
+  }
+
+  private start(): void {
+    const program = fileURLToPath(new URL('./standby-process.js', import.meta.url))
+    const child = fork(program, [JSON.stringify(this.options)], { env: {}, execArgv: [] })
+    this.child = child
+    child.on('message', (report) => this.log.error({ folder: this.options.folder, report }, 'the standby is behind'))
+    child.on('error', (err) => this.log.error({ err }, 'the process of the standby failed'))
+    child.once('exit', (code, signal) => this.handleExit(code, signal))
+  }
+
+  private handleExit(code: number | null, signal: string | null): void {
+    this.child = null
+    if (this.isStopping) return
+    this.log.error({ code, signal }, 'the process of the standby has ended, and is started again')
+    this.restartTimer = setTimeout(() => this.start(), RESTART_DELAY)
+  }
+}

@@ -132,6 +132,11 @@ export class QueueRunner {
     return this.pace.isYielding
   }
 
+  /** Entries between their look-up and their outcome. */
+  countTurns(): number {
+    return this.turns.size
+  }
+
   /** Another process changed the queue: all of it is read again. */
   wake(): void {
     this.deps.messageCache.clear()

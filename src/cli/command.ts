@@ -7,6 +7,7 @@
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Database } from '../storage/database.js'
+import type { ShowProgress } from './progress.js'
 
 export class UsageError extends Error {
   override name = 'UsageError'
@@ -40,6 +41,8 @@ export interface Call {
   readonly database: () => Promise<Database>
   /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** To be called often while the command takes long. */
+  readonly showProgress: ShowProgress
 }
 
 export interface Command {

@@ -29,6 +29,7 @@ import { domainDnsCommands } from './commands/domain-dns-commands.js'
 import { emailCommands } from './commands/email-commands.js'
 import { keyCommands } from './commands/key-commands.js'
 import { queueCommands } from './commands/queue-commands.js'
+import { queueRuleCommands } from './commands/queue-rule-commands.js'
 import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
@@ -41,6 +42,7 @@ import { failureOf } from './failure.js'
 import { formatHelp, formatOverview, unknownCommandError } from './help.js'
 import { type CommandLine, parseLine } from './parse-line.js'
 import { becomeOwner } from './process-user.js'
+import { createProgress } from './progress.js'
 
 interface ProgramIo {
   readonly argv: readonly string[]
@@ -60,6 +62,7 @@ export const databaseCommands: readonly Command[] = [
   ...domainCommands,
   ...domainDnsCommands,
   ...queueCommands,
+  ...queueRuleCommands,
   ...emailCommands,
   ...spamCommands,
   ...suppressionCommands,
@@ -121,7 +124,10 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
     await serve({ words, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }
-  const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret: io.readSecret }
+  const call = {
+    ...{ words, options: line.options, config: loaded.config, clock: systemClock, readSecret: io.readSecret },
+    showProgress: createProgress(io.printError, () => performance.now()),
+  }
   return printAnswer(io, line, await runCommand(command, call))
 }
 

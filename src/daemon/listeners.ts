@@ -128,6 +128,7 @@ async function startServices(
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
+  delivery.holdRules.start()
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()

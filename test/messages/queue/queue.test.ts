@@ -15,8 +15,8 @@ import {
 import {
   deleteEntry,
   holdEntry,
-  iterateEntries,
   type ListedEntry,
+  listEntries as listPage,
   type QueueFilter,
   queueStatuses,
   queueStatusOf,
@@ -45,9 +45,8 @@ function read(database: Database, id: string): QueueEntry {
   return entry
 }
 
-const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] => [
-  ...iterateEntries(database.read, filter),
-]
+const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] =>
+  listPage(database.read, { ...filter, after: '', limit: 1_000 })
 
 const lease = ({ id, attempts, next_attempt_at: dueAt }: QueueEntry, until: number): ReturnType<typeof leaseEntry> =>
   leaseEntry({ id, attempts, dueAt, until })

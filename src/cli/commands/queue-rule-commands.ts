@@ -11,7 +11,8 @@ import {
   parsePattern,
 } from '../../messages/queue/hold-rules.js'
 import { countHeldEntries } from '../../messages/queue/ruled-entries.js'
-import { formatTimestamp, parseTimestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { parseTimestamp } from '../../sending/schedule.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import {

@@ -28,6 +28,7 @@ import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
 import { emailCommands } from './commands/email-commands.js'
 import { keyCommands } from './commands/key-commands.js'
+import { logCommands } from './commands/log-command.js'
 import { queueCommands } from './commands/queue-commands.js'
 import { queueRuleCommands } from './commands/queue-rule-commands.js'
 import { smsCommands } from './commands/sms-commands.js'
@@ -64,6 +65,7 @@ export const databaseCommands: readonly Command[] = [
   ...queueCommands,
   ...queueRuleCommands,
   ...emailCommands,
+  ...logCommands,
   ...spamCommands,
   ...suppressionCommands,
   ...smsCommands,

@@ -8,6 +8,7 @@ import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Database } from '../storage/database.js'
 import type { ShowProgress } from './progress.js'
+import type { Terminal } from './top/screen.js'
 
 export class UsageError extends Error {
   override name = 'UsageError'
@@ -41,6 +42,8 @@ export interface Call {
   readonly database: () => Promise<Database>
   /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** Null: standard output is no terminal. */
+  readonly terminal: Terminal | null
   /** To be called often while the command takes long. */
   readonly showProgress: ShowProgress
 }

@@ -39,6 +39,7 @@ const options: Readonly<Record<string, string>> = {
   inbound: 'also receive mail for it',
   name: 'what the key is for, in your words',
   'older-than': 'only entries that were accepted, or became due, longer ago than this: 90s, 5m, 2h, 4d',
+  once: 'print one snapshot and end, as it does where standard output is no terminal',
   pattern: 'addresses of recipients, in which * stands for any characters: news-*@example.org',
   provider: 'only entries of this mailbox provider: google, microsoft, yahoo, …',
   reason: 'only entries that wait for this reason: greylisted, rate-limited, host-down, …',

@@ -35,6 +35,7 @@ import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
 import { suppressionCommands } from './commands/suppression-commands.js'
+import { topCommands } from './commands/top-command.js'
 import { userCommands } from './commands/user-commands.js'
 import { workspaceCommands } from './commands/workspace-commands.js'
 import { zoneCommands } from './commands/zone-command.js'
@@ -44,6 +45,7 @@ import { formatHelp, formatOverview, unknownCommandError } from './help.js'
 import { type CommandLine, parseLine } from './parse-line.js'
 import { becomeOwner } from './process-user.js'
 import { createProgress } from './progress.js'
+import type { Terminal } from './top/screen.js'
 
 interface ProgramIo {
   readonly argv: readonly string[]
@@ -54,6 +56,8 @@ interface ProgramIo {
   readonly printError: (text: string) => void
   /** Reads a line without echo. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** Absent: standard input and output are no terminal. */
+  readonly terminal?: Terminal | undefined
 }
 
 export const databaseCommands: readonly Command[] = [
@@ -71,6 +75,7 @@ export const databaseCommands: readonly Command[] = [
   ...smsCommands,
   ...zoneCommands,
   ...storageCommands,
+  ...topCommands,
 ]
 
 const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
@@ -128,6 +133,7 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   }
   const call = {
     ...{ words, options: line.options, config: loaded.config, clock: systemClock, readSecret: io.readSecret },
+    terminal: io.terminal ?? null,
     showProgress: createProgress(io.printError, () => performance.now()),
   }
   return printAnswer(io, line, await runCommand(command, call))

@@ -14,7 +14,7 @@ import { errorCodeOf } from '../platform/errors.js'
 import { type ConnectionOptions, openConnection } from './connection.js'
 import type { Database } from './database.js'
 import { toStorageError } from './health/faults.js'
-import { type Migrations, migrate, refuseNewer } from './migrate.js'
+import { hasPendingMigrations, type Migrations, migrate, refuseNewer } from './migrate.js'
 import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
 import { createStatementCache } from './writer/statement-cache.js'
@@ -70,6 +70,25 @@ async function openReader(options: OpenOptions): Promise<SQLite.Database> {
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/**
+ * Only reads, beside a daemon or without one. The file must be there; it is neither created nor migrated. Null: it is of
+ * an earlier version, which the start of the daemon migrates.
+ */
+export function openReadOnly(file: string): { readonly read: Read; readonly close: () => void } | null {
+  try {
+    const db = openConnection({ file })
+    refuseNewer(db, ours)
+    if (hasPendingMigrations(db, ours)) {
+      db.close()
+      return null
+    }
+    db.pragma('query_only = ON')
+    return { read: createRead(db), close: () => db.close() }
+  } catch (error) {
+    throw toStorageError(error)
   }
 }
 

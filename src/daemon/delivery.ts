@@ -66,18 +66,13 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const runner: QueueRunner = new QueueRunner({
-    read,
-    commit,
-    clock,
-    log,
-    messageCache,
+    ...{ read, commit, clock, log, messageCache },
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
     findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
-    findHoldRule: (entry, sender) => holdRules.find(entry, sender),
-    holdByRule: (entry, rule) => holdRules.hold(entry, rule),
+    ...wireHoldRules(holdRules),
     attempt: createAttempt(pool, clock),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
@@ -85,8 +80,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     maxConnectionsPerHost: config.outbound.max_connections_per_host,
   })
   return {
-    runner,
-    holdRules,
+    ...{ runner, holdRules },
     wake: () => {
       unreachable.expireAll(clock())
       holdRules.reload()
@@ -121,6 +115,13 @@ function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps
   return {
     isLeftOut: (entry) => isLeftOut(deps, entry),
     leaveOut: (entry, now) => leaveOut(deps, entry, now),
+  }
+}
+
+function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' | 'holdByRule'> {
+  return {
+    findHoldRule: (entry, sender) => rules.find(entry, sender),
+    holdByRule: (entry, rule) => rules.hold(entry, rule),
   }
 }
 

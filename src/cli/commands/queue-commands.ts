@@ -6,7 +6,7 @@ import { waitsForOf } from '../../messages/queue/queue.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from '../../messages/queue/queue-admin.js'
 import { walkEntries } from '../../messages/queue/queue-pages.js'
 import { type QueueSummary, summarizeQueue } from '../../messages/queue/queue-summary.js'
-import { waitReasonOf } from '../../messages/queue/wait-reason.js'
+import { describeWaitReason, waitReasonOf } from '../../messages/queue/wait-reason.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import {
@@ -111,6 +111,7 @@ function toResource(row: ListedEntry): Record<string, string | number | null> {
     domain: row.domain,
     status: queueStatusOf(row),
     reason: waitReasonOf(row),
+    why: describeWaitReason(waitReasonOf(row)),
     provider: providerOf(row),
     host: row.mx,
     sender: row.from_email,

@@ -12,7 +12,7 @@ import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { ShowProgress } from '../progress.js'
 
-export type FoundMessage =
+type FoundMessage =
   | { readonly kind: 'email'; readonly lookup: EmailLookup }
   | { readonly kind: 'inbound'; readonly inbound: InboundEmail }
 

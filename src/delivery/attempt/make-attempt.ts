@@ -82,11 +82,7 @@ export async function makeAttempt(
   deps: MakeAttemptDeps,
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
   const { entry, at } = turn
-  const rule = deps.findHoldRule(entry)
-  if (rule !== null) {
-    await deps.holdByRule(entry, rule)
-    return 'changed'
-  }
+  if (await holdIfRuled(entry, deps)) return 'changed'
   const destination = await deps.findDestination(entry.domain)
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
@@ -117,6 +113,13 @@ export async function makeAttempt(
   }
   const pendingWrites = lease === 'written' ? [] : readyMessage.writes
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+/** True: a hold rule matches, and the entry is held unless it has changed. */
+async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: MakeAttemptDeps): Promise<boolean> {
+  const rule = findHoldRule(entry)
+  if (rule !== null) await holdByRule(entry, rule)
+  return rule !== null
 }
 
 function callHosts(

@@ -18,12 +18,12 @@ import type { Write } from '../../storage/writer/write.js'
 export type HoldRule = Selectable<Tables['hold_rules']>
 
 /** Rules of the installation: each attempt is compared with those that have no domain. */
-export const MAX_HOLD_RULES = 200
+const MAX_HOLD_RULES = 200
 /** Characters of a pattern: as many as an address may have. */
 const MAX_PATTERN = 254
 const MAX_WILDCARDS = 8
 
-export interface HoldCriteria {
+interface HoldCriteria {
   /** Null: the mail of all workspaces and of the service. */
   readonly workspaceId: string | null
   readonly domain: DomainName | null

@@ -13,7 +13,7 @@ import { type WaitReason, waitReasonOf } from './wait-reason.js'
 const MAX_GROUPS = 10_000
 const OTHERS = '(others)'
 
-export interface SummaryGroup {
+interface SummaryGroup {
   /** Id of a provider; null: none of the list. */
   readonly provider: string | null
   /** Null for a provider, whose domains are counted together. */

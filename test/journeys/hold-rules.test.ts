@@ -61,6 +61,13 @@ t.test('a rule holds what waits and what comes later, and releases only that', a
 
   t.equal((await app.cli('queue', 'rules', 'remove', rule)).status, 0)
   t.equal((await app.waitUntilSettled(later)).status, 'delivered')
+  t.match(
+    (await app.cli('log', later)).out,
+    new RegExp(
+      `rule +hold rule ${rule} \\(to b\\.test\\) holds new@b\\.test\n(.*\n)*.*rule +hold rule ${rule} .*has ended\n(.*\n)*.*attempt `,
+    ),
+  )
+  t.notMatch((await app.cli('log', other)).out, /hold rule/)
   await waitUntil('the rule is gone', async () => (await rulesOf(app)).length === 0)
   t.match(await list(app, '--status', 'held'), [{ id: hand, hold_rule: null }], 'what the operator holds stays held')
   t.match(await app.cli('queue', 'rules', 'remove', rule), { status: 1, err: /no hold rule/ })

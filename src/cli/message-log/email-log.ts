@@ -26,6 +26,7 @@ import { auditEntries } from './audit-entries.js'
 import { eventEntries, eventsOfMessage } from './event-entries.js'
 import { entryOf, joinParts, type LogEntry, sortEntries } from './log-entry.js'
 import { noticeEntries } from './notice-entries.js'
+import { ruleEntries } from './rule-entries.js'
 import { webhookEntries } from './webhook-entries.js'
 
 /** Null: the email is gone. `keptFor`: milliseconds that bytes are kept. */
@@ -52,6 +53,7 @@ export async function readEmailLog(
     ...webhookEntries(read, workspaceId, events),
     ...noticeEntries(read, email, [...outcomes, ...events.map(({ created_at }) => created_at)]),
     ...(await auditEntries(read, { workspaceId, ids, since })),
+    ...(await ruleEntries(read, email, story.recipients)),
     ...(await inboundAnswers(read, email, showProgress)),
     ...story.recipients.flatMap(presentEntries),
     describeBytes(email, raw, keptFor),

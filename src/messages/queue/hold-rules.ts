@@ -34,15 +34,16 @@ interface HoldCriteria {
   readonly until: number | null
 }
 
-/** A pattern of addresses in lower case, in which `*` stands for any characters. Throws a Refusal. */
+/** Is it a pattern of addresses, in which `*` stands for any characters? */
+export function isPattern(text: string): boolean {
+  const wildcards = text.split('*').length - 1
+  if (text.length > MAX_PATTERN || wildcards > MAX_WILDCARDS) return false
+  return !/[\s\p{Cc}]/u.test(text) && text.length > wildcards
+}
+
+/** In lower case. Throws a Refusal. */
 export function parsePattern(text: string): string {
-  const pattern = text.toLowerCase()
-  const wildcards = pattern.split('*').length - 1
-  const isAllowed =
-    pattern.length <= MAX_PATTERN &&
-    wildcards <= MAX_WILDCARDS &&
-    /^[^\s\p{Cc}]*[^\s\p{Cc}*][^\s\p{Cc}]*$/u.test(pattern)
-  if (isAllowed) return pattern
+  if (isPattern(text)) return text.toLowerCase()
   const allowed = `an address in which * stands for any characters, at most ${MAX_WILDCARDS} times, such as news-*@example.org, of at most ${MAX_PATTERN} characters`
   throw new Refusal('invalid-parameter', `not a pattern; allowed: ${allowed}`, { value: text.slice(0, MAX_PATTERN) })
 }

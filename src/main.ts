@@ -21,4 +21,5 @@ process.exitCode = await run({
   printBytes: (bytes) => pipeline(bytes, process.stdout, { end: false }),
   printError: (text) => process.stderr.write(text),
   readSecret: (prompt) => readSecretLine(prompt),
+  terminal: process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined,
 })

@@ -56,6 +56,8 @@ export type AuditAction =
   | 'queue.released'
   | 'queue.retried'
   | 'queue.deleted'
+  | 'hold_rule.added'
+  | 'hold_rule.removed'
   | 'sms.hold_released'
 
 /** The user or program that acts. */

@@ -7,6 +7,8 @@
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Database } from '../storage/database.js'
+import type { ShowProgress } from './progress.js'
+import type { Terminal } from './top/screen.js'
 
 export class UsageError extends Error {
   override name = 'UsageError'
@@ -42,6 +44,10 @@ export interface Call {
   readonly printError: (text: string) => void
   /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** Null: standard output is no terminal. */
+  readonly terminal: Terminal | null
+  /** To be called often while the command takes long. */
+  readonly showProgress: ShowProgress
 }
 
 export interface Command {

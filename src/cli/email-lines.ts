@@ -44,6 +44,7 @@ function laterLine(recipient: RecipientDetails): string[] {
 function nextLine(recipient: RecipientDetails): string[] {
   const next = describeNext(recipient)
   if (next === null) return []
-  const release = recipient.held ? ': "posthorn queue release" lets it go on' : ''
+  const command = recipient.held_by === 'rule' ? 'queue rules remove' : 'queue release'
+  const release = recipient.held ? `: "posthorn ${command}" lets it go on` : ''
   return [`    ${next.before}${next.at ?? ''}${next.after}${release}`]
 }

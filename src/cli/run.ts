@@ -28,12 +28,15 @@ import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
 import { emailCommands } from './commands/email-commands.js'
 import { keyCommands } from './commands/key-commands.js'
+import { logCommands } from './commands/log-command.js'
 import { queueCommands } from './commands/queue-commands.js'
+import { queueRuleCommands } from './commands/queue-rule-commands.js'
 import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { standbyCommands } from './commands/standby-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
 import { suppressionCommands } from './commands/suppression-commands.js'
+import { topCommands } from './commands/top-command.js'
 import { userCommands } from './commands/user-commands.js'
 import { workspaceCommands } from './commands/workspace-commands.js'
 import { zoneCommands } from './commands/zone-command.js'
@@ -42,6 +45,8 @@ import { failureOf } from './failure.js'
 import { formatHelp, formatOverview, standaloneCommands, unknownCommandError } from './help.js'
 import { type CommandLine, parseLine } from './parse-line.js'
 import { becomeOwner } from './process-user.js'
+import { createProgress } from './progress.js'
+import type { Terminal } from './top/screen.js'
 
 interface ProgramIo {
   readonly argv: readonly string[]
@@ -52,6 +57,8 @@ interface ProgramIo {
   readonly printError: (text: string) => void
   /** Reads a line without echo. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** Absent: standard input and output are no terminal. */
+  readonly terminal?: Terminal | undefined
 }
 
 export const databaseCommands: readonly Command[] = [
@@ -61,13 +68,16 @@ export const databaseCommands: readonly Command[] = [
   ...domainCommands,
   ...domainDnsCommands,
   ...queueCommands,
+  ...queueRuleCommands,
   ...emailCommands,
+  ...logCommands,
   ...spamCommands,
   ...suppressionCommands,
   ...smsCommands,
   ...zoneCommands,
   ...storageCommands,
   ...standbyCommands,
+  ...topCommands,
 ]
 
 const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
@@ -126,7 +136,11 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
     return 0
   }
   const { readSecret, printError } = io
-  const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret, printError }
+  const call = {
+    ...{ words, options: line.options, config: loaded.config, clock: systemClock, readSecret, printError },
+    terminal: io.terminal ?? null,
+    showProgress: createProgress(printError, () => performance.now()),
+  }
   return printAnswer(io, line, await runCommand(command, call))
 }
 

@@ -18,6 +18,7 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { holdRuleRoutes } from '../api/operator/hold-rules.js'
 import { queueRoutes } from '../api/operator/queue.js'
 import { serviceRoutes } from '../api/operator/service.js'
 import { smsHoldRoutes } from '../api/operator/sms-holds.js'
@@ -68,6 +69,7 @@ function operatorRoutes({ config, database: { read, commit }, limits, operator }
   return [
     ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
     ...queueRoutes({ ...operator, read, commit }),
+    ...holdRuleRoutes({ ...operator, read, commit }),
     ...serviceRoutes({ ...operator, read, commit }),
     ...smsHoldRoutes({ read, commit }),
   ]

@@ -20,6 +20,7 @@ import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-p
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
@@ -45,7 +46,8 @@ interface DeliveryDeps {
 
 export interface Delivery {
   readonly runner: QueueRunner
-  /** To be called after a foreign commit: the queue is scanned, and unreachable hosts are probed. */
+  readonly holdRules: HoldRuleRunner
+  /** To be called after a foreign commit: hold rules and the queue are read again, and unreachable hosts are probed. */
   readonly wake: () => void
   /** To be called when this process has removed the domain's mail from the queue. */
   readonly dropMailFrom: (workspaceId: string, domain: string) => void
@@ -62,17 +64,15 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, unreachable)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const runner: QueueRunner = new QueueRunner({
-    read,
-    commit,
-    clock,
-    log,
-    messageCache,
+    ...{ read, commit, clock, log, messageCache },
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
     findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
+    ...wireHoldRules(holdRules),
     attempt: createAttempt(pool, clock),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
@@ -80,13 +80,15 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     maxConnectionsPerHost: config.outbound.max_connections_per_host,
   })
   return {
-    runner,
+    ...{ runner, holdRules },
     wake: () => {
       unreachable.expireAll(clock())
+      holdRules.reload()
       runner.wake()
     },
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
     stop: async (limit) => {
+      await holdRules.stop()
       await runner.stop(limit)
       abortController.abort()
       await pool.close()
@@ -113,6 +115,13 @@ function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps
   return {
     isLeftOut: (entry) => isLeftOut(deps, entry),
     leaveOut: (entry, now) => leaveOut(deps, entry, now),
+  }
+}
+
+function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' | 'holdByRule'> {
+  return {
+    findHoldRule: (entry, sender) => rules.find(entry, sender),
+    holdByRule: (entry, rule) => rules.hold(entry, rule),
   }
 }
 

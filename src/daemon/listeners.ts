@@ -21,8 +21,9 @@ import type { RouteDeps } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
-import { wireOperator } from './operator.js'
+import { type Operator, wireOperator } from './operator.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
+import { startStatusFile } from './status-file.js'
 import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener } from './zone-listener.js'
@@ -66,6 +67,7 @@ export async function openListeners(
   const onQueueChanged = services.delivery.wake
   const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
   stopSteps.push(operator.stop)
+  await openStatusFile({ config, clock, log }, { database, services, listeners, operator }, stopSteps)
   const routes = api.serve({
     ...common,
     ...sending,
@@ -88,6 +90,28 @@ async function startDiskWatch(
   return hasRoom
 }
 
+interface StatusSources {
+  readonly database: Database
+  readonly services: Pick<Services, 'delivery'>
+  readonly listeners: Pick<Listeners, 'submission' | 'mx' | 'api'>
+  readonly operator: Pick<Operator, 'readProcess'>
+}
+
+async function openStatusFile(
+  { config, clock, log }: Pick<DaemonOptions, 'config' | 'clock' | 'log'>,
+  { database, services, listeners: { submission, mx, api }, operator }: StatusSources,
+  stopSteps: StopSteps,
+): Promise<void> {
+  const status = await startStatusFile({
+    ...{ folder: config.service.data_dir, clock, log },
+    readProcess: operator.readProcess,
+    countCommits: database.countCommits,
+    countAttempts: () => services.delivery.runner.countTurns(),
+    countSessions: () => ({ submission: submission.connections(), mx: mx.connections(), api: api.connections() }),
+  })
+  stopSteps.push(status.stop)
+}
+
 /** `served`: becomes this certificate too. */
 function serve(
   { submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>,
@@ -104,6 +128,7 @@ async function startServices(
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
+  delivery.holdRules.start()
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()

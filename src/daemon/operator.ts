@@ -9,7 +9,7 @@ import { createQueueCensus } from '../messages/queue/queue-census.js'
 import { QueueWork } from '../messages/queue/queue-work.js'
 import { formatTimestamp } from '../platform/clock.js'
 import { readDiskSpace } from '../platform/disk-space.js'
-import { startProcessMeter } from '../platform/processes/process-meter.js'
+import { type ProcessMeter, startProcessMeter } from '../platform/processes/process-meter.js'
 import { certificateExpiry, type TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import { countFreePages, type Database } from '../storage/database.js'
@@ -32,6 +32,8 @@ interface OperatorDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'logTail
 export interface Operator
   extends Omit<QueueRouteDeps, 'read' | 'commit'>,
     Pick<ServiceRouteDeps, 'readHealth' | 'logTail'> {
+  /** What this process uses now. */
+  readonly readProcess: ProcessMeter['read']
   readonly stop: () => Promise<void>
 }
 
@@ -64,6 +66,7 @@ export function wireOperator(deps: OperatorDeps): Operator {
   }
   return {
     ...{ readCensus, queueWork, onQueueChanged, readHealth },
+    readProcess: meter.read,
     logTail: logTail ?? { read: () => [] },
     stop: async () => {
       meter.stop()

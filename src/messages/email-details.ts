@@ -6,7 +6,7 @@ import type { Reason } from '../mail/reasons.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { parseJson } from '../storage/tables/columns.js'
-import type { Tag } from '../storage/tables/email-tables.js'
+import type { Hold, Tag } from '../storage/tables/email-tables.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { attemptsOfEmail } from './queue/attempts.js'
 import { entryById, waitsForOf } from './queue/queue.js'
@@ -42,8 +42,8 @@ export interface RecipientDetails {
   /** The host that is not contacted until then, and why, or a paused broadcast; null if the entry only waits for its time. */
   readonly waits_for: string | null
   readonly held: boolean
-  /** Null: not held. `workspace`: by one of its members. */
-  readonly held_by: 'operator' | 'workspace' | null
+  /** Null: not held. `workspace`: by one of its members; `rule`: by a hold rule, which `waits_for` names. */
+  readonly held_by: 'operator' | 'workspace' | 'rule' | null
   readonly delivered_at: string | null
   readonly transcript: string | null
 }
@@ -194,11 +194,18 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
       entry === undefined || entry.leased === 1 || entry.held === 2 ? null : entry.next_attempt_at,
     ),
     waits_for: entry === undefined ? null : waitsForOf(entry),
-    held: entry?.held === 1 || entry?.held === 3,
-    held_by: entry?.held === 1 ? 'operator' : entry?.held === 3 ? 'workspace' : null,
+    held: holderOf(entry?.held) !== null,
+    held_by: holderOf(entry?.held),
     delivered_at: toTimestamp(recipient.delivered_at),
     transcript: recipient.transcript,
   }
+}
+
+/** Those of a paused broadcast wait for it. */
+function holderOf(held: Hold | undefined): RecipientDetails['held_by'] {
+  if (held === 1) return 'operator'
+  if (held === 3) return 'workspace'
+  return held === 4 ? 'rule' : null
 }
 
 function toAttemptDetails(attempt: Attempt): AttemptDetails {

@@ -23,6 +23,7 @@ export function describeLaterReport({ attempts, status, reason, last_response }:
 /** Null: nothing comes next. */
 export function describeNext(recipient: RecipientDetails): TimedText | null {
   const { held_by, status, attempts, next_attempt_at: at, waits_for } = recipient
+  if (held_by === 'rule') return { before: `held by ${waits_for}`, at: null, after: '' }
   if (held_by !== null)
     return { before: held_by === 'operator' ? 'held' : 'held by the workspace', at: null, after: '' }
   if (status !== 'queued' && status !== 'scheduled') return null

@@ -31,6 +31,7 @@ import * as queueLists from './migrations/0030-queue-lists.js'
 import * as suppressionSearch from './migrations/0031-suppression-search.js'
 import * as subscribedCounts from './migrations/0032-subscribed-counts.js'
 import * as knownBrowsers from './migrations/0033-known-browsers.js'
+import * as holdRules from './migrations/0034-hold-rules.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -64,4 +65,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0031-suppression-search': suppressionSearch,
   '0032-subscribed-counts': subscribedCounts,
   '0033-known-browsers': knownBrowsers,
+  '0034-hold-rules': holdRules,
 }

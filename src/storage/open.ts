@@ -15,6 +15,7 @@ import type { Database } from './database.js'
 import { toStorageError } from './health/faults.js'
 import {
   EarlierDatabase,
+  hasPendingMigrations,
   listAppliedMigrations,
   listPendingMigrations,
   type Migrations,
@@ -88,6 +89,25 @@ async function openReader(options: OpenOptions): Promise<SQLite.Database> {
 /** An empty database is of no version. */
 function isEarlier(db: SQLite.Database, migrations: Migrations): boolean {
   return listAppliedMigrations(db).length > 0 && listPendingMigrations(db, migrations).length > 0
+}
+
+/**
+ * Only reads, beside a daemon or without one. The file must be there; it is neither created nor migrated. Null: it is of
+ * an earlier version, which the start of the daemon migrates.
+ */
+export function openReadOnly(file: string): { readonly read: Read; readonly close: () => void } | null {
+  try {
+    const db = openConnection({ file })
+    refuseNewer(db, ours)
+    if (hasPendingMigrations(db, ours)) {
+      db.close()
+      return null
+    }
+    db.pragma('query_only = ON')
+    return { read: createRead(db), close: () => db.close() }
+  } catch (error) {
+    throw toStorageError(error)
+  }
 }
 
 /** Mode 0600, which the WAL inherits. An existing file is not opened: closing it would release SQLite's locks. */

@@ -6,7 +6,7 @@ import { detailsOfAnyWorkspace } from '../../src/messages/email-details.js'
 import type { Viewer } from '../../src/messages/email-resource.js'
 import { MimeReader } from '../../src/messages/mime/mime-parts.js'
 import { entryById, leaseEntry, type QueueEntry } from '../../src/messages/queue/queue.js'
-import { deleteEntry, holdEntry, iterateEntries } from '../../src/messages/queue/queue-admin.js'
+import { deleteEntry, holdEntry, listEntries } from '../../src/messages/queue/queue-admin.js'
 import { releaseRecipients } from '../../src/messages/recipients.js'
 import { rollUpEmail } from '../../src/messages/roll-up.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../src/messages/scheduled-change.js'
@@ -163,7 +163,7 @@ t.test('two concurrent changes are done one after the other', async (t) => {
 
 t.test('a held email can be cancelled; one deleted meanwhile stays failed', async (t) => {
   const { viewer, id, entries } = await storeScheduled()
-  const [first, second] = [...iterateEntries(database.read, { workspaceId: viewer.workspaceId })]
+  const [first, second] = listEntries(database.read, { workspaceId: viewer.workspaceId, after: '', limit: 100 })
   if (first === undefined || second === undefined) throw new Error('no entries')
   await database.commit([holdEntry(first.id, 2000)])
   const deleted = database.commit(deleteEntry(second, 2000, 'operator'))

@@ -34,7 +34,7 @@ const storyRecipient = z
     attempts: z.array(storyAttempt),
     later: z.string().nullable().meta({ description: 'What was reported after the last attempt.', example: null }),
     next: timedText.nullable().meta({ description: 'What comes next; null: nothing.' }),
-    held_by: z.enum(['operator', 'workspace']).nullable(),
+    held_by: z.enum(['operator', 'workspace', 'rule']).nullable(),
     can: z
       .array(z.enum(['hold', 'release', 'retry']))
       .meta({ description: 'What members may do with it now.', example: ['hold', 'retry'] }),
@@ -92,7 +92,7 @@ function sentenceOf(reason: Reason | null): string | null {
 
 /** An entry that is being attempted, or that waits for a paused broadcast, has no time. */
 function listActs({ status, held_by, next_attempt_at }: RecipientDetails): ('hold' | 'release' | 'retry')[] {
-  if (held_by === 'operator' || next_attempt_at === null) return []
+  if (held_by === 'operator' || held_by === 'rule' || next_attempt_at === null) return []
   const hold = held_by === 'workspace' ? ('release' as const) : ('hold' as const)
   return status === 'scheduled' ? [hold] : [hold, 'retry']
 }

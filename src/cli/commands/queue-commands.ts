@@ -1,15 +1,12 @@
-/** `queue list|show|hold|release|retry|delete`: lists and changes the outbound queue. */
+/** `queue list|summary|show|hold|release|retry|delete`: lists, counts and changes the outbound queue. */
 import { operatorActor } from '../../accounts/audit-log.js'
-import { parseDomainName } from '../../mail/address.js'
+import { providerOf } from '../../mail/mailbox-providers.js'
 import { changeEntries, type QueueAct } from '../../messages/queue/change-entries.js'
 import { waitsForOf } from '../../messages/queue/queue.js'
-import {
-  iterateEntries,
-  type ListedEntry,
-  type QueueFilter,
-  queueStatuses,
-  queueStatusOf,
-} from '../../messages/queue/queue-admin.js'
+import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from '../../messages/queue/queue-admin.js'
+import { walkEntries } from '../../messages/queue/queue-pages.js'
+import { type QueueSummary, summarizeQueue } from '../../messages/queue/queue-summary.js'
+import { describeWaitReason, waitReasonOf } from '../../messages/queue/wait-reason.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import {
@@ -19,14 +16,14 @@ import {
   CommandFailed,
   refuseExtraWords,
   requiredWord,
-  textOption,
   UsageError,
 } from '../command.js'
+import { filterOptions, filterUsage, parseFilter, resolveFilter } from '../queue-filter.js'
 import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
 
 export const queueCommands: readonly Command[] = [
   queueCommand('list', 'list the queue, oldest first', list),
+  queueCommand('summary', 'count the queue by provider and reason, largest groups first', summarize),
   {
     name: 'queue show',
     usage: 'ID',
@@ -43,37 +40,34 @@ export const queueCommands: readonly Command[] = [
 function queueCommand(verb: string, summary: string, run: Command['run']): Command {
   return {
     name: `queue ${verb}`,
-    usage: `[--domain D] [--status ${queueStatuses.join('|')}] [--workspace ID] [ID...]`,
+    usage: `${filterUsage}${verb === 'summary' ? '' : ' [ID...]'}`,
     summary,
-    options: { domain: 'string', status: 'string', workspace: 'string' },
+    options: filterOptions,
     awaitsNotice: true,
     run,
   }
 }
 
-/** The filter of the options, with the workspace as given. */
-function parseFilter({ words, options }: Call): QueueFilter {
-  const word = textOption(options, 'status')
-  const status = queueStatuses.find((known) => known === word)
-  if (word !== status) throw new UsageError(`--status: found "${word}", allowed: ${queueStatuses.join(', ')}`)
-  const domain = textOption(options, 'domain')
-  return {
-    workspaceId: textOption(options, 'workspace'),
-    domain: domain === undefined ? undefined : parseDomainName(domain),
-    status,
-    ids: words.length > 0 ? words : undefined,
-  }
+/** The entries of the call, in portions. */
+function walk(read: Read, call: Call, filter: QueueFilter): AsyncGenerator<readonly ListedEntry[]> {
+  const onStep = (looked: number): void => call.showProgress(`${looked} entries of the queue looked at`)
+  return walkEntries(read, resolveFilter(read, call, filter), onStep)
 }
 
-function findEntries(read: Read, { options }: Call, filter: QueueFilter): ListedEntry[] {
-  const workspaceId = filter.workspaceId === undefined ? undefined : chooseWorkspace(read, options)
-  return [...iterateEntries(read, { ...filter, workspaceId })]
+async function summarize(call: Call): Promise<Answer> {
+  refuseExtraWords(call.words, 0)
+  const filter = parseFilter(call)
+  const { read } = await call.database()
+  const onStep = (looked: number): void => call.showProgress(`${looked} entries of the queue looked at`)
+  const summary = await summarizeQueue(read, resolveFilter(read, call, filter), onStep)
+  return { json: toSummaryResource(summary), lines: summaryLines(summary) }
 }
 
 async function list(call: Call): Promise<Answer> {
   const filter = parseFilter(call)
   const { read } = await call.database()
-  const rows = findEntries(read, call, filter)
+  const rows: ListedEntry[] = []
+  for await (const portion of walk(read, call, filter)) rows.push(...portion)
   return {
     json: { data: rows.map(toResource) },
     lines: [
@@ -93,15 +87,17 @@ async function list(call: Call): Promise<Answer> {
   }
 }
 
+/** The reply, or what it waits for. */
 function toReason(row: ListedEntry): string {
   const waitsFor = waitsForOf(row)
-  return waitsFor === null ? (row.last_response ?? '') : `waits for ${waitsFor}`
+  if (waitsFor === null) return row.last_response ?? ''
+  return `${row.held === 4 ? 'held by' : 'waits for'} ${waitsFor}`
 }
 
 async function show({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
-  const row = [...iterateEntries((await database()).read, { ids: [id] })][0]
+  const [row] = listEntries((await database()).read, { ids: [id], after: '', limit: 1 })
   if (row === undefined) throw new CommandFailed(`no queue entry ${id}: it is settled, or never was`)
   const json = toResource(row)
   return { json, lines: Object.entries(json).map(([key, value]) => `${key.padEnd(16)} ${value ?? '-'}`) }
@@ -114,9 +110,17 @@ function toResource(row: ListedEntry): Record<string, string | number | null> {
     recipient: row.recipient,
     domain: row.domain,
     status: queueStatusOf(row),
+    reason: waitReasonOf(row),
+    why: describeWaitReason(waitReasonOf(row)),
+    provider: providerOf(row),
+    host: row.mx,
+    sender: row.from_email,
+    workspace_id: row.workspace_id,
+    enqueued_at: formatTimestamp(row.enqueued_at),
     attempts: row.attempts,
     next_attempt_at: row.leased === 1 ? null : formatTimestamp(row.next_attempt_at),
     waits_for: waitsForOf(row),
+    hold_rule: row.hold_rule,
     last_response: row.last_response,
   }
 }
@@ -125,17 +129,51 @@ function runOnEntries(done: string, act: QueueAct): Command['run'] {
   return async (call) => {
     const filter = parseFilter(call)
     if (Object.values(filter).every((value) => value === undefined)) {
-      throw new UsageError('name the entries: ID..., --domain, --status or --workspace')
+      const names = Object.keys(filterOptions).map((name) => `--${name}`)
+      throw new UsageError(`name the entries: ID..., ${names.join(', ')}`)
     }
     const { read, commit } = await call.database()
-    const now = call.clock()
-    const rows = findEntries(read, call, filter)
-    const { changed: data, missed } = await changeEntries(commit, rows, { act, actor: operatorActor, now })
-    const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
+    const data: string[] = []
+    const missed: string[] = []
+    for await (const portion of walk(read, call, filter)) {
+      const outcome = await changeEntries(commit, portion, { act, actor: operatorActor, now: call.clock() })
+      data.push(...outcome.changed)
+      missed.push(...outcome.missed)
+      call.showProgress(`${data.length} ${done}`)
+    }
+    const found = new Set([...data, ...missed])
+    const absent = (filter.ids ?? []).filter((id) => !found.has(id))
     const lines = [`${data.length} ${done}`]
     if (missed.length > 0)
-      lines.push(`not changed, being sent now, of a paused broadcast or not in that state: ${missed.join(', ')}`)
+      lines.push(
+        `not changed, being sent now, of a paused broadcast, held by a rule or not in that state: ${missed.join(', ')}`,
+      )
     if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
     return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
   }
+}
+
+function toSummaryResource({ total, groups }: QueueSummary): Answer['json'] {
+  return {
+    total,
+    groups: groups.map(({ provider, domain, reason, count, oldestAt, nextAt, lastReply }) => ({
+      ...{ provider, domain, reason, count },
+      oldest_at: formatTimestamp(oldestAt),
+      next_attempt_at: nextAt === null ? null : formatTimestamp(nextAt),
+      last_reply: lastReply,
+    })),
+  }
+}
+
+function summaryLines({ total, groups }: QueueSummary): string[] {
+  const rows = groups.map(({ provider, domain, reason, count, oldestAt, nextAt, lastReply }) => [
+    provider ?? domain ?? '',
+    reason,
+    String(count),
+    formatTimestamp(oldestAt),
+    nextAt === null ? '-' : formatTimestamp(nextAt),
+    (lastReply ?? '').slice(0, 80),
+  ])
+  const head = ['PROVIDER OR DOMAIN', 'REASON', 'COUNT', 'OLDEST', 'NEXT ATTEMPT', 'LAST REPLY, OR WHAT IT WAITS FOR']
+  return [...formatTable(head, rows), `${total} in the queue`]
 }

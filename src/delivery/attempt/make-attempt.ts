@@ -6,6 +6,7 @@
  * until that is over, and no attempt is counted. At certain moments it is attempted all the same
  * (`forcedAttemptTimeOf`).
  */
+import type { HoldRule } from '../../messages/queue/hold-rules.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination, FindDestination, Host } from '../hosts/destination.js'
@@ -43,6 +44,10 @@ export interface AttemptSteps {
   readonly checkReachability: (hosts: readonly Host[]) => Reachability
   /** Rejects when the message is gone. */
   readonly prepareMessage: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
+  /** The hold rule that the entry matches; null: none. */
+  readonly findHoldRule: (entry: QueueEntry, sender?: string) => HoldRule | null
+  /** Holds it, unless it has changed. */
+  readonly holdByRule: (entry: QueueEntry, rule: HoldRule) => Promise<void>
   /** Whether the contact of an entry of a broadcast has left its audience, or the address is suppressed. */
   readonly isLeftOut: (entry: QueueEntry) => boolean
   /** Cancels its message, unless the entry has changed. */
@@ -69,7 +74,7 @@ export interface MakeAttemptDeps extends AttemptSteps {
 }
 
 /**
- * `changed`: its broadcast was stopped, its contact is left out, or the entry was held, removed, leased by another
+ * `changed`: a hold rule matches, its broadcast was stopped, its contact is left out, or the entry was held, removed, leased by another
  * process, or postponed. `waits`: it was put back until its host has room.
  */
 export async function makeAttempt(
@@ -77,6 +82,7 @@ export async function makeAttempt(
   deps: MakeAttemptDeps,
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
   const { entry, at } = turn
+  if (await holdIfRuled(entry, deps)) return 'changed'
   const destination = await deps.findDestination(entry.domain)
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
@@ -107,6 +113,13 @@ export async function makeAttempt(
   }
   const pendingWrites = lease === 'written' ? [] : readyMessage.writes
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+/** True: a hold rule matches, and the entry is held unless it has changed. */
+async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: MakeAttemptDeps): Promise<boolean> {
+  const rule = findHoldRule(entry)
+  if (rule !== null) await holdByRule(entry, rule)
+  return rule !== null
 }
 
 function callHosts(

@@ -87,6 +87,7 @@ export class QueueRunner {
   claim({ email, entries: [entry, ...others] }: EnqueuedEmail): Claim | null {
     if (this.isStopping || this.pauseTimer !== null || email.scheduled_for !== null) return null
     if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
+    if (this.deps.findHoldRule(entry, email.from_email) !== null) return null
     return this.leases.claim(entry)
   }
 
@@ -130,6 +131,11 @@ export class QueueRunner {
   /** Other mail goes out, to which broadcasts yield. */
   get isYielding(): boolean {
     return this.pace.isYielding
+  }
+
+  /** Entries between their look-up and their outcome. */
+  countTurns(): number {
+    return this.turns.size
   }
 
   /** Another process changed the queue: all of it is read again. */
@@ -266,7 +272,7 @@ export class QueueRunner {
   /** A change of the entry may have made it due at a moment that the sweep has passed. */
   private recheckDue({ id }: QueueEntry): void {
     const [current] = this.tryRead(() => entryById(this.deps.read, { id })) ?? []
-    if (current !== undefined) this.sweep.rewindTo(current)
+    if (current?.held === 0) this.sweep.rewindTo(current)
   }
 
   /** Undefined, and a pause, when the database cannot be read. */

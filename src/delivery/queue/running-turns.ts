@@ -4,6 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export class RunningTurns {
   private readonly turns = new Set<Promise<void>>()
 
+  get size(): number {
+    return this.turns.size
+  }
+
   add(turn: Promise<void>): void {
     const running = turn.finally(() => this.turns.delete(running))
     this.turns.add(running)

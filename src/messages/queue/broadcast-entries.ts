@@ -32,9 +32,26 @@ const freshEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot
     .offset(slot('offset')),
 )
 
-/** Are there more than `count` entries that were never attempted and do not wait for a host that is down? */
-export function hasFreshEntriesOver(read: Read, values: OfBroadcast & { readonly count: number }): boolean {
-  return freshEntryAt(read, { broadcastId: values.broadcastId, offset: values.count }).length > 0
+const ruledEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 4)
+    .limit(1)
+    .offset(slot('offset')),
+)
+
+/**
+ * Are there more than `count` entries that were never attempted and do not wait for a host that is down, or more than
+ * `count` that a hold rule holds?
+ */
+export function hasFreshEntriesOver(
+  read: Read,
+  { broadcastId, count }: OfBroadcast & { readonly count: number },
+): boolean {
+  const place = { broadcastId, offset: count }
+  return freshEntryAt(read, place).length > 0 || ruledEntryAt(read, place).length > 0
 }
 
 const anyEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>

@@ -7,6 +7,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { recordEvent } from '../../events/event-log.js'
 import type { Address, DomainName } from '../../mail/address.js'
+import type { Reason } from '../../mail/reasons.js'
 import { prepareWrite, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
 import type { Flag } from '../../storage/tables/columns.js'
 import type { Hold, RecipientStatus } from '../../storage/tables/email-tables.js'
@@ -16,6 +17,7 @@ import type { Email } from '../email.js'
 import { buildEmailEvent } from '../email-event.js'
 import { changeRecipientStatus } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
+import type { WaitReason } from './wait-reason.js'
 
 export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
 export type QueueStatus = (typeof queueStatuses)[number]
@@ -25,6 +27,14 @@ export interface QueueFilter {
   readonly domain?: string | undefined
   readonly status?: QueueStatus | undefined
   readonly ids?: readonly string[] | undefined
+  /** A word of `waitReasonOf`. */
+  readonly reason?: WaitReason | undefined
+  /** An id of `mailboxProviders`. */
+  readonly provider?: string | undefined
+  /** An address or a domain, in lower case: of the From field. */
+  readonly sender?: string | undefined
+  /** Only entries that were accepted, or became due, before this moment. */
+  readonly enqueuedBefore?: number | undefined
 }
 
 export interface ListedEntry {
@@ -40,27 +50,19 @@ export interface ListedEntry {
   readonly held: Hold
   readonly last_response: string | null
   readonly waits_for: string | null
+  /** The rule that holds it. */
+  readonly hold_rule: string | null
   readonly recipient_status: RecipientStatus
+  /** Why the last attempt failed. */
+  readonly reason: Reason | null
+  /** The host of the last attempt. */
+  readonly mx: string | null
   readonly from_email: Address
   readonly subject: string
   readonly tags: Email['tags']
 }
 
-const PAGE_SIZE = 500
-
-/** All entries that match the filter, read in pages, ordered by id and therefore by time. */
-export function* iterateEntries(read: Read, filter: QueueFilter): Generator<ListedEntry> {
-  let after = ''
-  for (;;) {
-    const page = listEntries(read, { ...filter, after, limit: PAGE_SIZE })
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_SIZE) return
-    after = last.id
-  }
-}
-
-interface EntryPage extends QueueFilter {
+interface EntryPage extends Pick<QueueFilter, 'workspaceId' | 'domain' | 'status' | 'ids'> {
   /** Only entries whose id comes after this one. */
   readonly after: string
   readonly limit: number
@@ -85,7 +87,10 @@ export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
       'queue.held',
       'queue.last_response',
       'queue.waits_for',
+      'queue.hold_rule',
       'recipients.status as recipient_status',
+      'recipients.reason',
+      'recipients.mx',
       'emails.from_email',
       'emails.subject',
       'emails.tags',
@@ -99,7 +104,7 @@ export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
 type JoinedTables = 'queue' | 'recipients' | 'emails'
 type EntryQuery<Row> = SelectQueryBuilder<Pick<Tables, JoinedTables>, JoinedTables, Row>
 
-function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status, ids }: QueueFilter): EntryQuery<Row> {
+function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status, ids }: EntryPage): EntryQuery<Row> {
   let narrow = query
   if (workspaceId !== undefined) {
     // No index of the workspace: that would sort all of its queue again for each page.
@@ -139,14 +144,20 @@ const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; a
   ({ db, slot }) =>
     db
       .updateTable('queue')
-      .set({ held: slot('held') })
+      .set((eb) => ({
+        held: slot('held'),
+        hold_rule: null,
+        waits_for: eb.case().when('held', '=', 4).then(null).else(eb.ref('waits_for')).end(),
+      }))
       .where('id', '=', slot('id'))
       .where('held', 'in', [slot('was'), slot('orWas')])
       .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
 
-export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, orWas: 0, at })
+/** An entry that a rule holds stays held when the rule ends. */
+export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, orWas: 4, at })
+/** Misses those that a rule holds: they would be held again. */
 export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, orWas: 3, at })
 
 /** For members, who cannot release what the operator holds. */
@@ -159,12 +170,15 @@ const makeDue = prepareWrite<{ id: string; at: number; spared: Hold }>(
       .updateTable('queue')
       .set({ next_attempt_at: slot('at'), held: 0, leased: 0, waits_for: null })
       .where('id', '=', slot('id'))
-      .where('held', 'not in', [2, slot('spared')])
+      .where('held', 'not in', [2, 4, slot('spared')])
       .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
 
-/** Makes an entry due at once, held or not, scheduled or not; misses if its broadcast is paused or cancelled. */
+/**
+ * Makes an entry due at once, held or not, scheduled or not; misses if its broadcast is paused or cancelled, or if a rule
+ * holds it.
+ */
 export const retryEntry = ({ id, at }: { readonly id: string; readonly at: number }): Write =>
   makeDue({ id, at, spared: 2 })
 

@@ -4,9 +4,12 @@
  *
  * One page looks through a limited number of entries, so it may end before it is full: the next begins there.
  */
+import { domainOf } from '../../mail/address.js'
+import { providerOf } from '../../mail/mailbox-providers.js'
 import type { Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from './queue-admin.js'
+import { waitReasonOf } from './wait-reason.js'
 
 /** Steps of one page: 5,000 entries. */
 const MAX_STEPS = 20
@@ -46,7 +49,47 @@ function readPortion(read: Read, { domain, status }: QueueFilter, after: string)
   return listEntries(read, { domain, status: indexed, after, limit: ROW_STEP })
 }
 
-function matchesFilter(entry: ListedEntry, { workspaceId, status }: QueueFilter): boolean {
+function matchesFilter(entry: ListedEntry, filter: QueueFilter): boolean {
+  const { workspaceId, status, reason, provider, sender, enqueuedBefore } = filter
   if (workspaceId !== undefined && entry.workspace_id !== workspaceId) return false
-  return status === undefined || queueStatusOf(entry) === status
+  if (status !== undefined && queueStatusOf(entry) !== status) return false
+  if (reason !== undefined && waitReasonOf(entry) !== reason) return false
+  if (provider !== undefined && providerOf(entry) !== provider) return false
+  if (enqueuedBefore !== undefined && entry.enqueued_at >= enqueuedBefore) return false
+  return sender === undefined || isFrom(entry, sender)
+}
+
+function isFrom({ from_email: from }: ListedEntry, sender: string): boolean {
+  return sender.includes('@') ? from.toLowerCase() === sender : domainOf(from) === sender
+}
+
+/** All entries that match, oldest first, in portions. `onStep`: called with how many were looked at so far. */
+export async function* walkEntries(
+  read: Read,
+  filter: QueueFilter,
+  onStep: (looked: number) => void = () => undefined,
+): AsyncGenerator<readonly ListedEntry[]> {
+  if (filter.ids !== undefined) {
+    for (let at = 0; at < filter.ids.length; at += ROW_STEP) {
+      const ids = filter.ids.slice(at, at + ROW_STEP)
+      yield listEntries(read, { ids, after: '', limit: ROW_STEP }).filter((entry) => isWithin(entry, filter))
+    }
+    return
+  }
+  let looked = 0
+  for (let after = ''; ; ) {
+    const portion = readPortion(read, filter, after)
+    looked += portion.length
+    onStep(looked)
+    const matching = portion.filter((entry) => matchesFilter(entry, filter))
+    if (matching.length > 0) yield matching
+    after = portion.at(-1)?.id ?? ''
+    if (portion.length < ROW_STEP) return
+    await waitForStep()
+  }
+}
+
+/** An index has not found it by its domain. */
+function isWithin(entry: ListedEntry, filter: QueueFilter): boolean {
+  return (filter.domain === undefined || entry.domain === filter.domain) && matchesFilter(entry, filter)
 }

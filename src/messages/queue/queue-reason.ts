@@ -13,6 +13,7 @@ type Reasons = Pick<QueueEntry, 'leased' | 'held' | 'waits_for' | 'last_response
 export function reasonOfEntry(entry: Reasons, state: QueueStatus): string {
   if (entry.held === 1) return 'held by the operator'
   if (entry.held === 3) return 'held by a member of its workspace'
+  if (entry.held === 4) return `held by ${entry.waits_for}`.slice(0, 2 * MAX_REASON)
   if (entry.leased === 1) return 'being sent'
   const waitsFor = waitsForOf(entry)
   if (waitsFor !== null) return `waits for ${waitsFor}`.slice(0, 2 * MAX_REASON)

@@ -13,7 +13,8 @@ import type { Priority } from '../../storage/tables/email-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
-export type QueueEntry = Selectable<Tables['queue']>
+/** Without the rule that holds it: what is attempted is not held. */
+export type QueueEntry = Omit<Selectable<Tables['queue']>, 'hold_rule'>
 
 const PAUSED = 'its broadcast, which is paused'
 

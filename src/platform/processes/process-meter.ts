@@ -31,7 +31,7 @@ interface ProcessState {
   readonly load: number
 }
 
-interface ProcessMeter {
+export interface ProcessMeter {
   readonly read: () => Promise<ProcessState>
   readonly stop: () => void
 }

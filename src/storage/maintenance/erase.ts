@@ -36,6 +36,7 @@ const LARGE_ROW_PORTION = 20
 const erasePlans = {
   // First, so that no delivery is attempted in vain.
   queue: { key: 'id', by: 'index' },
+  hold_rules: { key: 'id', by: 'index' },
   imports: { key: 'id', by: 'index' },
   exports: { key: 'id', by: 'index' },
   import_chunks: { key: 'seq', by: 'index', portion: LARGE_ROW_PORTION },

@@ -111,7 +111,7 @@ export interface RecipientsTable {
   settled_at: Timestamp | null
 }
 
-export type Hold = 0 | 1 | 2 | 3
+export type Hold = 0 | 1 | 2 | 3 | 4
 
 export interface QueueTable {
   /** The recipient's id. */
@@ -128,7 +128,7 @@ export interface QueueTable {
   /** In the future: not due, or leased. */
   next_attempt_at: Timestamp
   leased: Flag
-  /** 1: by the operator; 2: its broadcast is paused or cancelled; 3: by a member of the workspace. */
+  /** 1: by the operator; 2: its broadcast is paused or cancelled; 3: by a member of the workspace; 4: by a hold rule. */
   held: Hold
   /** A "delayed" DSN was sent. */
   noticed: Flag
@@ -136,6 +136,28 @@ export interface QueueTable {
   /** The host that is not dialled before `next_attempt_at`, and why; null: the entry waits for its time only. */
   waits_for: string | null
   broadcast_id: string | null
+  /** The id of the rule that holds it; null unless `held` is 4. */
+  hold_rule: string | null
+}
+
+/** Rules of the operator: entries that match one are held as long as it lasts. */
+export interface HoldRulesTable {
+  id: string
+  /** Whose mail it holds; `service`: that of all workspaces and of the service itself. */
+  workspace_id: string
+  /** Of recipients. */
+  domain: string | null
+  /** Address or domain of the From field, in lower case. */
+  sender: string | null
+  /** Of recipients' addresses, in lower case; `*` stands for any characters. */
+  pattern: string | null
+  /** Null: until it is removed. */
+  until: Timestamp | null
+  created_at: Timestamp
+  /** Its entries are being released; then the row is removed. */
+  ending: Flag
+  /** How far the walk over the entries that waited when it was made has come; null: it is over. */
+  cursor: string | null
 }
 
 export interface AttemptsTable {

@@ -42,6 +42,7 @@ import type {
   EmailCountsTable,
   EmailsTable,
   EventsTable,
+  HoldRulesTable,
   IdempotencyTable,
   QueueTable,
   RawMessagesTable,
@@ -91,6 +92,7 @@ export interface Tables {
   dkim_signatures: DkimSignaturesTable
   recipients: RecipientsTable
   queue: QueueTable
+  hold_rules: HoldRulesTable
   attempts: AttemptsTable
   events: EventsTable
   suppressions: SuppressionsTable

@@ -81,6 +81,8 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     prepareMessage: (entry, at) => prepareMessage(ready, entry, at),
     buildMinimalMessage: (entry) => buildMinimalMessage(ready, entry),
     findDestination: async () => ({ kind: 'hosts', hosts: [] }),
+    findHoldRule: () => null,
+    holdByRule: async () => undefined,
     isLeftOut: ({ broadcast_id }) => broadcast_id === null && t.fail('only messages of broadcasts are looked up'),
     leaveOut: async () => undefined,
     attempt: async ({ recipient }) => {

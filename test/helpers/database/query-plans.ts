@@ -8,6 +8,7 @@ export const smallTables: ReadonlySet<string> = new Set([
   'audience_removals',
   'webhook_removals',
   'erasures',
+  'hold_rules', // 200
 ])
 
 /** Tables whose rows of a workspace are bounded when they are made, or of a few kinds. */

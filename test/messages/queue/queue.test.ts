@@ -15,14 +15,15 @@ import {
 import {
   deleteEntry,
   holdEntry,
-  iterateEntries,
   type ListedEntry,
+  listEntries as listPage,
   type QueueFilter,
   queueStatuses,
   queueStatusOf,
   releaseEntry,
   retryEntry,
 } from '../../../src/messages/queue/queue-admin.js'
+import { walkEntries } from '../../../src/messages/queue/queue-pages.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
@@ -45,9 +46,8 @@ function read(database: Database, id: string): QueueEntry {
   return entry
 }
 
-const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] => [
-  ...iterateEntries(database.read, filter),
-]
+const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] =>
+  listPage(database.read, { ...filter, after: '', limit: 1_000 })
 
 const lease = ({ id, attempts, next_attempt_at: dueAt }: QueueEntry, until: number): ReturnType<typeof leaseEntry> =>
   leaseEntry({ id, attempts, dueAt, until })
@@ -197,7 +197,8 @@ t.test('a long list comes in pages, nothing twice and nothing left out', async (
   const { database } = await temporaryDatabase(t)
   const emails = Array.from({ length: 1203 }, () => bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 }))
   await Promise.all(emails.map(({ writes }) => database.commit(writes)))
-  const ids = listEntries(database).map(({ id }) => id)
+  const ids: string[] = []
+  for await (const portion of walkEntries(database.read, {})) ids.push(...portion.map(({ id }) => id))
   t.equal(new Set(ids).size, 1203)
   t.same(ids, ids.toSorted())
 })

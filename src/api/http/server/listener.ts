@@ -19,6 +19,8 @@ export type ApiEndpoint =
 export interface ApiListener {
   /** In the order of the settings, with the ports that were bound. */
   readonly endpoints: readonly ApiEndpoint[]
+  /** Open connections. */
+  readonly connections: () => number
   /** Sets the certificate of all later handshakes. */
   readonly updateSecureContext: (tls: TlsPair) => void
   /** Resolves when every connection is closed, after `limit` milliseconds at the latest. */
@@ -42,6 +44,7 @@ export async function startApiListener(listen: readonly ApiEndpoint[], deps: Ser
   }
   return {
     endpoints,
+    connections: () => deps.connections.size,
     updateSecureContext: (tls) => {
       for (const opened of servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
     },

@@ -85,8 +85,19 @@ const sentences: ReadonlyMap<string, Describe> = new Map<string, Describe>([
   ['queue.released', ofQueue('released')],
   ['queue.retried', ofQueue('retried')],
   ['queue.deleted', ofQueue('removed from the queue')],
+  ['hold_rule.added', ({ target, text }) => `made the hold rule ${target} for mail ${describeRule(text)}`],
+  ['hold_rule.removed', ({ target, text }) => `ended the hold rule ${target} for mail ${describeRule(text)}`],
   ['sms.hold_released', ({ target }) => `released the hold of SMS to ${target}`],
 ])
+
+function describeRule(text: (detail: string) => string): string {
+  const places = [
+    ['to', text('domain')],
+    ['to', text('pattern')],
+    ['from', text('sender')],
+  ] as const
+  return places.flatMap(([word, value]) => (value === '' ? [] : [`${word} ${value}`])).join(', ') || 'of the workspace'
+}
 
 /** An act that this page does not know is named as the log has it. */
 export function describeAct({ action, target, details }: Act, names: Names): string {

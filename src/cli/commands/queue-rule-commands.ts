@@ -1,0 +1,127 @@
+/** `queue rules add|list|remove`: what the operator holds as long as a rule lasts. */
+import { operatorActor } from '../../accounts/audit-log.js'
+import { parseDomainName } from '../../mail/address.js'
+import {
+  allHoldRules,
+  createHoldRule,
+  describeHoldRule,
+  endHoldRule,
+  type HoldRule,
+  holdRuleById,
+  parsePattern,
+} from '../../messages/queue/hold-rules.js'
+import { countHeldEntries } from '../../messages/queue/ruled-entries.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { parseTimestamp } from '../../sending/schedule.js'
+import type { Read } from '../../storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  type OptionValues,
+  refuseExtraWords,
+  requiredWord,
+  textOption,
+  UsageError,
+} from '../command.js'
+import { parseAge, parseSender } from '../queue-filter.js'
+import { formatTable } from '../table.js'
+import { chooseWorkspace } from '../workspace-choice.js'
+
+export const queueRuleCommands: readonly Command[] = [
+  {
+    name: 'queue rules add',
+    usage: '[--domain D] [--sender ADDRESS|DOMAIN] [--pattern P] [--workspace ID] [--until TIME]',
+    summary: 'hold mail that matches all that is given, now waiting or accepted later, until the rule ends',
+    options: { domain: 'string', sender: 'string', pattern: 'string', workspace: 'string', until: 'string' },
+    awaitsNotice: true,
+    run: add,
+  },
+  {
+    name: 'queue rules list',
+    usage: '',
+    summary: 'list the hold rules, oldest first, with how many entries each holds',
+    options: {},
+    run: list,
+  },
+  {
+    name: 'queue rules remove',
+    usage: 'ID',
+    summary: 'end a hold rule: what it holds is sent',
+    options: {},
+    awaitsNotice: true,
+    run: remove,
+  },
+]
+
+async function add({ words, options, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const now = clock()
+  const domain = textOption(options, 'domain')
+  const sender = textOption(options, 'sender')
+  const pattern = textOption(options, 'pattern')
+  const given = {
+    domain: domain === undefined ? null : parseDomainName(domain),
+    sender: sender === undefined ? null : parseSender(sender),
+    pattern: pattern === undefined ? null : parsePattern(pattern),
+    until: parseEnd(options, now),
+  }
+  const { read, commit } = await database()
+  const workspaceId = options['workspace'] === undefined ? null : chooseWorkspace(read, options)
+  const { rule, writes } = createHoldRule(read, { ...given, workspaceId }, operatorActor, now)
+  await commit(writes)
+  return { json: toResource(read, rule), lines: [`hold rule ${rule.id}: mail ${describeHoldRule(rule)} is held`] }
+}
+
+/** A moment in the future, or a duration from now; null: the rule lasts until it is removed. */
+function parseEnd(options: OptionValues, now: number): number | null {
+  const given = textOption(options, 'until')
+  if (given === undefined) return null
+  const at = /^\d+[smhd]$/.test(given) ? now + parseAge('until', given) : parseTimestamp(given)
+  if (at !== null && at > now) return at
+  throw new UsageError(
+    `--until: found "${given}", allowed: a moment in the future such as 2030-01-31T09:00:00Z, or 2h, 3d`,
+  )
+}
+
+async function list({ words, database }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const { read } = await database()
+  const data = allHoldRules(read, {}).map((rule) => toResource(read, rule))
+  const rows = data.map(({ id, description, state, held, created_at }) => [
+    ...[id, state, held === MAX_COUNTED ? `${held} or more` : String(held)],
+    ...[created_at, description],
+  ])
+  return {
+    json: { data },
+    lines: data.length === 0 ? ['no hold rules'] : formatTable(['ID', 'STATE', 'HELD', 'ADDED', 'MAIL'], rows),
+  }
+}
+
+async function remove({ words, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const id = requiredWord(words, 0, 'ID')
+  const { read, commit } = await database()
+  const [rule] = holdRuleById(read, { id })
+  if (rule === undefined) throw new CommandFailed(`no hold rule ${id}`)
+  if (rule.ending === 1) throw new CommandFailed(`the hold rule ${id} is ending already`)
+  await commit(endHoldRule(rule, operatorActor, clock()))
+  return { json: { id }, lines: [`hold rule ${id} has ended: what it held is sent`] }
+}
+
+/** Entries that are counted of each rule. */
+const MAX_COUNTED = 10_000
+
+function toResource(read: Read, rule: HoldRule) {
+  const { id, workspace_id, domain, sender, pattern, until, created_at, ending, cursor } = rule
+  return {
+    ...{ id, domain, sender, pattern, description: describeHoldRule(rule) },
+    workspace_id: workspace_id === SERVICE_WORKSPACE ? null : workspace_id,
+    until: until === null ? null : formatTimestamp(until),
+    state: ending === 1 ? 'ending' : cursor === null ? 'active' : 'starting',
+    held: countHeldEntries(read, rule, MAX_COUNTED),
+    created_at: formatTimestamp(created_at),
+  }
+}

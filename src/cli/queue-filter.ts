@@ -1,0 +1,71 @@
+/** The filter that the options of `queue` commands describe. Throws a UsageError or a Refusal. */
+import { duration } from '../config/values.js'
+import { parseAddress, parseDomainName } from '../mail/address.js'
+import { mailboxProviders } from '../mail/mailbox-providers.js'
+import { type QueueFilter, queueStatuses } from '../messages/queue/queue-admin.js'
+import { waitReasons } from '../messages/queue/wait-reason.js'
+import type { Read } from '../storage/prepared.js'
+import { type Call, textOption, UsageError } from './command.js'
+import { chooseWorkspace } from './workspace-choice.js'
+
+export const filterOptions = {
+  domain: 'string',
+  status: 'string',
+  workspace: 'string',
+  reason: 'string',
+  provider: 'string',
+  sender: 'string',
+  'older-than': 'string',
+} as const
+
+export const filterUsage =
+  `[--domain D] [--provider P] [--status ${queueStatuses.join('|')}] [--reason R] [--sender ADDRESS|DOMAIN] ` +
+  '[--workspace ID] [--older-than 2h]'
+
+const providerIds = mailboxProviders.map(({ id }) => id)
+const filterDuration = duration()
+
+/** With the workspace as given. */
+export function parseFilter({ words, options, clock }: Call): QueueFilter {
+  const domain = textOption(options, 'domain')
+  const sender = textOption(options, 'sender')
+  const age = textOption(options, 'older-than')
+  return {
+    workspaceId: textOption(options, 'workspace'),
+    domain: domain === undefined ? undefined : parseDomainName(domain),
+    status: parseWord(options['status'], 'status', queueStatuses),
+    reason: parseWord(options['reason'], 'reason', waitReasons),
+    provider: parseWord(options['provider'], 'provider', providerIds),
+    sender: sender === undefined ? undefined : parseSender(sender),
+    enqueuedBefore: age === undefined ? undefined : clock() - parseAge('older-than', age),
+    ids: words.length > 0 ? words : undefined,
+  }
+}
+
+/** The filter with the id of the workspace, which may have been given by its short name. */
+export function resolveFilter(read: Read, { options }: Call, filter: QueueFilter): QueueFilter {
+  return filter.workspaceId === undefined ? filter : { ...filter, workspaceId: chooseWorkspace(read, options) }
+}
+
+/** An address or a domain, in lower case. */
+export function parseSender(text: string): string {
+  return (text.includes('@') ? parseAddress(text) : parseDomainName(text)).toLowerCase()
+}
+
+/** Milliseconds. */
+export function parseAge(option: string, text: string): number {
+  const parsed = filterDuration.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new UsageError(`--${option}: found "${text}", allowed: a duration such as 90s, 5m, 2h, 4d`)
+}
+
+function parseWord<Word extends string>(
+  given: string | boolean | undefined,
+  option: string,
+  allowed: readonly Word[],
+): Word | undefined {
+  if (given === undefined) return undefined
+  const word = allowed.find((known) => known === given)
+  if (word === undefined) throw new UsageError(`--${option}: found "${given}", allowed: ${allowed.join(', ')}`)
+  return word
+}

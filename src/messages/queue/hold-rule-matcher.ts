@@ -1,0 +1,64 @@
+/**
+ * Finds the hold rule that an entry matches, in memory.
+ *
+ * Rules with a recipient domain are found by it; each other one is compared. Patterns have no syntax but `*`, so one is
+ * matched by searching its pieces from left to right.
+ */
+
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import type { HoldRule } from './hold-rules.js'
+import type { QueueEntry } from './queue.js'
+
+type Judged = Pick<QueueEntry, 'workspace_id' | 'domain' | 'recipient'>
+
+interface CompiledRule {
+  readonly rule: HoldRule
+  /** The pieces between the wildcards of its pattern; null: it has none. */
+  readonly pieces: readonly string[] | null
+}
+
+/** The oldest rule that matches; null: none. `readSender`: called only for rules with a sender. */
+export type MatchHoldRule = (entry: Judged, readSender: () => string | null) => HoldRule | null
+
+export function compileHoldRules(rules: readonly HoldRule[]): MatchHoldRule {
+  const byDomain = new Map<string, CompiledRule[]>()
+  const others: CompiledRule[] = []
+  for (const rule of rules) {
+    const compiled = { rule, pieces: rule.pattern?.split('*') ?? null }
+    if (rule.domain === null) others.push(compiled)
+    else byDomain.set(rule.domain, [...(byDomain.get(rule.domain) ?? []), compiled])
+  }
+  return (entry, readSender) => {
+    let sender: string | null | undefined
+    const senderOf = (): string | null => {
+      sender ??= readSender()?.toLowerCase() ?? null
+      return sender
+    }
+    const matching = (compiled: CompiledRule): boolean => matchesRule(compiled, entry, senderOf)
+    return (byDomain.get(entry.domain)?.find(matching) ?? others.find(matching))?.rule ?? null
+  }
+}
+
+function matchesRule({ rule, pieces }: CompiledRule, entry: Judged, senderOf: () => string | null): boolean {
+  if (rule.workspace_id !== SERVICE_WORKSPACE && rule.workspace_id !== entry.workspace_id) return false
+  if (pieces !== null && !matchesPieces(pieces, entry.recipient.toLowerCase())) return false
+  if (rule.sender === null) return true
+  const sender = senderOf()
+  if (sender === null) return false
+  return rule.sender.includes('@') ? sender === rule.sender : sender.endsWith(`@${rule.sender}`)
+}
+
+/** The first piece begins the text, the last one ends it, the others are found between them, leftmost first. */
+export function matchesPieces(pieces: readonly string[], text: string): boolean {
+  const [first = '', ...others] = pieces
+  if (!text.startsWith(first)) return false
+  const last = others.pop()
+  if (last === undefined) return text.length === first.length
+  let at = first.length
+  for (const piece of others) {
+    const found = text.indexOf(piece, at)
+    if (found === -1) return false
+    at = found + piece.length
+  }
+  return text.length - last.length >= at && text.endsWith(last)
+}

@@ -1,0 +1,121 @@
+/**
+ * Hold rules: records of what the operator holds as long as a rule lasts, by recipient domain, sender, pattern of
+ * recipient addresses, and workspace. An entry matches if all that a rule names fits.
+ *
+ * Ending a rule takes two steps: it is marked, and nothing is held by it from that commit on; then its entries are
+ * released in portions, and the row is removed (`hold-rule-runner.ts`).
+ */
+import type { Selectable } from 'kysely'
+import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
+import type { DomainName } from '../../mail/address.js'
+import { Refusal } from '../../mail/refusal.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { randomSecret } from '../../platform/ids.js'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { SERVICE_WORKSPACE, type Tables } from '../../storage/tables/tables.js'
+import type { Write } from '../../storage/writer/write.js'
+
+export type HoldRule = Selectable<Tables['hold_rules']>
+
+/** Rules of the installation: each attempt is compared with those that have no domain. */
+const MAX_HOLD_RULES = 200
+/** Characters of a pattern: as many as an address may have. */
+const MAX_PATTERN = 254
+const MAX_WILDCARDS = 8
+
+interface HoldCriteria {
+  /** Null: the mail of all workspaces and of the service. */
+  readonly workspaceId: string | null
+  readonly domain: DomainName | null
+  /** Address or domain, in lower case. */
+  readonly sender: string | null
+  /** From `parsePattern`. */
+  readonly pattern: string | null
+  readonly until: number | null
+}
+
+/** Is it a pattern of addresses, in which `*` stands for any characters? */
+export function isPattern(text: string): boolean {
+  const wildcards = text.split('*').length - 1
+  if (text.length > MAX_PATTERN || wildcards > MAX_WILDCARDS) return false
+  return !/[\s\p{Cc}]/u.test(text) && text.length > wildcards
+}
+
+/** In lower case. Throws a Refusal. */
+export function parsePattern(text: string): string {
+  if (isPattern(text)) return text.toLowerCase()
+  const allowed = `an address in which * stands for any characters, at most ${MAX_WILDCARDS} times, such as news-*@example.org, of at most ${MAX_PATTERN} characters`
+  throw new Refusal('invalid-parameter', `not a pattern; allowed: ${allowed}`, { value: text.slice(0, MAX_PATTERN) })
+}
+
+const insertRule = prepareWrite<HoldRule>(({ db, slots }) =>
+  db
+    .insertInto('hold_rules')
+    .values(
+      slots(['id', 'workspace_id', 'domain', 'sender', 'pattern', 'until', 'created_at', 'ending', 'cursor'] as const),
+    ),
+)
+
+/** Oldest first; those that are ending too. */
+export const allHoldRules = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('hold_rules').selectAll().orderBy('created_at').orderBy('id').limit(MAX_HOLD_RULES),
+)
+
+export const holdRuleById = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('hold_rules').selectAll().where('id', '=', slot('id')),
+)
+
+/** Throws a Refusal if there are too many, if the rule names nothing, or if it ends in the past. */
+export function createHoldRule(
+  read: Read,
+  criteria: HoldCriteria,
+  actor: Actor,
+  now: number,
+): { readonly rule: HoldRule; readonly writes: readonly Write[] } {
+  const { workspaceId, domain, sender, pattern, until } = criteria
+  if ([workspaceId, domain, sender, pattern].every((one) => one === null)) {
+    throw new Refusal('invalid-parameter', 'a rule names a domain, a sender, a pattern or a workspace', {})
+  }
+  if (until !== null && until <= now) throw new Refusal('invalid-parameter', 'a rule ends in the future', {})
+  if (allHoldRules(read, {}).length >= MAX_HOLD_RULES) {
+    throw new Refusal('conflict', `there are ${MAX_HOLD_RULES} hold rules, as many as there may be: remove one`, {})
+  }
+  const id = `hr_${randomSecret(4).toString('hex')}`
+  const places = { workspace_id: workspaceId ?? SERVICE_WORKSPACE, domain, sender, pattern }
+  const rule: HoldRule = { id, ...places, until, created_at: now, ending: 0, cursor: '' }
+  return { rule, writes: [insertRule(rule), recordAct(rule, actor, 'hold_rule.added', now)] }
+}
+
+const markEnding = prepareWrite<{ id: string }>(
+  ({ db, slot }) =>
+    db.updateTable('hold_rules').set({ ending: 1 }).where('id', '=', slot('id')).where('ending', '=', 0),
+  1,
+)
+
+/** Misses if it is ending already. */
+export function endHoldRule(rule: HoldRule, actor: Actor, now: number): readonly Write[] {
+  return [markEnding({ id: rule.id }), recordAct(rule, actor, 'hold_rule.removed', now)]
+}
+
+function recordAct(rule: HoldRule, actor: Actor, action: 'hold_rule.added' | 'hold_rule.removed', at: number): Write {
+  const { id: target, workspace_id: workspaceId, domain, sender, pattern, until } = rule
+  const given = Object.entries({ domain, sender, pattern }).filter(([, value]) => value !== null)
+  const details = { ...Object.fromEntries(given), ...(until === null ? {} : { until: formatTimestamp(until) }) }
+  return recordAuditEntry({ workspaceId, actor, action, target, at, details })
+}
+
+/** With the row, when all of its entries are released. */
+export const removeHoldRule = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('hold_rules').where('id', '=', slot('id')).where('ending', '=', 1),
+)
+
+/** What it holds, in a few words: `to example.org, from a@b.test, until 2030-01-31T09:00:00.000Z`. */
+export function describeHoldRule({ workspace_id, domain, sender, pattern, until }: HoldRule): string {
+  return [
+    ...(domain === null ? [] : [`to ${domain}`]),
+    ...(pattern === null ? [] : [`to ${pattern}`]),
+    ...(sender === null ? [] : [`from ${sender}`]),
+    ...(workspace_id === SERVICE_WORKSPACE ? [] : [`of ${workspace_id}`]),
+    ...(until === null ? [] : [`until ${formatTimestamp(until)}`]),
+  ].join(', ')
+}

@@ -37,6 +37,7 @@ const options: Readonly<Record<string, string>> = {
   force: 'without asking DNS',
   from: 'the sender, in a verified domain',
   inbound: 'also receive mail for it',
+  nagios: 'answer as a plugin of Nagios: one line, exit status 0 ok, 1 warning, 2 critical',
   name: 'what the key is for, in your words',
   repair: 'count metrics again first, while the daemon is stopped; nothing else can be repaired',
   service: 'the list of the service itself, for its own mail',

@@ -124,7 +124,7 @@ function serve(
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms }: Services,
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
@@ -137,6 +137,7 @@ async function startServices(
   await imports.start()
   await exports.start()
   await sms.start()
+  doctor.start()
 }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>

@@ -30,6 +30,7 @@ import * as audienceIndexes from './migrations/0028-audience-indexes.js'
 import * as queueLists from './migrations/0030-queue-lists.js'
 import * as suppressionSearch from './migrations/0031-suppression-search.js'
 import * as subscribedCounts from './migrations/0032-subscribed-counts.js'
+import * as doctor from './migrations/0034-doctor.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -62,4 +63,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0030-queue-lists': queueLists,
   '0031-suppression-search': suppressionSearch,
   '0032-subscribed-counts': subscribedCounts,
+  '0034-doctor': doctor,
 }

@@ -17,6 +17,7 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { doctorRoutes } from '../api/operator/doctor.js'
 import { queueRoutes } from '../api/operator/queue.js'
 import { serviceRoutes } from '../api/operator/service.js'
 import { operatorWorkspaceRoutes } from '../api/operator/workspaces.js'
@@ -66,6 +67,7 @@ function operatorRoutes({ config, database: { read, commit }, limits, operator }
     ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
     ...queueRoutes({ ...operator, read, commit }),
     ...serviceRoutes({ ...operator, read, commit }),
+    ...doctorRoutes({ ...operator, read }),
   ]
 }
 

@@ -25,7 +25,14 @@ t.test('what a finding becomes', async (t) => {
     ['not answered', [stored('a', 'fail')], [finding('a', 'warn', open)], ['a'], [], []],
     ['not answered, unknown before', [], [finding('a', 'warn', open)], [], [], []],
     ['its check had no result', [stored('a', 'fail')], [finding('ptr', 'warn', open)], ['a'], [], []],
-    ['right, beside one not answered', [stored('a', 'fail')], [finding('a', 'ok'), finding('b', 'warn', open)], [], [], ['a']],
+    [
+      'right, beside one not answered',
+      [stored('a', 'fail')],
+      [finding('a', 'ok'), finding('b', 'warn', open)],
+      [],
+      [],
+      ['a'],
+    ],
     ['another check', [stored('a', 'fail')], [finding('a', 'warn', { check: 'helo', ...open })], [], [], ['a']],
   ]
   for (const [what, before, findings, present, failed, recovered] of table) {
@@ -40,7 +47,9 @@ t.test('what is known of a finding stays; what has become worse is news', async 
   t.match(compareFindings([stored('a', 'fail')], [finding('a', 'fail')], 9).present, [
     { failedAt: 1, checkedAt: 9, isNoticed: true, text: 'fail' },
   ])
-  t.match(compareFindings([stored('a', 'warn')], [finding('a', 'fail')], 9).present, [{ failedAt: 9, isNoticed: false }])
+  t.match(compareFindings([stored('a', 'warn')], [finding('a', 'fail')], 9).present, [
+    { failedAt: 9, isNoticed: false },
+  ])
   t.match(compareFindings([stored('a', 'fail')], [finding('a', 'warn', { undecided: true })], 9).present, [
     { checkedAt: 1, text: 'old' },
   ])
@@ -53,7 +62,7 @@ t.test('no more than some hundred are stored', async (t) => {
   t.equal(failed.length, MAX_STORED)
 })
 
-t.test('a second equal run is no news, whatever was stored', async (t) => {
+t.test('a second equal run is no news, whatever was stored', async () => {
   const state = fc.constantFrom<FindingState>('ok', 'warn', 'fail')
   const one = fc.record({ subject: fc.constantFrom('a', 'b', 'c'), state, open: fc.boolean() })
   const runs = fc.uniqueArray(one, { selector: ({ subject }) => subject })

@@ -63,7 +63,10 @@ t.test('the command beside a daemon', async (t) => {
   t.equal(all.status, 1)
   const answer = all.json() as { state: string; totals: Record<string, number>; findings: Finding[] }
   t.match(answer, { state: 'fail', checked_at: /Z$/ })
-  t.equal(answer.findings.length, Object.values(answer.totals).reduce((sum, count) => sum + count, 0))
+  t.equal(
+    answer.findings.length,
+    Object.values(answer.totals).reduce((sum, count) => sum + count, 0),
+  )
   const found = (check: string): readonly Finding[] => answer.findings.filter((one) => one.check === check)
   t.match(found('daemon'), [{ state: 'ok', text: new RegExp(`process ${process.pid}`) }])
   t.match(found('ptr'), [{ state: 'ok', subject: address }])
@@ -82,7 +85,10 @@ t.test('some checks, for people and for a monitoring system', async (t) => {
   const { app } = await openWorld(t)
   const some = await app.cli('doctor', 'ptr', 'daemon')
   t.equal(some.status, 0)
-  t.match(some.out, /^ok {4}daemon {2}\S+: process \d+.*\nok {4}ptr {5}93\.184\.216\.34: .*\n\n2 ok, 0 warnings, 0 failures in/)
+  t.match(
+    some.out,
+    /^ok {4}daemon {2}\S+: process \d+.*\nok {4}ptr {5}93\.184\.216\.34: .*\n\n2 ok, 0 warnings, 0 failures in/,
+  )
   t.match(await app.cli('doctor', 'blocklist', '--nagios'), {
     status: 2,
     out: /^POSTHORN CRITICAL - 0 ok, 0 warnings, 1 failure; blocklist .* \| ok=0 warn=0 fail=1\n$/,
@@ -102,12 +108,18 @@ t.test('inside the daemon changes become events, and one mail to the operator', 
   const first = await browser.ask('POST', '/operator/doctor')
   t.equal(first.status, 200)
   const { findings } = first.json() as { readonly findings: readonly Finding[] }
-  t.match(findings.find(({ check }) => check === 'blocklist'), { ...listing, remedy: [/TXT 34\.216/, /./] })
+  t.match(
+    findings.find(({ check }) => check === 'blocklist'),
+    { ...listing, remedy: [/TXT 34\.216/, /./] },
+  )
   t.same((await browser.ask('GET', '/operator/doctor')).json(), first.json())
 
   const failed = await listEvents(app, 'service.check_failed')
   t.equal(failed.length, findings.length)
-  t.match(failed.find(({ check }) => check === 'blocklist'), { ...listing, checked_at: /Z$/ })
+  t.match(
+    failed.find(({ check }) => check === 'blocklist'),
+    { ...listing, checked_at: /Z$/ },
+  )
   const subjects = await waitUntil('the mail is written', () => {
     const rows = app.rows<{ subject: string }>(`select subject from emails where source = 'service'`)
     return rows.length > 0 && rows.map(({ subject }) => subject)
@@ -141,5 +153,7 @@ async function openOperator(app: TestDaemon): Promise<ReturnType<typeof openBrow
 
 async function listEvents(app: TestDaemon, type: string): Promise<readonly Record<string, unknown>[]> {
   const answer = await app.rest('GET', `/v1/events?type=${type}&limit=100`)
-  return (answer.json() as { readonly data: readonly { readonly data: Record<string, unknown> }[] }).data.map(({ data }) => data)
+  return (answer.json() as { readonly data: readonly { readonly data: Record<string, unknown> }[] }).data.map(
+    ({ data }) => data,
+  )
 }

@@ -1,7 +1,7 @@
 /** What reverse names and the EHLO name are worth, by tables; and the questions that are asked for them. */
 import t from 'tap'
-import { addressChecks, judgeHelo, judgeReverseName, judgeSources } from '../../../src/doctor/checks/address-checks.js'
 import type { CheckDeps } from '../../../src/doctor/check.js'
+import { addressChecks, judgeHelo, judgeReverseName, judgeSources } from '../../../src/doctor/checks/address-checks.js'
 import type { FindingState } from '../../../src/doctor/finding.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { LookupResult } from '../../../src/platform/dns/resolver.js'
@@ -9,7 +9,10 @@ import { zoneResolver } from '../../helpers/dns/zone-resolver.js'
 import { testConfig } from '../../helpers/doctor/test-config.js'
 
 const hostname = parseDomainName('mail.example.net')
-const records = (...found: readonly [string, ...string[]]): LookupResult<string> => ({ kind: 'records', records: found })
+const records = (...found: readonly [string, ...string[]]): LookupResult<string> => ({
+  kind: 'records',
+  records: found,
+})
 const none: LookupResult<string> = { kind: 'no-domain' }
 const silent: LookupResult<string> = { kind: 'failure', detail: 'TIMEOUT' }
 
@@ -62,10 +65,16 @@ t.test('source addresses must be those of this machine', async (t) => {
 })
 
 t.test('each source address is asked about, IPv6 by its nibbles', async (t) => {
-  const resolver = zoneResolver({ '34.216.184.93.in-addr.arpa': { PTR: ['h.test'] }, 'h.test': { addresses: ['93.184.216.34'] } })
+  const resolver = zoneResolver({
+    '34.216.184.93.in-addr.arpa': { PTR: ['h.test'] },
+    'h.test': { addresses: ['93.184.216.34'] },
+  })
   const config = testConfig({ service: { public_addresses: ['93.184.216.34', '2606:2800:220::1'] } })
   const check = addressChecks.find(({ name }) => name === 'ptr')
   const found = await check?.run({ config, resolver, ownAddresses: [] } as unknown as CheckDeps)
-  t.match(found, [{ state: 'warn', subject: '93.184.216.34' }, { state: 'fail', subject: '2606:2800:220::1' }])
+  t.match(found, [
+    { state: 'warn', subject: '93.184.216.34' },
+    { state: 'fail', subject: '2606:2800:220::1' },
+  ])
   t.ok(resolver.asked.includes('PTR 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.2.0.0.0.8.2.6.0.6.2.ip6.arpa'))
 })

@@ -7,7 +7,10 @@ import type { LookupResult } from '../../../src/platform/dns/resolver.js'
 import { zoneResolver } from '../../helpers/dns/zone-resolver.js'
 import { testConfig } from '../../helpers/doctor/test-config.js'
 
-const records = (...found: readonly [string, ...string[]]): LookupResult<string> => ({ kind: 'records', records: found })
+const records = (...found: readonly [string, ...string[]]): LookupResult<string> => ({
+  kind: 'records',
+  records: found,
+})
 const none: LookupResult<string> = { kind: 'no-domain' }
 const silent: LookupResult<string> = { kind: 'failure', detail: 'SERVFAIL' }
 
@@ -27,7 +30,10 @@ t.test('what an answer about an address means', async (t) => {
     t.match(found, { state, subject: '192.0.2.1 at bl.test' }, JSON.stringify(answer))
     t.equal(found.undecided ?? false, isUndecided)
   }
-  t.match(judgeListing('bl.test', '93.184.216.34', records('127.0.0.2')).remedy, [/TXT 34\.216\.184\.93\.bl\.test/, /./])
+  t.match(judgeListing('bl.test', '93.184.216.34', records('127.0.0.2')).remedy, [
+    /TXT 34\.216\.184\.93\.bl\.test/,
+    /./,
+  ])
 })
 
 t.test('which lists can be used', async (t) => {

@@ -1,14 +1,15 @@
 /** How far the clock may be off, measured at time servers or at the field Date of a web server. */
-import { createServer } from 'node:https'
+
 import { once } from 'node:events'
+import { createServer } from 'node:https'
 import t, { type Test } from 'tap'
 import type { CheckDeps } from '../../../src/doctor/check.js'
 import { clockChecks, judgeOffset } from '../../../src/doctor/checks/clock-checks.js'
 import type { FindingState } from '../../../src/doctor/finding.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 import { zoneResolver } from '../../helpers/dns/zone-resolver.js'
-import { testConfig } from '../../helpers/doctor/test-config.js'
 import { sntpServer } from '../../helpers/doctor/sntp-server.js'
+import { testConfig } from '../../helpers/doctor/test-config.js'
 
 t.test('offsets', async (t) => {
   const table: readonly (readonly [offset: number, precision: number, FindingState])[] = [

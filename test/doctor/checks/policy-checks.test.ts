@@ -8,7 +8,8 @@ import { testConfig } from '../../helpers/doctor/test-config.js'
 
 t.test('policies', async (t) => {
   const { service } = testConfig({})
-  const policy = (mode: string, mx: string): string => `version: STSv1\r\nmode: ${mode}\r\nmx: ${mx}\r\nmax_age: 86400\r\n`
+  const policy = (mode: string, mx: string): string =>
+    `version: STSv1\r\nmode: ${mode}\r\nmx: ${mx}\r\nmax_age: 86400\r\n`
   const table: readonly (readonly [status: number, body: string, FindingState])[] = [
     [200, policy('enforce', 'mx.mail.example.net'), 'ok'],
     [200, policy('enforce', '*.mail.example.net'), 'ok'],
@@ -28,5 +29,7 @@ t.test('without a record it is not used; with one the policy must be there', asy
     policyChecks[0]?.run({ config: testConfig({}), resolver: zoneResolver(zone) } as unknown as CheckDeps)
   t.match(await run({}), [{ state: 'ok', text: /not used/ }])
   t.match(await run({ '_mta-sts.mail.example.net': 'failure' }), [{ undecided: true }])
-  t.match(await run({ '_mta-sts.mail.example.net': { TXT: ['v=STSv1; id=1'] } }), [{ state: 'fail', text: /no address/ }])
+  t.match(await run({ '_mta-sts.mail.example.net': { TXT: ['v=STSv1; id=1'] } }), [
+    { state: 'fail', text: /no address/ },
+  ])
 })

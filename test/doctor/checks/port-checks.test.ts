@@ -15,16 +15,31 @@ const refused: Reached['outcome'] = { kind: 'no-connection', reason: 'connection
 t.test('one host that answers shows that the port is open', async (t) => {
   const reached = (domain: string, outcome: Reached['outcome']): Reached => ({ domain, host: `mx.${domain}`, outcome })
   const table: readonly (readonly [readonly Reached['outcome'][], readonly FindingState[]])[] = [
-    [[greeting('220 mx ESMTP'), greeting('220 mx')], ['ok', 'ok']],
-    [[refused, refused], ['fail', 'fail']],
-    [[refused, greeting('220 mx')], ['warn', 'ok']],
+    [
+      [greeting('220 mx ESMTP'), greeting('220 mx')],
+      ['ok', 'ok'],
+    ],
+    [
+      [refused, refused],
+      ['fail', 'fail'],
+    ],
+    [
+      [refused, greeting('220 mx')],
+      ['warn', 'ok'],
+    ],
     [[greeting('554 5.7.1 blocked')], ['warn']],
     [[greeting('')], ['warn']],
     [[{ kind: 'no-host', reason: 'the name does not exist' }], ['warn']],
   ]
   for (const [outcomes, states] of table) {
-    const found = judgeReached(outcomes.map((outcome, at) => reached(`d${at}.test`, outcome)), 25)
-    t.same(found.map(({ state }) => state), states)
+    const found = judgeReached(
+      outcomes.map((outcome, at) => reached(`d${at}.test`, outcome)),
+      25,
+    )
+    t.same(
+      found.map(({ state }) => state),
+      states,
+    )
   }
 })
 
@@ -47,7 +62,12 @@ t.test('hosts of the MX records are called, the best one of each domain', async 
   t.teardown(() => server.close())
   const { port } = server.address() as { port: number }
   const resolver = zoneResolver({
-    'a.test': { mx: [[20, 'worse.a.test'], [10, 'mx.a.test']] },
+    'a.test': {
+      mx: [
+        [20, 'worse.a.test'],
+        [10, 'mx.a.test'],
+      ],
+    },
     'mx.a.test': { addresses: ['127.0.0.1'] },
     'b.test': { mx: [[10, 'mx.b.test']] },
   })

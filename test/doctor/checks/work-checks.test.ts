@@ -16,7 +16,11 @@ const now = 100 * DAY
 t.test('expired leases matter while the daemon runs', async (t) => {
   t.match(judgeLeases({ count: 0, oldestId: null }, true), { state: 'ok' })
   t.match(judgeLeases({ count: 2, oldestId: 'x' }, false), { state: 'ok', text: /the next start/ })
-  t.match(judgeLeases({ count: 1, oldestId: 'x' }, true), { state: 'fail', text: /^1 entry is/, remedy: [/show x/, /./] })
+  t.match(judgeLeases({ count: 1, oldestId: 'x' }, true), {
+    state: 'fail',
+    text: /^1 entry is/,
+    remedy: [/show x/, /./],
+  })
 })
 
 t.test('webhooks may be some events behind', async (t) => {
@@ -26,7 +30,15 @@ t.test('webhooks may be some events behind', async (t) => {
 })
 
 t.test('a held prefix names the command that ends it', async (t) => {
-  const hold = { workspace_id: 'ws_1', prefix: '+43660', held_at: 0, until_at: HOUR, sent: 40, verified: 1, released_at: null }
+  const hold = {
+    workspace_id: 'ws_1',
+    prefix: '+43660',
+    held_at: 0,
+    until_at: HOUR,
+    sent: 40,
+    verified: 1,
+    released_at: null,
+  }
   t.match(judgeHold(hold), { state: 'warn', remedy: [/^posthorn sms release \+43660 --workspace ws_1/] })
 })
 
@@ -43,6 +55,10 @@ t.test('the age of the newest backup', async (t) => {
   ]
   for (const [what, files, states] of table) {
     const found = judgeBackups('/b', files, { now, maxAge: 2 * DAY })
-    t.same(found.map(({ state }) => state), states, what)
+    t.same(
+      found.map(({ state }) => state),
+      states,
+      what,
+    )
   }
 })

@@ -7,7 +7,10 @@ import type { LookupResult } from '../../../src/platform/dns/resolver.js'
 import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 import { testConfig } from '../../helpers/doctor/test-config.js'
 
-const records = (...found: readonly [string, ...string[]]): LookupResult<string> => ({ kind: 'records', records: found })
+const records = (...found: readonly [string, ...string[]]): LookupResult<string> => ({
+  kind: 'records',
+  records: found,
+})
 const none: LookupResult<string> = { kind: 'no-domain' }
 const silent: LookupResult<string> = { kind: 'failure', detail: 'SERVFAIL' }
 
@@ -27,7 +30,10 @@ t.test('the delegation', async (t) => {
     /^ns1\.m\.test\. A 192\.0\.2\.1 .*glue/,
   ])
   t.match(judgeNameServer('ns', 'm.test', '192.0.2.1', records('ns1.m.test')), { state: 'ok' })
-  t.match(judgeNameServer('ns', 'm.test', '192.0.2.1', silent), { state: 'fail', remedy: [/^dig @192\.0\.2\.1 m\.test/, /./, /./] })
+  t.match(judgeNameServer('ns', 'm.test', '192.0.2.1', silent), {
+    state: 'fail',
+    remedy: [/^dig @192\.0\.2\.1 m\.test/, /./, /./],
+  })
 })
 
 t.test('records at a name', async (t) => {
@@ -35,7 +41,12 @@ t.test('records at a name', async (t) => {
   const txt = [{ name: 'm.test', ttl: 60, data: { type: 'TXT', text: spf } as const }]
   const mx = [{ name: 'm.test', ttl: 60, data: { type: 'MX', preference: 10, host: 'mx.m.test' } as const }]
   const aaaa = [{ name: 'm.test', ttl: 60, data: { type: 'AAAA', address: '2001:db8::1' } as const }]
-  const table: readonly (readonly ['TXT' | 'MX' | 'AAAA', typeof txt | typeof mx | typeof aaaa, LookupResult<string>, FindingState])[] = [
+  const table: readonly (readonly [
+    'TXT' | 'MX' | 'AAAA',
+    typeof txt | typeof mx | typeof aaaa,
+    LookupResult<string>,
+    FindingState,
+  ])[] = [
     ['TXT', txt, records(spf), 'ok'],
     ['TXT', txt, records('google-site-verification=x', spf), 'ok'],
     ['TXT', txt, records(spf, 'v=spf1 -all'), 'fail'],
@@ -59,7 +70,11 @@ t.test('a zone that is right, and one whose server does not answer', async (t) =
     service: { public_addresses: ['192.0.2.1'] },
     dns: { nameservers: ['ns.mail.example.net'], caa: ['ca.test'] },
   })
-  const host = { addresses: ['192.0.2.1'], mx: [[10, 'mx.mail.example.net']] as const, TXT: ['v=spf1 ip4:192.0.2.1 -all'] }
+  const host = {
+    addresses: ['192.0.2.1'],
+    mx: [[10, 'mx.mail.example.net']] as const,
+    TXT: ['v=spf1 ip4:192.0.2.1 -all'],
+  }
   const right: Zone = {
     'mail.example.net': { ...host, NS: ['ns.mail.example.net'], CAA: ['0 issue "ca.test"'] },
     'mail.mail.example.net': host,
@@ -79,7 +94,9 @@ t.test('a zone that is right, and one whose server does not answer', async (t) =
     return found.flat().filter(({ state }) => state !== 'ok')
   }
   t.same(await run(right, right), [])
-  t.match(await run(right, { 'mail.example.net': 'failure' }), [{ state: 'fail', subject: 'ns.mail.example.net (192.0.2.1)' }])
+  t.match(await run(right, { 'mail.example.net': 'failure' }), [
+    { state: 'fail', subject: 'ns.mail.example.net (192.0.2.1)' },
+  ])
   const old = { ...right, 'mx.mail.example.net': { addresses: ['198.51.100.1'] } }
   t.match(await run(old, right), [{ state: 'fail', subject: 'mx.mail.example.net A', text: /198\.51\.100\.1/ }])
 })

@@ -57,7 +57,7 @@ export function judgeEventLoop({
   rates: { main_thread_load: load },
 }: Pick<DaemonStatus, 'event_loop_delay_ms' | 'rates'>): Judgement {
   const subject = 'main thread'
-  const text = `in the last minute it was busy ${Math.round(load * 100)} %; delays: half up to ${p50} ms, 99 % up to ${p99} ms, the longest ${max} ms`
+  const text = `in the last full minute, or since the start, it was busy ${Math.round(load * 100)} %; delays: half up to ${p50} ms, 99 % up to ${p99} ms, the longest ${max} ms`
   const remedy = [
     'top -H -p "$(systemctl show -p MainPID --value posthorn)"',
     'journalctl -u posthorn -p warning -n 50',

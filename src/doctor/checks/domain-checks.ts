@@ -75,17 +75,20 @@ export function judgeSpf({ row: { domain }, records }: ExaminedDomain): readonly
     .map((record) => judgeRecord(domain, record, 'SPF of its return paths', 'receivers see SPF fail'))
 }
 
-export function judgeDkim({ row: { domain }, records }: ExaminedDomain): readonly Judgement[] {
-  return records
-    .filter(({ purpose }) => purpose !== 'mail_cname')
-    .map((record) => {
-      const subject = `${record.purpose} ${domain}`
-      const judged = judgeRecord(subject, record, 'the DKIM key', 'receivers cannot verify its signatures')
-      if (record.state !== 'verified' || record.visible) return judged
-      return failure(subject, `the CNAME is right, but no key is found at ${record.value}: see the check zone`, [
-        `dig ${record.value} TXT`,
-      ])
-    })
+export function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): readonly Judgement[] {
+  return records.flatMap((record) => {
+    const { purpose, state, visible, value } = record
+    if (purpose === 'mail_cname') return []
+    const subject = `${purpose} ${domain}`
+    if (state !== 'verified' || visible) {
+      return [judgeRecord(subject, record, 'the DKIM key', 'receivers cannot verify its signatures')]
+    }
+    const look = [`dig ${value} TXT`]
+    const { txt } = answers.keys[purpose]
+    if (txt.kind === 'failure') return [undecided(subject, `DNS gave no answer for ${value}`, look)]
+    const text = `the CNAME is right, but its key is not at ${value}: see the check zone, or run posthorn zone again`
+    return [failure(subject, text, look)]
+  })
 }
 
 function judgeRecord(subject: string, record: Finding, what: string, effect: string): Judgement {

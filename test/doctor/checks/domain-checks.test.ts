@@ -83,6 +83,10 @@ t.test('a CNAME that is right proves no key behind it', async (t) => {
     { state: 'ok' },
     { subject: 'dkim2 a.test', state: 'fail', remedy: [`dig ${target} TXT`] },
   ])
+  t.match(await check('dkim', { 'dkim2._domainkey.a.test': { CNAME: [target], TXT: 'failure' } }), [
+    { state: 'ok' },
+    { subject: 'dkim2 a.test', state: 'warn', undecided: true },
+  ])
 })
 
 t.test('domains in trouble', async (t) => {

@@ -10,6 +10,7 @@ export type QueueWork = Schemas['QueueWork']
 export type QueueAct = QueueWork['act']
 export type QueueStatus = QueueEntry['status']
 export type Health = Schemas['Health']
+export type DoctorFindings = Schemas['DoctorFindings']
 export type LogLine = Schemas['LogLine']
 export type ServiceSuppression = Schemas['ServiceSuppression']
 

@@ -24,6 +24,8 @@ export interface Answer {
   readonly lines: readonly string[]
   /** Exit status 1: the command ran, but scripts must notice the result. */
   readonly failed?: boolean
+  /** The exit status in place of that. */
+  readonly status?: number
   /** A temporary file that is printed in place of lines, and removed. */
   readonly file?: string
   /** Printed on standard error: the result may not be what was meant. */

@@ -39,6 +39,7 @@ const options: Readonly<Record<string, string>> = {
   from: 'the sender, in a verified domain',
   inbound: 'also receive mail for it',
   'no-copy': 'keep no copy of the database from before an upgrade',
+  nagios: 'answer as a plugin of Nagios: one line, exit status 0 ok, 1 warning, 2 critical',
   name: 'what the key is for, in your words',
   'older-than': 'only entries that were accepted, or became due, longer ago than this: 90s, 5m, 2h, 4d',
   once: 'print one snapshot and end, as it does where standard output is no terminal',

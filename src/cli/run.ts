@@ -24,6 +24,7 @@ import {
   UsageError,
 } from './command.js'
 import { check } from './commands/check.js'
+import { doctorCommands } from './commands/doctor.js'
 import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
 import { emailCommands } from './commands/email-commands.js'
@@ -78,6 +79,7 @@ export const databaseCommands: readonly Command[] = [
   ...storageCommands,
   ...standbyCommands,
   ...topCommands,
+  ...doctorCommands,
 ]
 
 const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
@@ -190,13 +192,13 @@ async function printAnswer(io: ProgramIo, line: CommandLine, answer: Answer): Pr
 function printText(
   { print, printError }: ProgramIo,
   { options }: CommandLine,
-  { json, lines, failed, warnings = [] }: Answer,
+  { json, lines, failed, status, warnings = [] }: Answer,
 ): number {
   for (const warning of warnings) printError(`posthorn: ${maskControls(warning)}\n`)
   print(
     options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${maskControls(line)}\n`).join(''),
   )
-  return failed === true ? 1 : 0
+  return status ?? (failed === true ? 1 : 0)
 }
 
 /** A subject or a name may hold control sequences for the terminal. */

@@ -58,16 +58,22 @@ interface SmsConfig extends Omit<SmsSettings, 'smpp'> {
   readonly smpp: Omit<SmsSettings['smpp'], 'ca_file'> & { readonly ca_file: string | null }
 }
 
-export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limits' | 'sms'>> {
+/** `backup_folder` null: no folder is watched. */
+interface DoctorConfig extends Omit<Frozen<Settings['doctor']>, 'backup_folder'> {
+  readonly backup_folder: string | null
+}
+
+export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limits' | 'sms' | 'doctor'>> {
   readonly service: ServiceConfig
   readonly tls: TlsConfig
   readonly limits: LimitsConfig
   readonly sms: SmsConfig
+  readonly doctor: DoctorConfig
 }
 
 /** `folder`: of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
-  const { service, tls, api, limits, sms } = settings
+  const { service, tls, api, limits, sms, doctor } = settings
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
   const zone = service.zone ?? hostname
   return deepFreeze({
@@ -89,6 +95,10 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
     sms: {
       ...sms,
       smpp: { ...sms.smpp, ca_file: sms.smpp.ca_file === '' ? null : resolve(folder, sms.smpp.ca_file) },
+    },
+    doctor: {
+      ...doctor,
+      backup_folder: doctor.backup_folder === '' ? null : resolve(folder, doctor.backup_folder),
     },
     api: {
       ...api,

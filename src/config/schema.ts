@@ -186,6 +186,18 @@ const limits = section({
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })
 
+const doctor = section({
+  daily: value.flag.prefault(true),
+  mx_domains: value.list(value.hostName, 'domains').prefault(['gmail.com', 'outlook.com', 'gmx.net']),
+  ntp_servers: value.list(value.timeServer, 'time servers').prefault(['pool.ntp.org']),
+  time_url: value.httpsUrlOrNone.prefault('https://www.debian.org/'),
+  block_lists: value
+    .list(value.hostName, 'zones of DNS block lists')
+    .prefault(['zen.spamhaus.org', 'bl.spamcop.net', 'psbl.surriel.com']),
+  backup_folder: value.pathOrNone.prefault(''),
+  backup_max_age: value.duration().prefault('2d'),
+})
+
 const log = section({
   level: value.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').prefault('info'),
   format: value.oneOf('json', 'pretty').prefault('json'),
@@ -206,6 +218,7 @@ export const settings = section({
   retention: retention.prefault({}),
   standby: standby.prefault({}),
   limits: limits.prefault({}),
+  doctor: doctor.prefault({}),
   log: log.prefault({}),
 })
 

@@ -18,6 +18,7 @@ import { createSessionResolver } from '../api/http/pipeline/session-identity.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { frameRoutes } from '../api/message-views/frames.js'
 import { buildBrowserDocument } from '../api/openapi/openapi.js'
+import { doctorRoutes } from '../api/operator/doctor.js'
 import { holdRuleRoutes } from '../api/operator/hold-rules.js'
 import { queueRoutes } from '../api/operator/queue.js'
 import { serviceRoutes } from '../api/operator/service.js'
@@ -72,6 +73,7 @@ function operatorRoutes({ config, database: { read, commit }, limits, operator }
     ...holdRuleRoutes({ ...operator, read, commit }),
     ...serviceRoutes({ ...operator, read, commit }),
     ...smsHoldRoutes({ read, commit }),
+    ...doctorRoutes({ ...operator, read }),
   ]
 }
 

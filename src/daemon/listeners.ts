@@ -65,9 +65,16 @@ export async function openListeners(
   open.push(zone)
   const listeners = { submission, mx, zone, api: api.listener }
   const onQueueChanged = services.delivery.wake
-  const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
-  stopSteps.push(operator.stop)
-  await openStatusFile({ config, clock, log }, { database, services, listeners, operator }, stopSteps)
+  const operatorDeps = {
+    ...common,
+    logTail,
+    database,
+    served,
+    listeners,
+    onQueueChanged,
+    runDoctor: services.doctor.run,
+  }
+  const operator = await openOperator(operatorDeps, services, stopSteps)
   const routes = api.serve({
     ...common,
     ...sending,
@@ -90,26 +97,26 @@ async function startDiskWatch(
   return hasRoom
 }
 
-interface StatusSources {
-  readonly database: Database
-  readonly services: Pick<Services, 'delivery'>
-  readonly listeners: Pick<Listeners, 'submission' | 'mx' | 'api'>
-  readonly operator: Pick<Operator, 'readProcess'>
-}
+type OperatorDeps = Parameters<typeof wireOperator>[0] & Pick<DaemonOptions, 'log'>
 
-async function openStatusFile(
-  { config, clock, log }: Pick<DaemonOptions, 'config' | 'clock' | 'log'>,
-  { database, services, listeners: { submission, mx, api }, operator }: StatusSources,
+async function openOperator(
+  deps: OperatorDeps & { readonly listeners: Pick<Listeners, 'submission' | 'mx' | 'api'> },
+  { delivery }: Pick<Services, 'delivery'>,
   stopSteps: StopSteps,
-): Promise<void> {
+): Promise<Operator> {
+  const operator = wireOperator(deps)
+  stopSteps.push(operator.stop)
+  const { config, clock, log, database, listeners } = deps
+  const { submission, mx, api } = listeners
   const status = await startStatusFile({
     ...{ folder: config.service.data_dir, clock, log },
     readProcess: operator.readProcess,
     countCommits: database.countCommits,
-    countAttempts: () => services.delivery.runner.countTurns(),
+    countAttempts: () => delivery.runner.countTurns(),
     countSessions: () => ({ submission: submission.connections(), mx: mx.connections(), api: api.connections() }),
   })
   stopSteps.push(status.stop)
+  return operator
 }
 
 /** `served`: becomes this certificate too. */
@@ -124,7 +131,7 @@ function serve(
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms }: Services,
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
@@ -138,6 +145,7 @@ async function startServices(
   await imports.start()
   await exports.start()
   await sms.start()
+  doctor.start()
 }
 
 type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>

@@ -1,6 +1,7 @@
 /** Wires what only the operator sees: counts and acts of the queue, the health of the service, the log. */
 import { X509Certificate } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import type { DoctorRouteDeps } from '../api/operator/doctor.js'
 import type { Health } from '../api/operator/health-view.js'
 import type { QueueRouteDeps } from '../api/operator/queue.js'
 import type { ServiceRouteDeps } from '../api/operator/service.js'
@@ -20,7 +21,7 @@ import type { DaemonOptions } from './daemon-options.js'
 /** Bytes of a page of the database. */
 const PAGE_BYTES = 4_096
 
-interface OperatorDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'logTail'> {
+interface OperatorDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'logTail'>, DoctorRouteDeps {
   readonly database: Database
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>
@@ -31,7 +32,8 @@ interface OperatorDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'logTail
 
 export interface Operator
   extends Omit<QueueRouteDeps, 'read' | 'commit'>,
-    Pick<ServiceRouteDeps, 'readHealth' | 'logTail'> {
+    Pick<ServiceRouteDeps, 'readHealth' | 'logTail'>,
+    DoctorRouteDeps {
   /** What this process uses now. */
   readonly readProcess: ProcessMeter['read']
   readonly stop: () => Promise<void>
@@ -67,6 +69,7 @@ export function wireOperator(deps: OperatorDeps): Operator {
   return {
     ...{ readCensus, queueWork, onQueueChanged, readHealth },
     readProcess: meter.read,
+    runDoctor: deps.runDoctor,
     logTail: logTail ?? { read: () => [] },
     stop: async () => {
       meter.stop()

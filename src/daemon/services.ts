@@ -25,6 +25,7 @@ import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhoo
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -62,6 +63,7 @@ export interface Services {
   /** Records opens and clicks. */
   readonly hits: HitRecorder
   readonly sms: Sms
+  readonly doctor: Doctor
 }
 
 export async function openServices(
@@ -93,8 +95,9 @@ export async function openServices(
   const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
   const broadcasts = registerStop(stopSteps, wireBroadcasts({ ...common, ...caches, delivery, limits, suppressions }))
   const sms = registerStop(stopSteps, await wireSms(common))
+  const doctor = registerStop(stopSteps, wireDoctor(common))
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 

@@ -1,4 +1,4 @@
-/** The domains of a workspace that cannot send, or will soon not be able to, because of their DNS records. */
+/** The domains of a workspace, or of all, that cannot send, or will soon not be able to, because of their DNS records. */
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 import type { Timestamp } from '../storage/tables/columns.js'
@@ -51,4 +51,35 @@ export async function readTroubledDomains(
     position = { ...position, afterTime: last.created_at, afterId: last.id }
   }
   return troubled.slice(0, limit)
+}
+
+const domainsById = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+  db.selectFrom('domains').selectAll().where('id', '>', slot('after')).orderBy('id').limit(slot('limit')),
+)
+
+/** Those of all workspaces, the newest last; at most `MAX_LOOKED_AT`. */
+export async function* readDomainsInSteps(read: Read): AsyncGenerator<readonly SendingDomain[]> {
+  for (let lookedAt = 0, after = ''; lookedAt < MAX_LOOKED_AT; lookedAt += ROW_STEP) {
+    if (lookedAt > 0) await waitForStep()
+    const page = domainsById(read, { after, limit: ROW_STEP })
+    yield page
+    const last = page.at(-1)
+    if (last === undefined || page.length < ROW_STEP) return
+    after = last.id
+  }
+}
+
+type DomainTrouble =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'failed' }
+  /** Verified, but its records are missing. */
+  | { readonly kind: 'grace'; readonly failsAt: Timestamp }
+
+/** A domain that waits for its first verification is in no trouble. */
+export function describeTrouble({
+  status,
+  unproved_since: since,
+}: Pick<SendingDomain, 'status' | 'unproved_since'>): DomainTrouble {
+  if (status === 'failed') return { kind: 'failed' }
+  return status === 'verified' && since !== null ? { kind: 'grace', failsAt: since + GRACE_PERIOD } : { kind: 'none' }
 }

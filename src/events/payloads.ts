@@ -114,6 +114,23 @@ type SmsData = {
   readonly metadata: JsonObject
 }
 
+/** A check of the machine or its DNS, in the events of the operator's workspace. */
+type CheckData = {
+  readonly check: string
+  /** What was looked at: an address, a domain, a file. */
+  readonly subject: string
+}
+
+/** The data of `service.checks_failed`: what is found newly since the last notice. */
+export type ChecksFailedData = {
+  readonly checked_at: string
+  readonly findings: readonly (CheckData & {
+    readonly state: 'warn' | 'fail'
+    readonly text: string
+    readonly remedy: readonly string[]
+  })[]
+}
+
 /** Payloads of the events that a workspace can read and subscribe to. */
 export interface EventPayloads {
   readonly 'email.queued': EmailData
@@ -133,6 +150,14 @@ export interface EventPayloads {
   readonly 'sms.delivered': SmsData & { readonly delivered_at: string }
   readonly 'sms.failed': SmsData & { readonly reason: SmsFault; readonly failed_at: string }
   readonly 'sms.verified': SmsData & { readonly verified_at: string }
+  readonly 'service.check_failed': CheckData & {
+    readonly state: 'warn' | 'fail'
+    readonly text: string
+    /** Commands or records to copy, one a line. */
+    readonly remedy: readonly string[]
+    readonly checked_at: string
+  }
+  readonly 'service.check_recovered': CheckData & { readonly failed_at: string; readonly checked_at: string }
 }
 
 /** Payloads of all types, with those that only our own rooms read. */
@@ -156,6 +181,8 @@ const meanings: Readonly<Record<EventType, string>> = {
   'sms.delivered': 'The message with a verification code reached the phone.',
   'sms.failed': 'The message with a verification code was not sent, or did not reach the phone.',
   'sms.verified': 'A verification code was checked and is correct.',
+  'service.check_failed': "A daily check found something wrong; in the operator's workspace only.",
+  'service.check_recovered': "What a daily check had found is right again; in the operator's workspace only.",
 }
 
 /** The types that a workspace can read and subscribe to, in the order of the documents. */

@@ -3,6 +3,7 @@
  * database, so a restart repeats none.
  */
 import { sql } from 'kysely'
+import type { ChecksFailedData } from '../events/payloads.js'
 import type { SmsHeldData } from '../sms/conversion-watch.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
@@ -20,6 +21,7 @@ const noticeEventTypes = [
   'domain.failed',
   'webhook.disabled',
   'sms.held',
+  'service.checks_failed',
 ] as const
 
 /** A row of the log; its type says what its data is. */
@@ -28,6 +30,7 @@ export type NoticeEvent = { readonly seq: number; readonly workspace_id: string;
   | { readonly type: 'domain.broken' | 'domain.failed'; readonly data: Json<DomainEventData> }
   | { readonly type: 'webhook.disabled'; readonly data: Json<WebhookDisabledData> }
   | { readonly type: 'sms.held'; readonly data: Json<SmsHeldData> }
+  | { readonly type: 'service.checks_failed'; readonly data: Json<ChecksFailedData> }
 )
 
 /** Literals, as in the partial index `events_of_notices`, so that SQLite uses it: there are millions of other events. */

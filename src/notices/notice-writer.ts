@@ -12,6 +12,7 @@ import { parseJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
+import { buildDoctorNotices } from './doctor-notice.js'
 import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
@@ -130,6 +131,8 @@ export class NoticeWriter {
         return buildInvitationNotices(this.deps, parseJson(event.data), now)
       case 'webhook.disabled':
         return buildWebhookNotices({ read, publicUrl }, event, parseJson(event.data))
+      case 'service.checks_failed':
+        return buildDoctorNotices(read, workspaceId, parseJson(event.data))
       case 'sms.held':
         return buildSmsNotices(read, event, parseJson(event.data))
       default:

@@ -32,6 +32,7 @@ import * as suppressionSearch from './migrations/0031-suppression-search.js'
 import * as subscribedCounts from './migrations/0032-subscribed-counts.js'
 import * as knownBrowsers from './migrations/0033-known-browsers.js'
 import * as holdRules from './migrations/0034-hold-rules.js'
+import * as doctor from './migrations/0035-doctor.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -66,4 +67,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0032-subscribed-counts': subscribedCounts,
   '0033-known-browsers': knownBrowsers,
   '0034-hold-rules': holdRules,
+  '0035-doctor': doctor,
 }

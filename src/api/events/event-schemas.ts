@@ -22,6 +22,11 @@ const reason = z
   .nullable()
 const response = z.string().meta({ description: 'What the server answered, or what went wrong.' })
 
+const checkFields = {
+  check: z.string().meta({ example: 'ptr' }),
+  subject: z.string().meta({ description: 'What was looked at.', example: '192.0.2.1' }),
+}
+
 const smsFields = {
   sms_id: z.string().meta({ example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
   phone: z.string().meta({ description: 'E.164.', example: '+4915123456789' }),
@@ -145,9 +150,23 @@ export const payloadSchemas = {
     })
     .meta({ id: 'SmsFailedData' }),
   'sms.verified': z.object({ ...smsFields, verified_at: timestamp }).meta({ id: 'SmsVerifiedData' }),
+  'service.check_failed': z
+    .object({
+      ...checkFields,
+      state: z.enum(['warn', 'fail']),
+      text: z.string().meta({ example: 'the address has no reverse name (PTR)' }),
+      remedy: z
+        .array(z.string())
+        .meta({ description: 'Commands or DNS records to copy.', example: ['dig -x 192.0.2.1'] }),
+      checked_at: timestamp,
+    })
+    .meta({ id: 'ServiceCheckFailedData' }),
+  'service.check_recovered': z
+    .object({ ...checkFields, failed_at: timestamp, checked_at: timestamp })
+    .meta({ id: 'ServiceCheckRecoveredData' }),
 } as const satisfies { readonly [Type in keyof EventPayloads]: z.ZodType<EventPayloads[Type]> }
 
 /** `EmailSent` of `email.sent`. */
 export function pascalCaseOf(type: EventType): string {
-  return type.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -8,9 +8,17 @@
 import { randomInt } from 'node:crypto'
 import { CLASS_IN, HEADER_SIZE, MAX_UDP_PAYLOAD, recordTypes, responseCodeName } from './codes.js'
 import { encodeName, readName } from './name.js'
-import { type RawRecord, readAddress, readNameData, readSection, readSoaMinimum, readStrings } from './records.js'
+import {
+  type RawRecord,
+  readAddress,
+  readCaa,
+  readNameData,
+  readSection,
+  readSoaMinimum,
+  readStrings,
+} from './records.js'
 
-export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX'
+export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX' | 'NS' | 'CAA'
 
 export interface Question {
   readonly name: string
@@ -22,7 +30,7 @@ export interface AnswerRecord {
   readonly type: QuestionType
   /** Seconds. */
   readonly ttl: number
-  /** An address, a name, or the joined strings of one TXT record (one character per octet). */
+  /** An address, a name, the joined strings of one TXT record (one character per octet), or a CAA record as in a zone file. */
   readonly text: string
   /** The preference of an MX record; 0 for other records. */
   readonly preference: number
@@ -48,7 +56,7 @@ export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
   return Buffer.concat([
     header,
     encodeName(name),
-    Buffer.of(0, recordTypes[type], 0, CLASS_IN),
+    Buffer.of(recordTypes[type] >> 8, recordTypes[type] & 255, 0, CLASS_IN),
     ...(edns ? [optRecord] : []),
   ])
 }
@@ -129,6 +137,10 @@ function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
       return [{ ...head, type: 'CNAME', text: readNameData(message, record) }]
     case recordTypes.PTR:
       return [{ ...head, type: 'PTR', text: readNameData(message, record) }]
+    case recordTypes.NS:
+      return [{ ...head, type: 'NS', text: readNameData(message, record) }]
+    case recordTypes.CAA:
+      return [{ ...head, type: 'CAA', text: readCaa(message, record) }]
     case recordTypes.MX:
       return [
         { ...head, type: 'MX', text: readNameData(message, record, 2), preference: message.readUInt16BE(record.start) },

@@ -70,6 +70,14 @@ export function readStrings(message: Buffer, { start, end }: RawRecord): string 
   return strings.join('')
 }
 
+/** As `0 issue "ca.example.net"` (RFC 8659 section 4.1). */
+export function readCaa(message: Buffer, { start, end }: RawRecord): string {
+  const value = start + 2 + message.readUInt8(start + 1)
+  if (value > end) throw new RangeError('a tag that is cut off')
+  const tag = message.toString('latin1', start + 2, value)
+  return `${message.readUInt8(start)} ${tag} "${message.toString('latin1', value, end)}"`
+}
+
 /** The last field of an SOA record (RFC 2308 section 4). */
 export function readSoaMinimum(message: Buffer, { start, end }: RawRecord): number {
   const numbers = readName(message, readName(message, start).end).end

@@ -37,7 +37,7 @@ export interface Resolver {
   readonly resolveAddresses: (name: string) => Promise<LookupResult<string>>
 }
 
-export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME'
+export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'NS' | 'CAA'
 
 /** Records of a single type, for the authentication of incoming mail. */
 export interface RecordResolver {

@@ -71,6 +71,7 @@ const erasePlans = {
   sms_codes: { key: 'id', by: 'index' },
   sms_parts: { key: 'sms_id', by: 'slices' },
   sms_holds: { key: ['prefix', 'held_at'], by: 'index' },
+  doctor_findings: { key: ['check_name', 'subject'], by: 'index' },
   usage: { key: 'kind', by: 'index' },
   events: { key: 'seq', by: 'index' },
   audit_log: { key: 'seq', by: 'index' },

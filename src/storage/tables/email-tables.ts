@@ -201,11 +201,14 @@ export type EventType =
   | 'sms.delivered'
   | 'sms.failed'
   | 'sms.verified'
+  | 'service.check_failed'
+  | 'service.check_recovered'
 
 /**
  * Read by our own rooms only, never shown to a subscriber. `domain.broken`: DNS no longer has the
  * expected records; a warning while mail still goes out. `webhook.test` is delivered to the webhook that it tests;
  * `webhook.disabled`: the service switched a webhook off. `sms.held`: no codes are sent to numbers with a prefix.
+ * `service.checks_failed`: what a notice to the operator tells of.
  */
 export type InternalEventType =
   | 'invitation.created'
@@ -213,6 +216,7 @@ export type InternalEventType =
   | 'webhook.test'
   | 'webhook.disabled'
   | 'sms.held'
+  | 'service.checks_failed'
 
 export interface EventsTable {
   seq: Generated<number>

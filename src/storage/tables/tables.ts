@@ -35,6 +35,7 @@ import type {
   SuppressionsTable,
   TemplatesTable,
 } from './content-tables.js'
+import type { DoctorFindingsTable } from './doctor-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
   AttemptsTable,
@@ -146,4 +147,5 @@ export interface Tables {
   sms_codes: SmsCodesTable
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable
+  doctor_findings: DoctorFindingsTable
 }

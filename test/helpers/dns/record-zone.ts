@@ -16,6 +16,8 @@ export interface ZoneRecords {
   readonly TXT?: readonly string[] | Fault
   readonly PTR?: readonly string[] | Fault
   readonly CNAME?: readonly string[] | Fault
+  readonly NS?: readonly string[] | Fault
+  readonly CAA?: readonly string[] | Fault
   readonly MX?: readonly (readonly [preference: number, exchange: string])[] | Fault
 }
 

@@ -2,7 +2,7 @@
  * A resolver with a literal zone.
  *
  * `'b.test': { mx: [[10, 'mx.b.test']] }`, `'mx.b.test': { addresses: ['192.0.2.1'] }`; `'null.test': { mx: [[0, '']]
- * }`; `'broken.test': 'failure'`, for one type `{ mx: 'failure' }`; `TXT`, `PTR` and `CNAME` in the same way. A name
+ * }`; `'broken.test': 'failure'`, for one type `{ mx: 'failure' }`; `TXT`, `PTR`, `CNAME`, `NS` and `CAA` in the same way. A name
  * that is absent does not exist.
  */
 import type {
@@ -19,6 +19,8 @@ interface ZoneName {
   readonly TXT?: readonly string[] | 'failure'
   readonly PTR?: readonly string[] | 'failure'
   readonly CNAME?: readonly string[] | 'failure'
+  readonly NS?: readonly string[] | 'failure'
+  readonly CAA?: readonly string[] | 'failure'
 }
 
 export type Zone = Readonly<Record<string, ZoneName | 'failure'>>

@@ -9,6 +9,7 @@ import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Facts, Note, Time } from '../../components/values.tsx'
+import { DoctorSection } from './doctor-section.tsx'
 import { findConcerns } from './health-concerns.ts'
 import type { Health } from './operator-types.ts'
 
@@ -23,6 +24,7 @@ export function HealthPage(): VNode {
         {(data) => (
           <>
             <Concerns health={data} />
+            <DoctorSection />
             <ServiceSection health={data} />
             <WorkSection health={data} />
             <StorageSection health={data} />

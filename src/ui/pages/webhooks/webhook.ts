@@ -24,6 +24,8 @@ const meanings: Readonly<Record<EventType, string>> = {
   'sms.delivered': 'A code reached the phone.',
   'sms.failed': 'A code did not reach the phone.',
   'sms.verified': 'A code was checked and is correct.',
+  'service.check_failed': 'A daily check of the server found something wrong.',
+  'service.check_recovered': 'What a daily check had found is right again.',
 }
 
 const types = Object.keys(meanings).filter((type): type is EventType => type in meanings)

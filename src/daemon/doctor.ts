@@ -1,0 +1,89 @@
+/**
+ * Wires the daily checks: a run is due a day after the last one, which is stored; the first is ten minutes after a start.
+ *
+ * The runs of a daemon follow each other, also those that the operator asks for.
+ */
+import type { Config } from '../config/complete.js'
+import { allChecks } from '../doctor/all-checks.js'
+import { storeDailyRun } from '../doctor/daily-run.js'
+import type { Finding } from '../doctor/finding.js'
+import { readLastRun } from '../doctor/findings-store.js'
+import { openCheckDeps } from '../doctor/open-deps.js'
+import { runChecks } from '../doctor/run-checks.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Database } from '../storage/database.js'
+import type { Edges } from './edges.js'
+
+const DAY = 86_400_000
+/** Milliseconds. */
+const FIRST_RUN = 600_000
+const POLL_INTERVAL = 60_000
+
+interface DoctorDeps {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly edges: Pick<Edges, 'resolver' | 'dialer' | 'authorities'>
+}
+
+export interface Doctor {
+  readonly start: () => void
+  /** Runs all checks now; resolves to what they found, when it is stored. */
+  readonly run: () => Promise<readonly Finding[]>
+  /** Resolves when no run is under way. */
+  readonly stop: () => Promise<void>
+}
+
+export function wireDoctor(deps: DoctorDeps): Doctor {
+  const { config, clock, log, database } = deps
+  const startedAt = clock()
+  const stopped = new AbortController()
+  let last: Promise<unknown> = Promise.resolve()
+  let timer: NodeJS.Timeout | null = null
+  let isRunning = false
+  const run = (): Promise<readonly Finding[]> => {
+    const next = last.catch(() => undefined).then(() => runAndStore(deps, stopped.signal))
+    last = next
+    return next
+  }
+  const runWhenDue = async (): Promise<void> => {
+    const { at } = readLastRun(database.read)
+    const dueAt = at === 0 ? startedAt + FIRST_RUN : at + DAY
+    if (isRunning || clock() < dueAt) return
+    isRunning = true
+    await run().finally(() => {
+      isRunning = false
+    })
+  }
+  return {
+    run,
+    start: () => {
+      if (!config.doctor.daily) return
+      timer = setInterval(() => {
+        void runWhenDue().catch((error: unknown) => log.error({ err: error }, 'the daily checks ended with an error'))
+      }, POLL_INTERVAL).unref()
+    },
+    stop: async () => {
+      if (timer !== null) clearInterval(timer)
+      stopped.abort()
+      await last.catch(() => undefined)
+    },
+  }
+}
+
+/** A run that a stop cuts off is not stored: it found nothing out. */
+async function runAndStore(
+  { config, clock, log, database, edges }: DoctorDeps,
+  stopped: AbortSignal,
+): Promise<readonly Finding[]> {
+  stopped.throwIfAborted()
+  const { read, commit } = database
+  const findings = await runChecks(allChecks, (signal) => openCheckDeps({ config, clock, read, ...edges }, signal), {
+    stopped,
+  })
+  stopped.throwIfAborted()
+  await storeDailyRun({ read, commit, log }, findings, clock())
+  return findings
+}

@@ -1,0 +1,38 @@
+/** What a check is, and what checks are given. */
+import type { Config } from '../config/complete.js'
+import type { Clock } from '../platform/clock.js'
+import type { Dialer } from '../platform/dialer.js'
+import type { RecordResolver, Resolver } from '../platform/dns/resolver.js'
+import type { DnsServer } from '../platform/dns/transport.js'
+import type { Read } from '../storage/prepared.js'
+import type { Judgement } from './finding.js'
+
+/** Milliseconds for one answer over the network, DNS aside. */
+export const ANSWER_TIMEOUT = 5_000
+
+export type DoctorResolver = Resolver & RecordResolver
+
+export interface CheckDeps {
+  readonly config: Config
+  readonly clock: Clock
+  /** Null: there is no database yet. */
+  readonly read: Read | null
+  readonly resolver: DoctorResolver
+  /** A resolver that asks this server alone. */
+  readonly openServerResolver: (server: DnsServer) => DoctorResolver
+  readonly dialer: Dialer
+  /** PEM certificates that are trusted instead of the system's; undefined: the system's. */
+  readonly authorities: string | undefined
+  /** Addresses of this machine's interfaces. */
+  readonly ownAddresses: readonly string[]
+  /** Ends what is under way: the time is over. */
+  readonly signal: AbortSignal
+}
+
+export interface Check {
+  readonly name: string
+  /** What it shows, for help and documents. */
+  readonly summary: string
+  /** In the order in which they are shown. */
+  readonly run: (deps: CheckDeps) => Promise<readonly Judgement[]>
+}

@@ -1,0 +1,190 @@
+/** Checks the certificate that listeners serve: its names, its chain, its days, and that the daemon serves the one on disk. */
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import type { Config } from '../../config/complete.js'
+import { errorMessageOf } from '../../platform/errors.js'
+import { isLoopback } from '../../platform/ip-address.js'
+import { readTlsFiles } from '../../platform/tls-files.js'
+import { waitForStep } from '../../storage/stepped-walk.js'
+import { ANSWER_TIMEOUT, type Check, type CheckDeps } from '../check.js'
+import { failure, good, type Judgement, warning } from '../finding.js'
+
+const DAY = 86_400_000
+/** Days. */
+const [SOON, VERY_SOON] = [21, 7]
+/** Certificates of a chain. */
+const MAX_CHAIN = 10
+
+export const tlsChecks: readonly Check[] = [
+  { name: 'tls', summary: 'the certificate: its names, chain and days', run: checkCertificate },
+  { name: 'tls-served', summary: 'the daemon serves the certificate that is on disk', run: checkServed },
+]
+
+interface CertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly isOwn: boolean
+}
+
+function findFiles({ tls, service }: Config): CertificateFiles {
+  const folder = join(service.data_dir, 'tls')
+  if (tls.cert_file === null || tls.key_file === null) {
+    return { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem'), isOwn: true }
+  }
+  return { certFile: tls.cert_file, keyFile: tls.key_file, isOwn: false }
+}
+
+async function checkCertificate({ config, clock, authorities }: CheckDeps): Promise<readonly Judgement[]> {
+  const { certFile, keyFile, isOwn } = findFiles(config)
+  try {
+    const { cert } = await readTlsFiles(certFile, keyFile)
+    const names = [...new Set([config.service.hostname, new URL(config.service.public_url).hostname])]
+    const chain = parseChain(cert)
+    return [
+      judgeDays(certFile, chain, clock()),
+      ...judgeNames(certFile, chain, names),
+      ...(isOwn ? [judgeSelfSigned(certFile)] : [judgeChain(certFile, chain, await hasKnownRoot(chain, authorities))]),
+    ]
+  } catch (error) {
+    if (isOwn) return [good(certFile, 'there is no certificate yet: the first start makes one')]
+    return [failure(certFile, errorMessageOf(error), ['see tls.cert_file and tls.key_file', 'posthorn check'])]
+  }
+}
+
+const PEM_END = '-----END CERTIFICATE-----'
+
+/** The server's certificate first. */
+function parseChain(pem: string): readonly X509Certificate[] {
+  const texts = pem.split(PEM_END).slice(0, -1)
+  return texts.slice(0, MAX_CHAIN).map((text) => new X509Certificate(`${text}${PEM_END}\n`))
+}
+
+const renewal = ['certbot renew', 'systemctl reload posthorn']
+
+export function judgeDays(subject: string, chain: readonly X509Certificate[], now: number): Judgement {
+  const ends = chain.map(({ validTo }) => Date.parse(validTo))
+  const days = Math.floor((Math.min(...ends) - now) / DAY)
+  const starts = chain.some(({ validFrom }) => Date.parse(validFrom) > now)
+  if (starts) return failure(subject, 'the certificate is not valid yet: is the clock right?', ['date -u'])
+  if (days < 0) return failure(subject, `the certificate expired ${-days} days ago: clients refuse it`, renewal)
+  if (days < VERY_SOON) return failure(subject, `the certificate expires in ${days} days`, renewal)
+  if (days < SOON) return warning(subject, `the certificate expires in ${days} days`, renewal)
+  return good(subject, `valid for ${days} days`)
+}
+
+export function judgeNames(
+  subject: string,
+  [leaf]: readonly X509Certificate[],
+  names: readonly string[],
+): readonly Judgement[] {
+  const absent = names.filter((name) => leaf?.checkHost(name) === undefined)
+  if (absent.length === 0) return [good(`${subject} names`, names.join(', '))]
+  return [
+    warning(`${subject} names`, `the certificate is not for ${absent.join(', ')}: clients that verify it refuse`, [
+      `certbot certonly --standalone ${names.map((name) => `-d ${name}`).join(' ')}`,
+      'systemctl reload posthorn',
+    ]),
+  ]
+}
+
+function judgeSelfSigned(subject: string): Judgement {
+  return warning(`${subject} chain`, 'the certificate is self-signed: browsers and API clients refuse it', [
+    '[tls]',
+    'cert_file = "/etc/letsencrypt/live/NAME/fullchain.pem"',
+    'key_file = "/etc/letsencrypt/live/NAME/privkey.pem"',
+  ])
+}
+
+/** Each certificate must be signed by the next. `isTrusted`: a known authority signed the last one, or is it. */
+export function judgeChain(subject: string, chain: readonly X509Certificate[], isTrusted: boolean): Judgement {
+  const name = `${subject} chain`
+  const broken = chain.findIndex((one, at) => at > 0 && !isIssuedBy(chain[at - 1], one))
+  if (broken !== -1) {
+    return failure(name, `certificate ${broken + 1} of the file did not sign the one before it`, [
+      'tls.cert_file must have the chain: fullchain.pem, not cert.pem',
+    ])
+  }
+  if (isTrusted) return good(name, `${chain.length} certificates, to a known authority`)
+  const last = chain.at(-1)
+  if (chain.length === 1 && !isIssuedBy(last, last)) {
+    return failure(name, 'the intermediate certificate is missing: many clients refuse the connection', [
+      'tls.cert_file = the file with the chain (fullchain.pem, not cert.pem)',
+    ])
+  }
+  return warning(name, `issued by ${issuerOf(last)}, which is no public authority: only clients that know it connect`)
+}
+
+/** Authorities that are read at a time: each takes a tenth of a millisecond. */
+const ROOT_STEP = 20
+
+/** `authorities`: instead of those that Node.js knows. */
+export async function hasKnownRoot(
+  chain: readonly X509Certificate[],
+  authorities: string | undefined,
+): Promise<boolean> {
+  const last = chain.at(-1)
+  const roots = authorities === undefined ? rootCertificates : [authorities]
+  for (let at = 0; at < roots.length; at += ROOT_STEP) {
+    if (at > 0) await waitForStep()
+    const known = roots.slice(at, at + ROOT_STEP).flatMap(parseChain)
+    if (known.some((root) => isIssuedBy(last, root) || isSame(last, root))) return true
+  }
+  return false
+}
+
+function isIssuedBy(one: X509Certificate | undefined, issuer: X509Certificate | undefined): boolean {
+  return one !== undefined && issuer !== undefined && one.checkIssued(issuer) && one.verify(issuer.publicKey)
+}
+
+function isSame(one: X509Certificate | undefined, other: X509Certificate): boolean {
+  return one?.fingerprint256 === other.fingerprint256
+}
+
+function issuerOf(certificate: X509Certificate | undefined): string {
+  return certificate?.issuer.replaceAll('\n', ', ') ?? ''
+}
+
+async function checkServed(deps: CheckDeps): Promise<readonly Judgement[]> {
+  const { config } = deps
+  const endpoint = [...config.submission.listen_tls, ...config.api.listen.filter(({ kind }) => kind === 'tls')].find(
+    (one) => 'port' in one && one.port !== 0,
+  )
+  if (endpoint === undefined || !('port' in endpoint)) return []
+  const host = { '0.0.0.0': '127.0.0.1', '::': '::1', localhost: '127.0.0.1' }[endpoint.host] ?? endpoint.host
+  const { certFile, keyFile } = findFiles(config)
+  const [stored, served] = await Promise.all([
+    readTlsFiles(certFile, keyFile).then(
+      ({ cert }) => parseChain(cert)[0] ?? null,
+      () => null,
+    ),
+    readServed(deps, host, endpoint.port),
+  ])
+  // Without a daemon, or a file, other checks say so.
+  return stored === null || served === null ? [] : [judgeServed(`${host}:${endpoint.port}`, stored, served)]
+}
+
+async function readServed({ dialer, signal }: CheckDeps, host: string, port: number): Promise<Buffer | null> {
+  try {
+    const limits = { timeout: ANSWER_TIMEOUT, signal }
+    const socket = await dialer.dial(host, port, limits)
+    const secure = await dialer.upgrade(socket, { ...limits, host, verify: false })
+    const { raw } = secure.getPeerCertificate()
+    secure.destroy()
+    return raw
+  } catch {
+    return null
+  }
+}
+
+export function judgeServed(subject: string, stored: X509Certificate, served: Buffer): Judgement {
+  const isLocal = isLoopback(subject.slice(0, subject.lastIndexOf(':')))
+  if (stored.raw.equals(served)) return good(subject, 'serves the certificate that is on disk')
+  return failure(
+    subject,
+    isLocal
+      ? 'serves another certificate than the one on disk'
+      : 'another certificate than the one on disk answers here',
+    ['systemctl reload posthorn'],
+  )
+}

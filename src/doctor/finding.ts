@@ -1,0 +1,50 @@
+/** What a check found about one subject, and how findings are summed up. Pure. */
+
+export const findingStates = ['ok', 'warn', 'fail'] as const
+export type FindingState = (typeof findingStates)[number]
+
+export interface Finding {
+  /** The name of the check. */
+  readonly check: string
+  /** What was looked at: an address, a domain, a file. */
+  readonly subject: string
+  readonly state: FindingState
+  readonly text: string
+  /** Commands or DNS records to copy, one a line; empty: nothing is to be done. */
+  readonly remedy: readonly string[]
+  /** Nothing was found out, because something did not answer: this says nothing about the subject. */
+  readonly undecided?: true
+}
+
+/** A finding without the name of its check. */
+export type Judgement = Omit<Finding, 'check'>
+
+export function good(subject: string, text: string, remedy: readonly string[] = []): Judgement {
+  return { subject, state: 'ok', text, remedy }
+}
+
+export function warning(subject: string, text: string, remedy: readonly string[] = []): Judgement {
+  return { subject, state: 'warn', text, remedy }
+}
+
+export function failure(subject: string, text: string, remedy: readonly string[] = []): Judgement {
+  return { subject, state: 'fail', text, remedy }
+}
+
+/** A question was not answered. */
+export function undecided(subject: string, text: string, remedy: readonly string[] = []): Judgement {
+  return { subject, state: 'warn', text, remedy, undecided: true }
+}
+
+export type StateTotals = Readonly<Record<FindingState, number>>
+
+export function countStates(findings: readonly Pick<Finding, 'state'>[]): StateTotals {
+  const totals = { ok: 0, warn: 0, fail: 0 }
+  for (const { state } of findings) totals[state] += 1
+  return totals
+}
+
+export function worstState({ warn, fail }: StateTotals): FindingState {
+  if (fail > 0) return 'fail'
+  return warn > 0 ? 'warn' : 'ok'
+}

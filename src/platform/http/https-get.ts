@@ -1,0 +1,75 @@
+/**
+ * One GET request over HTTP/1.1, for a small file or the field Date of the answer. Redirects are not followed, TLS
+ * certificates are verified, and only the given addresses are dialled.
+ */
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+
+interface GetOptions {
+  /** The addresses of the URL's host. */
+  readonly addresses: readonly string[]
+  /** Milliseconds for everything. */
+  readonly timeout: number
+  /** Bytes of the body; a longer one is cut. */
+  readonly maxBytes: number
+  /** PEM certificates that are trusted instead of the system's. */
+  readonly authorities?: string | undefined
+}
+
+interface GetAnswer {
+  readonly status: number
+  /** The field Date, in epoch milliseconds; null: none. */
+  readonly date: number | null
+  readonly body: string
+}
+
+/** `https:` alone. Rejects if there is no answer. */
+export function getOverHttps(url: URL, options: GetOptions): Promise<GetAnswer> {
+  const { addresses, timeout, maxBytes, authorities } = options
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(timeout)
+    const sent = request(url, {
+      agent: false,
+      signal,
+      ca: authorities,
+      lookup: pinTo(addresses),
+    })
+    sent.on('error', (error) => reject(signal.aborted ? new Error(`no answer within ${timeout / 1_000} s`) : error))
+    sent.on('response', (response) => {
+      readBody(response, maxBytes).then(
+        (body) => resolve({ status: response.statusCode ?? 0, date: readDate(response.headers.date), body }),
+        reject,
+      )
+    })
+    sent.end()
+  })
+}
+
+function pinTo(addresses: readonly string[]): LookupFunction {
+  const known = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_name, { all }, callback) => {
+    const [first] = known
+    if (first === undefined) callback(new Error('the host has no address'), '')
+    else if (all) callback(null, known)
+    else callback(null, first.address, first.family)
+  }
+}
+
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response) {
+    if (!Buffer.isBuffer(chunk)) continue
+    chunks.push(chunk.subarray(0, maxBytes - size))
+    size += chunk.length
+    if (size >= maxBytes) break
+  }
+  response.destroy()
+  return Buffer.concat(chunks).toString()
+}
+
+function readDate(field: string | undefined): number | null {
+  const at = Date.parse(field ?? '')
+  return Number.isNaN(at) ? null : at
+}

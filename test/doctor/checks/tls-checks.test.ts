@@ -1,0 +1,70 @@
+/** Days, names and chain of certificates, and whether the daemon serves the one on disk. */
+import { X509Certificate } from 'node:crypto'
+import { rootCertificates } from 'node:tls'
+import t from 'tap'
+import type { CheckDeps } from '../../../src/doctor/check.js'
+import {
+  hasKnownRoot,
+  judgeChain,
+  judgeDays,
+  judgeNames,
+  judgeServed,
+  tlsChecks,
+} from '../../../src/doctor/checks/tls-checks.js'
+import type { FindingState } from '../../../src/doctor/finding.js'
+import { createSelfSigned } from '../../helpers/certificates.js'
+import { testConfig } from '../../helpers/doctor/test-config.js'
+
+const DAY = 86_400_000
+
+t.test('days', async (t) => {
+  const { cert } = await createSelfSigned(['a.test'])
+  const chain = [new X509Certificate(cert)]
+  const end = Date.UTC(2099, 0, 1)
+  const table: readonly (readonly [at: number, FindingState])[] = [
+    [end - 21 * DAY, 'ok'],
+    [end - 21 * DAY + 1, 'warn'],
+    [end - 7 * DAY, 'warn'],
+    [end - 7 * DAY + 1, 'fail'],
+    [end + 1, 'fail'],
+    [Date.UTC(2019, 0, 1), 'fail'],
+  ]
+  for (const [at, state] of table) t.equal(judgeDays('c', chain, at).state, state, new Date(at).toISOString())
+})
+
+t.test('names', async (t) => {
+  const chain = [new X509Certificate((await createSelfSigned(['a.test', 'b.test'])).cert)]
+  t.match(judgeNames('c', chain, ['a.test', 'b.test']), [{ state: 'ok' }])
+  t.match(judgeNames('c', chain, ['a.test', 'c.test']), [
+    { state: 'warn', text: /c\.test/, remedy: [/-d a\.test -d c\.test/, /./] },
+  ])
+})
+
+t.test('chains', async (t) => {
+  const [one, other] = [await createSelfSigned(['a.test']), await createSelfSigned(['b.test'])]
+  const [a, b] = [new X509Certificate(one.cert), new X509Certificate(other.cert)]
+  const judge = async (chain: readonly X509Certificate[], authorities?: string) =>
+    judgeChain('c', chain, await hasKnownRoot(chain, authorities))
+  t.match(await judge([a], one.cert), { state: 'ok' })
+  t.match(await judge([a], other.cert), { state: 'warn', text: /no public authority/ })
+  t.match(await judge([a]), { state: 'warn', text: /no public authority/ })
+  t.match(await judge([a, b], one.cert), { state: 'fail', text: /certificate 2/ })
+  const [root] = rootCertificates
+  t.match(await judge([new X509Certificate(root ?? '')]), { state: 'ok' })
+})
+
+t.test('the certificate that is served', async (t) => {
+  const [a, b] = [await createSelfSigned(['a.test']), await createSelfSigned(['a.test'])].map(
+    ({ cert }) => new X509Certificate(cert),
+  )
+  if (a === undefined || b === undefined) throw new Error('no certificates')
+  t.match(judgeServed('127.0.0.1:465', a, a.raw), { state: 'ok' })
+  t.match(judgeServed('127.0.0.1:465', a, b.raw), { state: 'fail', remedy: ['systemctl reload posthorn'] })
+})
+
+t.test('configured files that cannot be read are a failure, the own pair is made at the start', async (t) => {
+  const run = (tls: Readonly<Record<string, string>>) =>
+    tlsChecks[0]?.run({ config: testConfig({ tls }), clock: () => 0 } as unknown as CheckDeps)
+  t.match(await run({ cert_file: '/nowhere/c.pem', key_file: '/nowhere/k.pem' }), [{ state: 'fail', text: /ENOENT/ }])
+  t.match(await run({}), [{ state: 'ok', text: /the first start makes one/ }])
+})

@@ -29,6 +29,7 @@ import { domainDnsCommands } from './commands/domain-dns-commands.js'
 import { emailCommands } from './commands/email-commands.js'
 import { keyCommands } from './commands/key-commands.js'
 import { queueCommands } from './commands/queue-commands.js'
+import { reloadCommands } from './commands/reload.js'
 import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
@@ -66,6 +67,7 @@ export const databaseCommands: readonly Command[] = [
   ...smsCommands,
   ...zoneCommands,
   ...storageCommands,
+  ...reloadCommands,
 ]
 
 const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
@@ -116,8 +118,7 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   if (command === undefined) {
     // Loaded for the daemon only: other commands start twice as fast without its modules.
     const { serve } = await import('./commands/serve.js')
-    const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = io.env
-    const serveOptions = { socket, journal: isJournalStream(stream), reload: load }
+    const serveOptions = { env: io.env, journal: isJournalStream(io.env['JOURNAL_STREAM']), reload: load }
     await serve({ words, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }

@@ -6,6 +6,8 @@
  * Known limit: a password in a route or a URL is in the file itself, so the file must not be world-readable.
  */
 import { z } from 'zod'
+import { logLevels } from '../platform/log.js'
+import { logRooms } from '../platform/room-logs.js'
 import * as value from './values.js'
 
 function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
@@ -180,7 +182,11 @@ const limits = section({
 })
 
 const log = section({
-  level: value.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').prefault('info'),
+  level: value.oneOf(...logLevels).prefault('info'),
+  levels: z
+    .partialRecord(value.oneOf(...logRooms), value.oneOf(...logLevels), 'a table of room = "level"')
+    .prefault({}),
+  hash_local_parts: value.flag.prefault(false),
   format: value.oneOf('json', 'pretty').prefault('json'),
 })
 

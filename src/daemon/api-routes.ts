@@ -221,11 +221,17 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
 }
 
 function numberRoutes({ config, database: { read }, limits }: RouteDeps): readonly Route[] {
-  const smsPerDay = config.sms.limits.per_workspace_per_day
   return [
     metricsRoute({ read }),
     linkMetricsRoute({ read }),
-    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes, smsPerDay }),
+    ...usageRoutes({
+      read,
+      planOf: limits.plans.find,
+      inboundBytes: limits.inboundBytes,
+      get smsPerDay() {
+        return config.sms.limits.per_workspace_per_day
+      },
+    }),
   ]
 }
 
@@ -233,12 +239,19 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
   const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = deps
   const { read, commit } = database
   return [
-    ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, onWorkspaceClosed }),
+    ...workspaceRoutes({
+      ...{ read, commit, onWorkspaceClosed },
+      get plan() {
+        return config.limits.default_plan
+      },
+    }),
     transferRoute({ ...deps.accountDeps, onMemberChanged }),
     ...memberRoutes({
       read,
       commit,
-      invitationsPerDay: config.limits.invitations_per_day,
+      get invitationsPerDay() {
+        return config.limits.invitations_per_day
+      },
       onMemberInvited,
       onMemberChanged,
     }),
@@ -250,7 +263,7 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
   const { read, commit } = database
   const checkUrl = createUrlCheck({
-    mayConnect: createAddressGuard(config.webhooks.allowed_private_networks),
+    mayConnect: (address) => createAddressGuard(config.webhooks.allowed_private_networks)(address),
     resolveAddresses: rotationDeps.resolver.resolveAddresses,
   })
   return [

@@ -8,7 +8,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { Config } from '../config/complete.js'
+import { createLiveConfig, type ReloadedSettings } from '../config/live-config.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
+import { createRoomLogs } from '../platform/room-logs.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
 import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
@@ -17,10 +19,10 @@ import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
-import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
+import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
-import { openServices } from './services.js'
-import { watchCommits } from './storage-watch.js'
+import { openServices, type Services } from './services.js'
+import { readinessProbe, watchCommits } from './storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]
@@ -36,11 +38,23 @@ export interface Daemon extends ServedRoutes {
    * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
    */
   readonly loadCertificate: (tls: Config['tls']) => Promise<TlsFiles>
+  /**
+   * Puts in force what can change while the daemon runs, and says what was changed. Rejects, and changes nothing, if the
+   * certificate cannot be used.
+   */
+  readonly reload: (next: Config) => Promise<ReloadedSettings & { readonly tls: TlsFiles }>
+  /** Resolves when the writer thread has answered, even if it could not write. */
+  readonly probeWriter: () => Promise<void>
+  /** Sessions and attempts under way, for people. */
+  readonly describeLoad: () => string
   readonly stop: () => Promise<void>
 }
 
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, clock, log } = options
+export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
+  const { clock, log } = started
+  const live = createLiveConfig(started.config)
+  const config = live.view
+  const options: StartOptions = { ...started, config, logs: createRoomLogs(log, config.log.levels) }
   const folder = config.service.data_dir
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
@@ -48,16 +62,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const lock = lockDataFolder(folder)
     stopSteps.push(() => lock.release())
-    const opened = await openDatabase({ file: databaseFile(folder) })
+    const opened = await openDatabase({ file: databaseFile(folder), onMigration: options.onMigration })
     stopSteps.push(() => opened.close())
     const suppressions = createSuppressionCache(opened)
-    const watched = watchCommits(opened.commit, { clock, log })
+    const watched = watchCommits(opened.commit, { clock, log: options.logs.of('storage') })
     stopSteps.push(watched.stop)
     const database = { ...opened, commit: suppressions.watch(watched.commit) }
     const tls = await loadConfiguredTls(config, clock())
     const services = await openServices(options, database, suppressions, stopSteps)
     const listeners = await openListeners(options, database, tls, services, stopSteps)
-    const onForeignChange = createChangeAcknowledger({ database, log, forget: listeners.onForeignChange })
+    const onForeignChange = createChangeAcknowledger({
+      database,
+      log: options.logs.of('storage'),
+      forget: listeners.onForeignChange,
+    })
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
@@ -66,12 +84,37 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       listeners.useCertificate(loaded)
       return loaded
     }
+    const reload: Daemon['reload'] = async (next) => {
+      const loaded = await loadCertificate(next.tls)
+      const reloaded = live.apply(next)
+      putInForce(options, services)
+      return { ...reloaded, tls: loaded }
+    }
     const { routes, browserRoutes } = listeners
-    return { ...endpointsOf(listeners), routes, browserRoutes, tls, database, loadCertificate, stop }
+    return {
+      ...{ ...endpointsOf(listeners), routes, browserRoutes, tls, database, loadCertificate, reload, stop },
+      // A fault of the disk is an answer too: a restart would not mend it.
+      probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
+      describeLoad: () => describeLoad(listeners, services),
+    }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** What does not read the configuration for each use is told. */
+function putInForce({ config, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
+  logs.setLevels(config.log.level, config.log.levels)
+  addressHider?.setEnabled(config.log.hash_local_parts)
+  limits.onReload()
+  // Mail that waited for another route or for a free connection is looked at again.
+  delivery.wake()
+}
+
+function describeLoad({ submission, mx }: Listeners, { delivery }: Services): string {
+  const sessions = `${submission.connections()} submission and ${mx.connections()} MX sessions`
+  return `${sessions}, ${delivery.runner.activeCount} attempts under way`
 }
 
 function endpointsOf({ submission, mx, zone, api }: Listeners): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {

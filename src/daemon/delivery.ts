@@ -1,5 +1,6 @@
 /** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
+import { followSetting } from '../config/follow-setting.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
 import { createCallLimiter } from '../delivery/attempt/call-limit.js'
@@ -76,8 +77,12 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     attempt: createAttempt(pool, clock),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
-    maxConnections: config.outbound.max_connections,
-    maxConnectionsPerHost: config.outbound.max_connections_per_host,
+    get maxConnections() {
+      return config.outbound.max_connections
+    },
+    get maxConnectionsPerHost() {
+      return config.outbound.max_connections_per_host
+    },
   })
   return {
     runner,
@@ -98,12 +103,16 @@ function findDestinationOf(
   { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryDeps,
   signal: AbortSignal,
 ): FindDestination {
+  const findRouteNow = followSetting(() => outbound.routes, createRouteFinder)
+  const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
   return createDestinationFinder({
     resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-    findRoute: createRouteFinder(outbound.routes),
-    mayDial: createAddressGuard(outbound.allowed_private_networks),
+    findRoute: (domain) => findRouteNow()(domain),
+    mayDial: (address) => guardNow()(address),
     random,
-    port: outbound.port,
+    get port() {
+      return outbound.port
+    },
     ownNames: new Set([service.hostname]),
   })
 }
@@ -133,7 +142,9 @@ function createSettle(
   const notices = createSenderNoticeBuilder({
     hostname,
     mailFrom: mail_from,
-    expireAfter: policy.expireAfter,
+    get expireAfter() {
+      return policy.expireAfter
+    },
   })
   return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
 }
@@ -142,25 +153,36 @@ function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
 ): SessionPool {
+  const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
     dialer,
     helloName: service.hostname,
     timeouts,
-    chooseSourceAddress: createSourceAddressChooser(outbound.source_addresses),
+    chooseSourceAddress: (address) => choose()(address),
     clock,
     unreachableHosts,
   })
   return new SessionPool(open, {
     ...defaultPoolSettings,
-    connections: outbound.max_connections,
-    connectionsPerHost: outbound.max_connections_per_host,
+    get connections() {
+      return outbound.max_connections
+    },
+    get connectionsPerHost() {
+      return outbound.max_connections_per_host
+    },
   })
 }
 
 function retryPolicyOf({ outbound }: Config): RetryPolicy {
   return {
-    steps: outbound.retry_schedule,
-    noticeAfter: outbound.delay_notice_after,
-    expireAfter: outbound.expire_after,
+    get steps() {
+      return outbound.retry_schedule
+    },
+    get noticeAfter() {
+      return outbound.delay_notice_after
+    },
+    get expireAfter() {
+      return outbound.expire_after
+    },
   }
 }

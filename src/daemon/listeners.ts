@@ -18,7 +18,7 @@ import { type BeginTracking, createEmailTracker } from '../tracking/track-email.
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
-import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
+import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
 import { wireOperator } from './operator.js'
@@ -39,7 +39,7 @@ export interface Listeners extends ServedRoutes {
 }
 
 export async function openListeners(
-  { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
+  { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: StartOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -49,18 +49,23 @@ export async function openListeners(
   const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
-  const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
+  const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
-  const api = await openApiListener({ ...common, database, limits, uiFolder })
+  const api = await openApiListener({ ...common, log: logs.of('api'), database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
-  const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
+  const submission = await openSubmissionListener({
+    ...common,
+    log: logs.of('smtp'),
+    requests: limits.requests,
+    accept: acceptMessage,
+  })
   open.push(submission)
-  const mx = await openMxListener({ ...common, receiving })
+  const mx = await openMxListener({ ...common, log: logs.of('smtp'), receiving })
   open.push(mx)
-  const zone = await openZoneListener({ ...common, database })
+  const zone = await openZoneListener({ ...common, log: logs.of('dns'), database })
   open.push(zone)
   const listeners = { submission, mx, zone, api: api.listener }
   const onQueueChanged = services.delivery.wake

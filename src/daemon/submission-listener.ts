@@ -48,6 +48,7 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
   })
 }
 
+/** Getters: what a reload changes is in force for the next connection or command. */
 function buildSubmissionSettings({ service, submission }: Config, { cert, key }: TlsFiles): SubmissionSettings {
   return {
     ...defaultSubmissionLimits,
@@ -55,16 +56,38 @@ function buildSubmissionSettings({ service, submission }: Config, { cert, key }:
     listen: submission.listen,
     listenTls: submission.listen_tls,
     tls: { cert, key },
-    allowPlaintextLoopback: submission.allow_plaintext_loopback,
-    maxConnections: submission.max_connections,
-    maxConnectionsPerAddress: submission.max_connections_per_address,
-    maxConnectionsPerNetwork: submission.max_connections_per_network,
-    handshakeTimeout: submission.auth_timeout,
-    loginTimeout: submission.auth_timeout,
-    dataPace: { bytesPerSecond: submission.min_data_rate, patience: submission.min_data_rate_patience },
-    maxSize: submission.max_size,
-    maxRecipients: submission.max_recipients,
-    maxLineLength: submission.max_line_length,
-    sessionDeadline: submission.session_deadline,
+    get allowPlaintextLoopback() {
+      return submission.allow_plaintext_loopback
+    },
+    get maxConnections() {
+      return submission.max_connections
+    },
+    get maxConnectionsPerAddress() {
+      return submission.max_connections_per_address
+    },
+    get maxConnectionsPerNetwork() {
+      return submission.max_connections_per_network
+    },
+    get handshakeTimeout() {
+      return submission.auth_timeout
+    },
+    get loginTimeout() {
+      return submission.auth_timeout
+    },
+    get dataPace() {
+      return { bytesPerSecond: submission.min_data_rate, patience: submission.min_data_rate_patience }
+    },
+    get maxSize() {
+      return submission.max_size
+    },
+    get maxRecipients() {
+      return submission.max_recipients
+    },
+    get maxLineLength() {
+      return submission.max_line_length
+    },
+    get sessionDeadline() {
+      return submission.session_deadline
+    },
   }
 }

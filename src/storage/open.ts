@@ -22,6 +22,8 @@ import { Writer } from './writer/writer.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations
+  /** Called before each migration that changes an existing database. */
+  readonly onMigration?: (() => void) | undefined
   /** See `WriterOptions`. */
   readonly restartAfter?: number
   readonly startThread?: (options: ConnectionOptions) => Worker
@@ -64,13 +66,27 @@ async function openReader(options: OpenOptions): Promise<SQLite.Database> {
     // On a file that is not empty this would be a write at every start of every command.
     if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
     await useWal(db)
-    await migrate(db, migrations)
+    await migrate(db, options.onMigration === undefined ? migrations : announceEach(migrations, options.onMigration))
     db.pragma('query_only = ON')
     return db
   } catch (error) {
     db.close()
     throw error
   }
+}
+
+function announceEach(migrations: Migrations, announce: () => void): Migrations {
+  const announced = Object.entries(migrations).map(([name, migration]): [string, Migrations[string]] => [
+    name,
+    {
+      ...migration,
+      up: (db) => {
+        announce()
+        return migration.up(db)
+      },
+    },
+  ])
+  return Object.fromEntries(announced)
 }
 
 /** Mode 0600, which the WAL inherits. An existing file is not opened: closing it would release SQLite's locks. */

@@ -19,7 +19,7 @@ import { buildFreshMessage, type FreshCopies } from '../attempt/message-cache.js
 import { releaseScheduled } from '../attempt/ready-message.js'
 import { BulkPace } from './bulk-pace.js'
 import { DueSweep } from './due-sweep.js'
-import { Lanes } from './lanes.js'
+import { type LaneLimits, Lanes } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import { Postponements } from './postponements.js'
 import type { RunnerDeps } from './runner-deps.js'
@@ -62,8 +62,16 @@ export class QueueRunner {
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
-    const { maxConnections: total, maxConnectionsPerHost: perHost } = deps
-    this.lanes = new Lanes({ total, perHost, perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }, this.pace)
+    const limits: LaneLimits = {
+      ...{ perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE },
+      get total() {
+        return deps.maxConnections
+      },
+      get perHost() {
+        return deps.maxConnectionsPerHost
+      },
+    }
+    this.lanes = new Lanes(limits, this.pace)
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)
     const { lanes, leases } = this
@@ -125,6 +133,10 @@ export class QueueRunner {
   resumeBroadcast(broadcastId: string, workspaceId: string): void {
     this.lanes.resumeBroadcast(broadcastId)
     this.markDue(workspaceId, 0)
+  }
+
+  get activeCount(): number {
+    return this.lanes.active
   }
 
   /** Other mail goes out, to which broadcasts yield. */

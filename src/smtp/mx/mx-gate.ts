@@ -33,8 +33,8 @@ export function createMxGate(deps: MxDeps): MxGate {
     connections: createConnectionLimiter(settings),
     memory,
     memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
-    newConnections: perMinuteLimit(settings.connectionsPerMinute, settings.maxClients),
-    messages: perMinuteLimit(settings.messagesPerMinute, settings.maxClients),
+    newConnections: perMinuteLimit(() => settings.connectionsPerMinute, settings.maxClients),
+    messages: perMinuteLimit(() => settings.messagesPerMinute, settings.maxClients),
     hasDiskSpace: () => deps.hasDiskSpace(),
     lines,
     note(reason, about) {
@@ -46,6 +46,6 @@ export function createMxGate(deps: MxDeps): MxGate {
   }
 }
 
-function perMinuteLimit(maxPerMinute: number, maxKeys: number): RateLimit {
-  return createRateLimit({ limitsOf: () => ({ requests_per_minute: maxPerMinute }), maxKeys })
+function perMinuteLimit(maxPerMinute: () => number, maxKeys: number): RateLimit {
+  return createRateLimit({ limitsOf: () => ({ requests_per_minute: maxPerMinute() }), maxKeys })
 }

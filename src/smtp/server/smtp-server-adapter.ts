@@ -166,7 +166,10 @@ function toServerOptions<Session extends SmtpSession>(
     secure: tls,
     ...settings.tls,
     minVersion: 'TLSv1.2',
-    size: settings.maxSize,
+    // Read at each EHLO and MAIL.
+    get size() {
+      return settings.maxSize
+    },
     authOptional: true, // the session decides
     authMethods: ['PLAIN', 'LOGIN'],
     allowInsecureAuth: true, // the session decides: TLS or loopback

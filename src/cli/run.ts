@@ -102,7 +102,11 @@ function answerHelpOrVersion(io: ProgramIo, line: CommandLine): number | null {
 
 async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   const [verb] = line.words
-  const load = (): LoadedConfig => loadConfig({ file: textOption(line.options, 'config') ?? null, env: io.env })
+  const load = (): LoadedConfig =>
+    loadConfig({
+      ...{ file: textOption(line.options, 'config') ?? null, env: io.env },
+      needsCredentials: verb === 'serve',
+    })
   if (verb === 'check') {
     refuseExtraWords(line.words, 1)
     refuseForeignOptions(line.options, undefined)

@@ -189,6 +189,7 @@ function logAccepted(
 ): void {
   const facts = {
     client: client.address,
+    session: client.session,
     helo: formatForDisplay(client.helo),
     from: envelopeFrom,
     ...toRecipientLogFields(recipients),

@@ -76,7 +76,7 @@ async function createReply(
     stored.hold(prepared.copies?.bytes ?? 0)
     await commitEmails([prepared], null, now, { also: stored.usageWrites() })
     const { id: emailId, message_id: messageId } = prepared.enqueued.email
-    return json(200, { success: true, messageId, emailId })
+    return { ...json(200, { success: true, messageId, emailId }), emails: [emailId] }
   } finally {
     stored.release()
   }

@@ -24,13 +24,15 @@ export async function check(load: () => LoadedConfig): Promise<Answer> {
   if (first.kind === 'config') becomeDaemonUser(first.config.service.data_dir)
   const loaded = first.kind === 'config' ? load() : first
   const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded.config)
+  const warnings = loaded.kind === 'problems' ? [] : loaded.warnings
   const ok = problems.length === 0
   const user = currentUser()
   const verdict = ok ? `${loaded.file ?? 'built-in defaults'}: no problems` : formatProblems(loaded.file, problems)
   return {
-    json: { ok, problems, user },
+    json: { ok, problems, warnings, user },
     lines: [verdict, `checked with the rights of the user ${user}`],
     failed: !ok,
+    warnings: warnings.map(({ key, message }) => `warning: ${key}: ${message}`),
   }
 }
 

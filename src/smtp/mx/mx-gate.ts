@@ -42,7 +42,7 @@ export function createMxGate(deps: MxDeps): MxGate {
       lines.info({ ...about, reason }, 'an MX client was turned away')
     },
     refusals: () => refusals,
-    report: (error) => log.error({ err: error }, 'receiving mail failed'),
+    report: (error, session) => log.error({ err: error, session }, 'receiving mail failed'),
   }
 }
 

@@ -45,6 +45,8 @@ export async function serve(
   const { onMigration } = systemd
   const daemon = await startDaemon({ config, clock, log, logTail, addressHider, onMigration, ...daemonOptions })
   const { data_dir: dataDir } = config.service
+  // Before the line `serving`, after which operators reload. A signal that comes earlier waits.
+  writeReloadReport(dataDir, { pid: process.pid, last: null })
   const listening = logEndpoints(log, daemon, dataDir)
   const { onBegin, onEnd } = systemd.reloading
   reloads.use(
@@ -56,7 +58,6 @@ export async function serve(
       },
     }),
   )
-  writeReloadReport(dataDir, { pid: process.pid, last: null })
   systemd.notifyReady(listening, daemon)
   const signal = await stopped
   log.info({ signal }, 'stopping')

@@ -24,7 +24,7 @@ export interface ReloadedSettings {
   readonly pending: readonly string[]
 }
 
-/** A section, or a single setting. What is not named here needs a restart. */
+/** Settings, or sections of which every setting is meant. What is not named here needs a restart. */
 const reloadable: ReadonlySet<string> = new Set([
   ...['tls.cert_file', 'tls.key_file'],
   ...settingsOf('api', ['trusted_proxies', 'max_connections']),
@@ -41,7 +41,14 @@ const reloadable: ReadonlySet<string> = new Set([
   ...settingsOf('inbound', ['connections_per_minute', 'messages_per_minute', 'max_size', 'max_recipients', 'tarpit']),
   ...settingsOf('inbound', ['min_data_rate', 'min_data_rate_patience', 'session_deadline', 'early_talkers', 'dmarc']),
   ...settingsOf('inbound', ['max_refused_recipients', 'dnsbl', 'refuse_listed_from']),
-  ...['spam', 'outbound', 'webhooks', 'retention', 'limits'],
+  ...settingsOf('spam', ['suspicious_score', 'spam_score', 'rspamd_url', 'rspamd_url_file']),
+  ...settingsOf('outbound', ['port', 'source_addresses', 'allowed_private_networks', 'routes', 'routes_file']),
+  ...settingsOf('outbound', ['max_connections', 'max_connections_per_host', 'retry_schedule', 'expire_after']),
+  ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces']),
+  ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),
+  ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'files', 'exports']),
+  ...settingsOf('limits', ['default_plan', 'domain_emails_per_day', 'invitations_per_day', 'operator_inbound_bytes']),
+  'limits.plans',
   ...settingsOf('ui', ['session_idle', 'session_max']),
   ...['sms.allowed_countries', 'sms.limits', 'sms.http', 'sms.sender'],
   ...settingsOf('log', ['level', 'levels', 'hash_local_parts']),

@@ -281,7 +281,13 @@ export function buildExportDeps({
 }: RouteDeps): ExportDeps {
   const { read, commit } = database
   const { data_dir: dataDir, public_url: publicUrl } = config.service
-  const files = { folder: exportFolder(dataDir), lifetime: config.retention.exports, secret: identity.linkSecret }
+  const files = {
+    folder: exportFolder(dataDir),
+    get lifetime() {
+      return config.retention.exports
+    },
+    secret: identity.linkSecret,
+  }
   return { read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }
 }
 

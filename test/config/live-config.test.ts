@@ -34,14 +34,27 @@ credits = 1
   t.match([outbound.max_connections, sms.limits.per_phone_per_hour, limits.plans['pro']], [7, 2, { credits: 1 }])
   t.match(outbound.routes, { 'a.test': { host: '192.0.2.1' } })
   t.same([dns.servers, sms.smpp.password], [[], ''])
-  t.same(live.apply(next), { applied: [], pending: ['dns.servers', 'sms.smpp.password'] }, 'what waits is named each time')
+  t.same(
+    live.apply(next),
+    { applied: [], pending: ['dns.servers', 'sms.smpp.password'] },
+    'what waits is named each time',
+  )
   t.same(live.apply(config('')).pending, [], 'back to what the daemon was started with')
   t.equal(outbound.max_connections, 100)
 })
 
 t.test('a setting that is not named needs a restart', async (t) => {
-  for (const name of ['limits.anything', 'outbound.routes', 'log.level', 'sms.http.password']) t.ok(isReloadable(name), name)
-  for (const name of ['dns.servers', 'service.hostname', 'api.listen', 'log.format', 'sms.provider']) t.notOk(isReloadable(name), name)
+  for (const name of ['limits.plans', 'outbound.routes', 'log.level', 'sms.http.password'])
+    t.ok(isReloadable(name), name)
+  for (const name of [
+    'dns.servers',
+    'service.hostname',
+    'api.listen',
+    'log.format',
+    'sms.provider',
+    'outbound.anything',
+  ])
+    t.notOk(isReloadable(name), name)
 })
 
 t.test('what is built from a setting is built anew when a reload replaces it', async (t) => {

@@ -80,10 +80,15 @@ rspamd_url_file = "rspamd"
     /^sms\.http\.password_file: found with sms\.http\.password; allowed: one of the two$/,
     /^sms\.smpp\.password_file: found "absent", which cannot be read: ENOENT/,
   ]
-  for (const problem of expected) t.ok(problems.some((text) => problem.test(text)), String(problem))
+  for (const problem of expected)
+    t.ok(
+      problems.some((text) => problem.test(text)),
+      String(problem),
+    )
   t.equal(problems.length, 4)
   t.notMatch(problems.join('\n'), /hidden/)
-  const routes = (content: string) => problemsOf(load(t, '[outbound]\nroutes_file = "routes"', { files: { routes: content } }))
+  const routes = (content: string) =>
+    problemsOf(load(t, '[outbound]\nroutes_file = "routes"', { files: { routes: content } }))
   t.match(routes('"b.test" = "hidden host"'), [/^outbound\.routes_file: found a value that is not shown here/])
   t.match(routes('hidden'), [/^outbound\.routes_file: line 1, column \d+ of the file is no TOML/])
   t.match(problemsOf(load(t, '[sms.http]\npassword_file = "big"', { files: { big: 'x'.repeat(65_537) } })), [
@@ -93,7 +98,9 @@ rspamd_url_file = "rspamd"
 
 t.test('a credential is needed by the daemon only', async (t) => {
   const text = '[sms.http]\npassword_file = "$CREDENTIALS_DIRECTORY/sms"'
-  t.match(problemsOf(load(t, text)), [/^sms\.http\.password_file: found "\$CREDENTIALS_DIRECTORY\/sms", which cannot be read/])
+  t.match(problemsOf(load(t, text)), [
+    /^sms\.http\.password_file: found "\$CREDENTIALS_DIRECTORY\/sms", which cannot be read/,
+  ])
   t.equal(configOf(load(t, text, { needsCredentials: false })).sms.http.password, '')
 })
 

@@ -25,7 +25,7 @@ export interface ReloadOutcome extends z.output<typeof outcome> {
   readonly problems: Problem[]
 }
 
-export type ReloadReport = z.output<typeof report>
+type ReloadReport = z.output<typeof report>
 
 /** Of the monotonic clock, which all processes of the machine share. */
 export function readMonotonicMicroseconds(): number {

@@ -13,3 +13,12 @@ export function followSetting<Setting, Built>(read: () => Setting, build: (setti
     return built
   }
 }
+
+/** `fixed` with further properties that are read each time. It must not be spread: that would read them once. */
+export function readEachTime<Fixed extends object, Live extends object>(
+  fixed: Fixed,
+  live: { readonly [Name in keyof Live]: () => Live[Name] },
+): Fixed & Live {
+  const getters = Object.entries<() => unknown>(live).map(([name, get]) => [name, { get, enumerable: true }])
+  return Object.defineProperties({ ...fixed }, Object.fromEntries(getters)) as Fixed & Live
+}

@@ -46,7 +46,7 @@ const reloadable: ReadonlySet<string> = new Set([
   ...settingsOf('outbound', ['max_connections', 'max_connections_per_host', 'retry_schedule', 'expire_after']),
   ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces']),
   ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),
-  ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'files', 'exports']),
+  ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'files']),
   ...settingsOf('limits', ['default_plan', 'domain_emails_per_day', 'invitations_per_day', 'operator_inbound_bytes']),
   'limits.plans',
   ...settingsOf('ui', ['session_idle', 'session_max']),
@@ -86,14 +86,14 @@ export function isReloadable(name: string): boolean {
 function buildView<Section extends object>(started: Section, current: () => Section, path = ''): Section {
   const properties = Object.keys(started).map((key): [string, PropertyDescriptor] => {
     const name = path === '' ? key : `${path}.${key}`
-    const value: unknown = started[key as keyof Section]
-    const read = (): unknown => current()[key as keyof Section]
+    const value: unknown = Reflect.get(started, key)
+    const read = (): unknown => Reflect.get(current(), key)
     if (isSection(value, name)) {
       return [key, { enumerable: true, value: buildView(value, () => Object(read()), name) }]
     }
     return [key, isReloadable(name) ? { enumerable: true, get: read } : { enumerable: true, value }]
   })
-  return Object.create(null, Object.fromEntries(properties)) as Section
+  return Object.create(null, Object.fromEntries(properties))
 }
 
 function isSection(value: unknown, name: string): value is object {
@@ -107,7 +107,7 @@ function isPlainObject(value: unknown): value is object {
 function listDifferences(before: object, after: object, path = ''): readonly string[] {
   return Object.keys({ ...before, ...after }).flatMap((key) => {
     const name = path === '' ? key : `${path}.${key}`
-    const [old, now] = [before, after].map((section) => (section as Readonly<Record<string, unknown>>)[key])
+    const [old, now]: unknown[] = [before, after].map((section) => Reflect.get(section, key))
     if (isSection(old, name) && isSection(now, name)) return listDifferences(old, now, name)
     return JSON.stringify(old) === JSON.stringify(now) ? [] : [name]
   })

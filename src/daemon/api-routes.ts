@@ -45,6 +45,7 @@ import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import type { Config } from '../config/complete.js'
+import { readEachTime } from '../config/follow-setting.js'
 import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -221,40 +222,22 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
 }
 
 function numberRoutes({ config, database: { read }, limits }: RouteDeps): readonly Route[] {
+  const smsPerDay = (): number => config.sms.limits.per_workspace_per_day
   return [
     metricsRoute({ read }),
     linkMetricsRoute({ read }),
-    ...usageRoutes({
-      read,
-      planOf: limits.plans.find,
-      inboundBytes: limits.inboundBytes,
-      get smsPerDay() {
-        return config.sms.limits.per_workspace_per_day
-      },
-    }),
+    ...usageRoutes(readEachTime({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }, { smsPerDay })),
   ]
 }
 
 function peopleRoutes(deps: RouteDeps): readonly Route[] {
   const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = deps
   const { read, commit } = database
+  const invitationsPerDay = (): number => config.limits.invitations_per_day
   return [
-    ...workspaceRoutes({
-      ...{ read, commit, onWorkspaceClosed },
-      get plan() {
-        return config.limits.default_plan
-      },
-    }),
+    ...workspaceRoutes(readEachTime({ read, commit, onWorkspaceClosed }, { plan: () => config.limits.default_plan })),
     transferRoute({ ...deps.accountDeps, onMemberChanged }),
-    ...memberRoutes({
-      read,
-      commit,
-      get invitationsPerDay() {
-        return config.limits.invitations_per_day
-      },
-      onMemberInvited,
-      onMemberChanged,
-    }),
+    ...memberRoutes(readEachTime({ read, commit, onMemberInvited, onMemberChanged }, { invitationsPerDay })),
     ...invitationRoutes({ read, commit, acceptDeps }),
   ]
 }
@@ -281,13 +264,7 @@ export function buildExportDeps({
 }: RouteDeps): ExportDeps {
   const { read, commit } = database
   const { data_dir: dataDir, public_url: publicUrl } = config.service
-  const files = {
-    folder: exportFolder(dataDir),
-    get lifetime() {
-      return config.retention.exports
-    },
-    secret: identity.linkSecret,
-  }
+  const files = { folder: exportFolder(dataDir), lifetime: config.retention.exports, secret: identity.linkSecret }
   return { read, commit, ...files, publicUrl, hasDiskSpace, onExportRequested }
 }
 

@@ -18,7 +18,7 @@ export interface DaemonOptions {
   readonly logTail?: Pick<LogTail, 'read'> | undefined
   /** Hides local parts in the lines of `log`. Default: nothing is hidden. */
   readonly addressHider?: Pick<AddressHider, 'useKey' | 'setEnabled'> | undefined
-  /** systemd is asked for more time to start, before each migration. Default: nobody is asked. */
+  /** systemd is asked for more time to start, before each migration. */
   readonly onMigration?: (() => void) | undefined
   /** For tests. */
   readonly edges?: Partial<Edges>

@@ -43,7 +43,7 @@ export interface Daemon extends ServedRoutes {
    * certificate cannot be used.
    */
   readonly reload: (next: Config) => Promise<ReloadedSettings & { readonly tls: TlsFiles }>
-  /** Resolves when the writer thread has answered, even if it could not write. */
+  /** Resolves when the writer thread has answered, even if it could not write: a restart does not mend the disk. */
   readonly probeWriter: () => Promise<void>
   /** Sessions and attempts under way, for people. */
   readonly describeLoad: () => string
@@ -79,21 +79,9 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
-    const loadCertificate: Daemon['loadCertificate'] = async (settings) => {
-      const loaded = await loadConfiguredTls({ ...config, tls: settings }, clock())
-      listeners.useCertificate(loaded)
-      return loaded
-    }
-    const reload: Daemon['reload'] = async (next) => {
-      const loaded = await loadCertificate(next.tls)
-      const reloaded = live.apply(next)
-      putInForce(options, services)
-      return { ...reloaded, tls: loaded }
-    }
-    const { routes, browserRoutes } = listeners
     return {
-      ...{ ...endpointsOf(listeners), routes, browserRoutes, tls, database, loadCertificate, reload, stop },
-      // A fault of the disk is an answer too: a restart would not mend it.
+      ...{ ...endpointsOf(listeners), tls, database, stop },
+      ...createReload(options, live, { services, listeners }),
       probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
       describeLoad: () => describeLoad(listeners, services),
     }
@@ -103,7 +91,33 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** What does not read the configuration for each use is told. */
+interface Parts {
+  readonly services: Services
+  readonly listeners: Listeners
+}
+
+function createReload(
+  options: StartOptions,
+  live: ReturnType<typeof createLiveConfig>,
+  { services, listeners }: Parts,
+): Pick<Daemon, 'loadCertificate' | 'reload'> {
+  const loadCertificate: Daemon['loadCertificate'] = async (tls) => {
+    const loaded = await loadConfiguredTls({ ...options.config, tls }, options.clock())
+    listeners.useCertificate(loaded)
+    return loaded
+  }
+  return {
+    loadCertificate,
+    reload: async (next) => {
+      const tls = await loadCertificate(next.tls)
+      const reloaded = live.apply(next)
+      putInForce(options, services)
+      return { ...reloaded, tls }
+    },
+  }
+}
+
+/** For the parts that do not read the configuration for each use. */
 function putInForce({ config, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
   logs.setLevels(config.log.level, config.log.levels)
   addressHider?.setEnabled(config.log.hash_local_parts)
@@ -117,8 +131,17 @@ function describeLoad({ submission, mx }: Listeners, { delivery }: Services): st
   return `${sessions}, ${delivery.runner.activeCount} attempts under way`
 }
 
-function endpointsOf({ submission, mx, zone, api }: Listeners): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {
-  return { submission: submission.endpoints, mx: mx.endpoints, zone: zone.endpoints, api: api.endpoints }
+type Served = Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api' | keyof ServedRoutes>
+
+function endpointsOf({ submission, mx, zone, api, routes, browserRoutes }: Listeners): Served {
+  return {
+    routes,
+    browserRoutes,
+    submission: submission.endpoints,
+    mx: mx.endpoints,
+    zone: zone.endpoints,
+    api: api.endpoints,
+  }
 }
 
 function loadConfiguredTls({ service, tls }: Config, now: number): Promise<TlsFiles> {

@@ -1,6 +1,6 @@
 /** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
-import { followSetting } from '../config/follow-setting.js'
+import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
 import { createCallLimiter } from '../delivery/attempt/call-limit.js'
@@ -63,27 +63,22 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, unreachable)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
-  const runner: QueueRunner = new QueueRunner({
-    read,
-    commit,
-    clock,
-    log,
-    messageCache,
-    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
-    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
-    findDestination: findDestinationOf(deps, abortController.signal),
-    checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
-    ...wireLeaveOut(deps),
-    attempt: createAttempt(pool, clock),
-    settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
-    retryPolicy: retryPolicyOf(config),
-    get maxConnections() {
-      return config.outbound.max_connections
-    },
-    get maxConnectionsPerHost() {
-      return config.outbound.max_connections_per_host
-    },
-  })
+  const runner: QueueRunner = new QueueRunner(
+    readEachTime(
+      {
+        ...{ read, commit, clock, log, messageCache },
+        prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
+        buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
+        findDestination: findDestinationOf(deps, abortController.signal),
+        checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
+        ...wireLeaveOut(deps),
+        attempt: createAttempt(pool, clock),
+        settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
+        retryPolicy: retryPolicyOf(config),
+      },
+      connectionsOf(config),
+    ),
+  )
   return {
     runner,
     wake: () => {
@@ -99,22 +94,35 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   }
 }
 
+function connectionsOf({
+  outbound,
+}: Config): Readonly<Record<'maxConnections' | 'maxConnectionsPerHost', () => number>> {
+  return {
+    maxConnections: () => outbound.max_connections,
+    maxConnectionsPerHost: () => outbound.max_connections_per_host,
+  }
+}
+
 function findDestinationOf(
   { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryDeps,
   signal: AbortSignal,
 ): FindDestination {
   const findRouteNow = followSetting(() => outbound.routes, createRouteFinder)
   const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
-  return createDestinationFinder({
-    resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-    findRoute: (domain) => findRouteNow()(domain),
-    mayDial: (address) => guardNow()(address),
-    random,
-    get port() {
-      return outbound.port
-    },
-    ownNames: new Set([service.hostname]),
-  })
+  return createDestinationFinder(
+    readEachTime(
+      {
+        resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
+        findRoute: (domain) => findRouteNow()(domain),
+        mayDial: (address) => guardNow()(address),
+        random,
+        ownNames: new Set([service.hostname]),
+      },
+      {
+        port: () => outbound.port,
+      },
+    ),
+  )
 }
 
 function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps, 'isLeftOut' | 'leaveOut'> {
@@ -139,13 +147,17 @@ function createSettle(
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
   const { hostname, mail_from } = config.service
-  const notices = createSenderNoticeBuilder({
-    hostname,
-    mailFrom: mail_from,
-    get expireAfter() {
-      return policy.expireAfter
-    },
-  })
+  const notices = createSenderNoticeBuilder(
+    readEachTime(
+      {
+        hostname,
+        mailFrom: mail_from,
+      },
+      {
+        expireAfter: () => policy.expireAfter,
+      },
+    ),
+  )
   return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
 }
 
@@ -162,27 +174,27 @@ function createSessionPool(
     clock,
     unreachableHosts,
   })
-  return new SessionPool(open, {
-    ...defaultPoolSettings,
-    get connections() {
-      return outbound.max_connections
-    },
-    get connectionsPerHost() {
-      return outbound.max_connections_per_host
-    },
-  })
+  return new SessionPool(
+    open,
+    readEachTime(
+      {
+        ...defaultPoolSettings,
+      },
+      {
+        connections: () => outbound.max_connections,
+        connectionsPerHost: () => outbound.max_connections_per_host,
+      },
+    ),
+  )
 }
 
 function retryPolicyOf({ outbound }: Config): RetryPolicy {
-  return {
-    get steps() {
-      return outbound.retry_schedule
+  return readEachTime(
+    {},
+    {
+      steps: () => outbound.retry_schedule,
+      noticeAfter: () => outbound.delay_notice_after,
+      expireAfter: () => outbound.expire_after,
     },
-    get noticeAfter() {
-      return outbound.delay_notice_after
-    },
-    get expireAfter() {
-      return outbound.expire_after
-    },
-  }
+  )
 }

@@ -48,7 +48,7 @@ export async function openListeners(
   const open: Listener[] = []
   const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms, hits } = services
   const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, log: logs.of('api'), database, limits, uiFolder })
@@ -56,29 +56,24 @@ export async function openListeners(
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
-  const submission = await openSubmissionListener({
-    ...common,
-    log: logs.of('smtp'),
-    requests: limits.requests,
-    accept: acceptMessage,
-  })
+  const smtp = { ...common, log: logs.of('smtp') }
+  const submission = await openSubmissionListener({ ...smtp, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
-  const mx = await openMxListener({ ...common, log: logs.of('smtp'), receiving })
+  const mx = await openMxListener({ ...smtp, receiving })
   open.push(mx)
   const zone = await openZoneListener({ ...common, log: logs.of('dns'), database })
   open.push(zone)
   const listeners = { submission, mx, zone, api: api.listener }
-  const onQueueChanged = services.delivery.wake
+  const { wake: onQueueChanged } = services.delivery
   const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
   stopSteps.push(operator.stop)
   const routes = api.serve({
     ...common,
     ...sending,
     ...changeCallbacks(services, submission, log),
-    ...{ database, limits, mime, templates, identity, sms, operator },
-    recordHit: (hit) => services.hits.record(hit),
+    ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
+    recordHit: (hit) => hits.record(hit),
     certificateOf: () => served.cert,
-    rotationDeps: domainChecks.rotationDeps,
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
   return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }

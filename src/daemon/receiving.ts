@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
-import { followSetting } from '../config/follow-setting.js'
+import { followSetting, readEachTime } from '../config/follow-setting.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Clock } from '../platform/clock.js'
@@ -75,20 +75,14 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const { processReport } = createReportActs(deps, policy)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
   const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
+  const accepting = {
+    ...{ ...recipients, commit, clock, log, hostname: config.service.hostname },
+    authenticate: authentication.authenticate,
+    onStored: (workspaceId: string) => processor.onStored(workspaceId),
+  }
   return {
     recipients,
-    acceptInbound: createAcceptInbound({
-      ...recipients,
-      commit,
-      clock,
-      log,
-      hostname: config.service.hostname,
-      get dmarc() {
-        return config.inbound.dmarc
-      },
-      authenticate: authentication.authenticate,
-      onStored: (workspaceId) => processor.onStored(workspaceId),
-    }),
+    acceptInbound: createAcceptInbound(readEachTime(accepting, { dmarc: () => config.inbound.dmarc })),
     findListings: createListingFinder(config, resolver),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
@@ -135,12 +129,16 @@ function createReportActs(
   policy: RecipientPolicy,
 ): ReportHandler {
   const notices = { hostname: service.hostname, mailFrom: service.mail_from }
-  return createReportHandler({
-    ...{ read, clock, log, policy, offer },
-    get notices() {
-      return outbound.forward_bounces ? notices : null
-    },
-  })
+  return createReportHandler(
+    readEachTime(
+      {
+        ...{ read, clock, log, policy, offer },
+      },
+      {
+        notices: () => (outbound.forward_bounces ? notices : null),
+      },
+    ),
+  )
 }
 
 function createSpamJudge({ config: { spam }, clock, logs, database: { read } }: ReceivingDeps): JudgeSpam {

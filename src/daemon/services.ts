@@ -74,6 +74,7 @@ export async function openServices(
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
   options.addressHider?.useKey(identity.linkSecret)
   const common = { config, clock, log, logs, edges: { ...systemEdges(), ...options.edges }, database, identity }
+  const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const { inboundBytes } = limits
@@ -85,24 +86,19 @@ export async function openServices(
   const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
   const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
-  const people = registerStop(stopSteps, wirePeople({ ...common, log: logs.of('notices'), delivery }))
+  const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
-  const domainChecks = registerStop(
-    stopSteps,
-    wireDomainChecks({ ...common, log: logs.of('domains'), onDomainChanged }),
-  )
+  const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
-  const exports = registerStop(stopSteps, openExports({ ...common, log: logs.of('exports') }))
+  const exports = registerStop(stopSteps, openExports(logAs('exports')))
   const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log: logs.of('tracking') }))
-  const webhooks = registerStop(
-    stopSteps,
-    wireWebhooks({ ...common, log: logs.of('webhooks') }, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)),
-  )
+  const webhookStop = Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)
+  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), webhookStop))
   const broadcasts = registerStop(
     stopSteps,
-    wireBroadcasts({ ...common, ...caches, log: logs.of('broadcasts'), delivery, limits, suppressions }),
+    wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
   )
-  const sms = registerStop(stopSteps, await wireSms({ ...common, log: logs.of('sms') }))
+  const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }

@@ -121,7 +121,10 @@ async function openProvider(
   if (sms.provider === 'smpp' && smpp.url !== null) {
     const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
     return createSmppProvider({
-      ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password, sender: sms.sender },
+      ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password },
+      get sender() {
+        return sms.sender
+      },
       dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readAuthorities(smpp.ca_file)),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
       ...{ clock, random, log, onReceipt },

@@ -22,9 +22,9 @@ export const logRooms = [
   'storage',
 ] as const
 
-export type LogRoom = (typeof logRooms)[number]
+type LogRoom = (typeof logRooms)[number]
 
-export type RoomLevels = Readonly<Partial<Record<LogRoom, LogLevel>>>
+type RoomLevels = Readonly<Partial<Record<LogRoom, LogLevel>>>
 
 export interface RoomLogs {
   readonly of: (room: LogRoom) => Log

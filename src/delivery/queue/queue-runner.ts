@@ -9,6 +9,7 @@
  * entry alone. Stopping lets attempts finish; those that outlast the limit are released, and are
  * attempted again at the next start.
  */
+import { readEachTime } from '../../config/follow-setting.js'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
 import { createLoadMeter } from '../../platform/thread-load.js'
@@ -19,7 +20,7 @@ import { buildFreshMessage, type FreshCopies } from '../attempt/message-cache.js
 import { releaseScheduled } from '../attempt/ready-message.js'
 import { BulkPace } from './bulk-pace.js'
 import { DueSweep } from './due-sweep.js'
-import { type LaneLimits, Lanes } from './lanes.js'
+import { Lanes } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import { Postponements } from './postponements.js'
 import type { RunnerDeps } from './runner-deps.js'
@@ -62,16 +63,9 @@ export class QueueRunner {
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
-    const limits: LaneLimits = {
-      ...{ perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE },
-      get total() {
-        return deps.maxConnections
-      },
-      get perHost() {
-        return deps.maxConnectionsPerHost
-      },
-    }
-    this.lanes = new Lanes(limits, this.pace)
+    const limits = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
+    const connections = { total: () => deps.maxConnections, perHost: () => deps.maxConnectionsPerHost }
+    this.lanes = new Lanes(readEachTime(limits, connections), this.pace)
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)
     const { lanes, leases } = this

@@ -72,7 +72,7 @@ export class KeyLogin {
       this.gate.note('banned', this.sessionFacts())
       return bannedReply
     } catch (error) {
-      return { ...toSmtpReply(error, report), code: 421 }
+      return { ...toSmtpReply(error, (fault) => report(fault, this.connection.id)), code: 421 }
     }
   }
 

@@ -29,7 +29,7 @@ export async function check(load: () => LoadedConfig): Promise<Answer> {
   const user = currentUser()
   const verdict = ok ? `${loaded.file ?? 'built-in defaults'}: no problems` : formatProblems(loaded.file, problems)
   return {
-    json: { ok, problems, warnings, user },
+    json: { ok, problems, ...(warnings.length === 0 ? {} : { warnings }), user },
     lines: [verdict, `checked with the rights of the user ${user}`],
     failed: !ok,
     warnings: warnings.map(({ key, message }) => `warning: ${key}: ${message}`),

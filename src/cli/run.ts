@@ -32,6 +32,7 @@ import { keyCommands } from './commands/key-commands.js'
 import { logCommands } from './commands/log-command.js'
 import { queueCommands } from './commands/queue-commands.js'
 import { queueRuleCommands } from './commands/queue-rule-commands.js'
+import { reloadCommands } from './commands/reload.js'
 import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { standbyCommands } from './commands/standby-commands.js'
@@ -80,6 +81,7 @@ export const databaseCommands: readonly Command[] = [
   ...standbyCommands,
   ...topCommands,
   ...doctorCommands,
+  ...reloadCommands,
 ]
 
 const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
@@ -115,7 +117,11 @@ function answerHelpOrVersion(io: ProgramIo, line: CommandLine): number | null {
 
 async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   const [verb] = line.words
-  const load = (): LoadedConfig => loadConfig({ file: textOption(line.options, 'config') ?? null, env: io.env })
+  const load = (): LoadedConfig =>
+    loadConfig({
+      ...{ file: textOption(line.options, 'config') ?? null, env: io.env },
+      needsCredentials: verb === 'serve',
+    })
   if (verb === 'check') {
     refuseExtraWords(line.words, 1)
     refuseForeignOptions(line.options, optionsOf('check'))
@@ -132,8 +138,7 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   if (command === undefined) {
     // Loaded for the daemon only: other commands start twice as fast without its modules.
     const { serve } = await import('./commands/serve.js')
-    const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = io.env
-    const serveOptions = { socket, journal: isJournalStream(stream), reload: load }
+    const serveOptions = { env: io.env, journal: isJournalStream(io.env['JOURNAL_STREAM']), reload: load }
     await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }

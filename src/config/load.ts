@@ -13,10 +13,18 @@ import { type Config, completeConfig, dataDirOf, type Machine } from './complete
 import { type FileSettings, findContradictions } from './contradictions.js'
 import { type Problem, problemsOf, withoutFaults } from './problems.js'
 import { settings } from './schema.js'
+import { findPublicSecrets, readSecretFiles, type SecretSource } from './secret-files.js'
 
 export type LoadedConfig =
   /** `file` null: built-in defaults. */
-  | { readonly kind: 'config'; readonly file: string | null; readonly config: Config; readonly dataDir: string }
+  | {
+      readonly kind: 'config'
+      readonly file: string | null
+      readonly config: Config
+      readonly dataDir: string
+      /** What works, and endangers a secret. */
+      readonly warnings: readonly Problem[]
+    }
   /** `dataDir`: what the sound part of the file says, or the default; null: the file cannot be read. */
   | {
       readonly kind: 'problems'
@@ -31,15 +39,23 @@ interface ConfigSource {
   /** The value of `--config`. */
   readonly file: string | null
   readonly env: Env
+  /** A credential of systemd that cannot be read is a problem. Default: the secret counts as not set. */
+  readonly needsCredentials?: boolean
   /** Where packages install the configuration. */
   readonly systemFile?: string
 }
 
-export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.toml' }: ConfigSource): LoadedConfig {
+export function loadConfig({
+  file,
+  env,
+  needsCredentials = false,
+  systemFile = '/etc/posthorn/posthorn.toml',
+}: ConfigSource): LoadedConfig {
+  const secrets = { credentials: env['CREDENTIALS_DIRECTORY'], needsCredentials }
   const named = file ?? (env['POSTHORN_CONFIG'] || null)
   const path = resolve(named ?? systemFile)
   const found = readText(path)
-  if (typeof found === 'string') return parseConfig(found, path, describeMachine(env))
+  if (typeof found === 'string') return parseConfig(found, path, describeMachine(env), secrets)
   if (named === null && found.code === 'ENOENT') return parseConfig('', null, describeMachine(env))
   return {
     kind: 'problems',
@@ -50,23 +66,37 @@ export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.tom
 }
 
 /** `file`: for messages, and for the folder from which relative paths count. */
-export function parseConfig(text: string, file: string | null, machine: Machine): LoadedConfig {
+export function parseConfig(
+  text: string,
+  file: string | null,
+  machine: Machine,
+  secrets: Omit<SecretSource, 'folder'> = { credentials: undefined, needsCredentials: false },
+): LoadedConfig {
   const written = parseToml(text)
   if ('problems' in written) return { kind: 'problems', file, problems: written.problems, dataDir: null }
-  const issues = settings.safeParse(written.toml).error?.issues ?? []
-  const sound: FileSettings = withoutFaults(written.toml, issues)
+  const folder = file === null ? '.' : dirname(file)
+  const { toml, fileKeys, ...found } = readSecretFiles(written.toml, { ...secrets, folder })
+  const issues = settings.safeParse(toml).error?.issues ?? []
+  const sound: FileSettings = withoutFaults(toml, issues)
   const checked = settings.parse(sound)
-  const faults = problemsOf(issues, written.toml)
+  const faults = problemsOf(issues, toml)
   const faulty = new Set(faults.map(({ key }) => key))
   // A faulty value counts as absent above, which must not become a second problem of its key.
-  const problems = [...faults, ...findContradictions(checked, sound).filter(({ key }) => !faulty.has(key))]
-  const folder = file === null ? '.' : dirname(file)
+  const ofValues = [...faults, ...findContradictions(checked, sound).filter(({ key }) => !faulty.has(key))]
+  const problems = [...found.problems, ...ofValues.map((fault) => nameFile(fault, fileKeys))]
   if (problems.length > 0) {
     const dataDir = faulty.has('service.data_dir') ? null : dataDirOf(checked, machine, folder)
     return { kind: 'problems', file, problems, dataDir }
   }
+  const warnings = [...found.warnings, ...findPublicSecrets(written.toml, file)]
   const config = completeConfig(checked, machine, folder)
-  return { kind: 'config', file, config, dataDir: config.service.data_dir }
+  return { kind: 'config', file, config, dataDir: config.service.data_dir, warnings }
+}
+
+/** The problem of a value from a file belongs to the key that names the file. */
+function nameFile(problem: Problem, fileKeys: ReadonlyMap<string, string>): Problem {
+  const key = fileKeys.get(problem.key)
+  return key === undefined ? problem : { key, message: problem.message }
 }
 
 type ParseFailure = { readonly problems: readonly Problem[] }

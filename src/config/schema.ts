@@ -3,9 +3,11 @@
  *
  * The code uses the names of the file. A key is added together with its feature and its lines in
  * config/posthorn.toml; a test compares the two.
- * Known limit: a password in a route or a URL is in the file itself, so the file must not be world-readable.
+ * A secret may come from a file that a key beside it names (`secret-files.ts`).
  */
 import { z } from 'zod'
+import { logLevels } from '../platform/log.js'
+import { logRooms } from '../platform/room-logs.js'
 import * as value from './values.js'
 
 function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
@@ -85,6 +87,7 @@ const spam = section({
   suspicious_score: value.weight.prefault(4),
   spam_score: value.weight.prefault(8),
   rspamd_url: value.httpUrlOrNone.prefault(''),
+  rspamd_url_file: value.pathOrNone.prefault(''),
 })
 
 const dns = section({
@@ -108,6 +111,7 @@ const outbound = section({
   source_addresses: value.list(value.address, 'addresses of this machine').prefault([]),
   allowed_private_networks: value.list(value.network, 'networks').prefault([]),
   routes: z.record(value.routeDomain, value.routeTarget, 'a table of domain = "host:port"').prefault({}),
+  routes_file: value.pathOrNone.prefault(''),
   max_connections: value.count(1, 10_000).prefault(100),
   max_connections_per_host: value.count(1, 10_000).prefault(10),
   retry_schedule: value.nonEmptyList(value.duration(), 'durations').prefault(['5m', '15m', '30m', '1h', '2h', '4h']),
@@ -140,12 +144,15 @@ const sms = section({
     url: value.httpUrlOrNone.prefault(''),
     username: value.secret.prefault(''),
     password: value.secret.prefault(''),
+    password_file: value.pathOrNone.prefault(''),
     body_template: value.secret.prefault('{"to":"{to}","text":"{text}"}'),
+    body_template_file: value.pathOrNone.prefault(''),
   }).prefault({}),
   smpp: section({
     url: value.smppUrlOrNone.prefault(''),
     system_id: value.secret.prefault(''),
     password: value.secret.prefault(''),
+    password_file: value.pathOrNone.prefault(''),
     ca_file: value.pathOrNone.prefault(''),
   }).prefault({}),
 })
@@ -199,7 +206,11 @@ const doctor = section({
 })
 
 const log = section({
-  level: value.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').prefault('info'),
+  level: value.oneOf(...logLevels).prefault('info'),
+  levels: z
+    .partialRecord(value.oneOf(...logRooms), value.oneOf(...logLevels), 'a table of room = "level"')
+    .prefault({}),
+  hash_local_parts: value.flag.prefault(false),
   format: value.oneOf('json', 'pretty').prefault('json'),
 })
 

@@ -78,14 +78,20 @@ export interface ServedRoutes {
 
 export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const { config, clock, log, tls } = deps
-  const isProxy = createProxyCheck(config.api.trusted_proxies)
+  const isProxy = (address: string): boolean => createProxyCheck(config.api.trusted_proxies)(address)
   const lines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
     isProxy,
     clock,
-    maxConnections: config.api.max_connections,
-    maxConnectionsPerAddress: config.api.max_connections_per_address,
-    maxConnectionsPerNetwork: config.api.max_connections_per_network,
+    get maxConnections() {
+      return config.api.max_connections
+    },
+    get maxConnectionsPerAddress() {
+      return config.api.max_connections_per_address
+    },
+    get maxConnectionsPerNetwork() {
+      return config.api.max_connections_per_network
+    },
     givesWayAfter: EVICTABLE_AFTER,
     onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
   })

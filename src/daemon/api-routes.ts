@@ -45,6 +45,7 @@ import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import type { Config } from '../config/complete.js'
+import { readEachTime } from '../config/follow-setting.js'
 import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -221,27 +222,22 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
 }
 
 function numberRoutes({ config, database: { read }, limits }: RouteDeps): readonly Route[] {
-  const smsPerDay = config.sms.limits.per_workspace_per_day
+  const smsPerDay = (): number => config.sms.limits.per_workspace_per_day
   return [
     metricsRoute({ read }),
     linkMetricsRoute({ read }),
-    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes, smsPerDay }),
+    ...usageRoutes(readEachTime({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }, { smsPerDay })),
   ]
 }
 
 function peopleRoutes(deps: RouteDeps): readonly Route[] {
   const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = deps
   const { read, commit } = database
+  const invitationsPerDay = (): number => config.limits.invitations_per_day
   return [
-    ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, onWorkspaceClosed }),
+    ...workspaceRoutes(readEachTime({ read, commit, onWorkspaceClosed }, { plan: () => config.limits.default_plan })),
     transferRoute({ ...deps.accountDeps, onMemberChanged }),
-    ...memberRoutes({
-      read,
-      commit,
-      invitationsPerDay: config.limits.invitations_per_day,
-      onMemberInvited,
-      onMemberChanged,
-    }),
+    ...memberRoutes(readEachTime({ read, commit, onMemberInvited, onMemberChanged }, { invitationsPerDay })),
     ...invitationRoutes({ read, commit, acceptDeps }),
   ]
 }
@@ -250,7 +246,7 @@ function webhookEndpoints(deps: RouteDeps): readonly Route[] {
   const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
   const { read, commit } = database
   const checkUrl = createUrlCheck({
-    mayConnect: createAddressGuard(config.webhooks.allowed_private_networks),
+    mayConnect: (address) => createAddressGuard(config.webhooks.allowed_private_networks)(address),
     resolveAddresses: rotationDeps.resolver.resolveAddresses,
   })
   return [

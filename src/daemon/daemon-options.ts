@@ -2,8 +2,10 @@
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { AddressHider } from '../platform/log-privacy.js'
 import type { LogTail } from '../platform/log-tail.js'
-import type { UpgradeSettings } from './database-upgrade.js'
+import { type RoomLogs } from '../platform/room-logs.js'
+import { type UpgradeSettings } from './database-upgrade.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds for clients to finish, and then for attempts: together less than systemd's stop timeout. */
@@ -15,6 +17,8 @@ export interface DaemonOptions {
   readonly log: Log
   /** The newest lines of `log`. Default: the page of the log is empty. */
   readonly logTail?: Pick<LogTail, 'read'> | undefined
+  /** Hides local parts in the lines of `log`. Default: nothing is hidden. */
+  readonly addressHider?: Pick<AddressHider, 'useKey' | 'setEnabled'> | undefined
   /** For tests. */
   readonly edges?: Partial<Edges>
   readonly stopTimeouts?: typeof defaultStopTimeouts
@@ -22,6 +26,11 @@ export interface DaemonOptions {
   readonly uiFolder?: string | undefined
   /** How a database of an earlier version is upgraded. */
   readonly upgrade?: UpgradeSettings | undefined
+}
+
+/** As the parts of the daemon are given them: `config` is the view of the one in force. */
+export interface StartOptions extends DaemonOptions {
+  readonly logs: RoomLogs
 }
 
 /** How to stop what was started, in the order of the starts. */

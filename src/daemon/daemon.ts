@@ -8,7 +8,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { Config } from '../config/complete.js'
+import { createLiveConfig, type ReloadedSettings } from '../config/live-config.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
+import { createRoomLogs } from '../platform/room-logs.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
 import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
@@ -17,12 +19,12 @@ import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
-import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
+import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
-import { openServices } from './services.js'
+import { type Services, openServices } from './services.js'
 import { startStandby } from './standby.js'
-import { watchCommits } from './storage-watch.js'
+import { readinessProbe, watchCommits } from './storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]
@@ -38,11 +40,23 @@ export interface Daemon extends ServedRoutes {
    * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
    */
   readonly loadCertificate: (tls: Config['tls']) => Promise<TlsFiles>
+  /**
+   * Puts in force what can change while the daemon runs, and says what was changed. Rejects, and changes nothing, if the
+   * certificate cannot be used.
+   */
+  readonly reload: (next: Config) => Promise<ReloadedSettings & { readonly tls: TlsFiles }>
+  /** Resolves when the writer thread has answered, even if it could not write: a restart does not mend the disk. */
+  readonly probeWriter: () => Promise<void>
+  /** Sessions and attempts under way, for people. */
+  readonly describeLoad: () => string
   readonly stop: () => Promise<void>
 }
 
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, clock, log } = options
+export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
+  const { clock, log } = started
+  const live = createLiveConfig(started.config)
+  const config = live.view
+  const options: StartOptions = { ...started, config, logs: createRoomLogs(log, config.log.levels) }
   const folder = config.service.data_dir
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
@@ -52,36 +66,88 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     stopSteps.push(() => lock.release())
     await upgradeAtStart(folder, log, options.upgrade)
     const opened = await openDatabase({ file: databaseFile(folder) })
-    const standby = startStandby(config, log)
+    const standby = startStandby(config, options.logs.of('storage'))
     // After the database is closed: then the last commit is copied too.
     stopSteps.push(() => standby?.stop())
     stopSteps.push(() => opened.close())
     const suppressions = createSuppressionCache(opened)
-    const watched = watchCommits(opened.commit, { clock, log })
+    const watched = watchCommits(opened.commit, { clock, log: options.logs.of('storage') })
     stopSteps.push(watched.stop)
     const database = { ...opened, commit: suppressions.watch(watched.commit) }
     const tls = await loadConfiguredTls(config, clock())
     const services = await openServices(options, database, suppressions, stopSteps)
     const listeners = await openListeners(options, database, tls, services, stopSteps)
-    const onForeignChange = createChangeAcknowledger({ database, log, forget: listeners.onForeignChange })
+    const onForeignChange = createChangeAcknowledger({
+      database,
+      log: options.logs.of('storage'),
+      forget: listeners.onForeignChange,
+    })
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
-    const loadCertificate: Daemon['loadCertificate'] = async (settings) => {
-      const loaded = await loadConfiguredTls({ ...config, tls: settings }, clock())
-      listeners.useCertificate(loaded)
-      return loaded
+    return {
+      ...{ ...endpointsOf(listeners), tls, database, stop },
+      ...createReload(options, live, { services, listeners }),
+      probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
+      describeLoad: () => describeLoad(listeners, services),
     }
-    const { routes, browserRoutes } = listeners
-    return { ...endpointsOf(listeners), routes, browserRoutes, tls, database, loadCertificate, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-function endpointsOf({ submission, mx, zone, api }: Listeners): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {
-  return { submission: submission.endpoints, mx: mx.endpoints, zone: zone.endpoints, api: api.endpoints }
+interface Parts {
+  readonly services: Services
+  readonly listeners: Listeners
+}
+
+function createReload(
+  options: StartOptions,
+  live: ReturnType<typeof createLiveConfig>,
+  { services, listeners }: Parts,
+): Pick<Daemon, 'loadCertificate' | 'reload'> {
+  const loadCertificate: Daemon['loadCertificate'] = async (tls) => {
+    const loaded = await loadConfiguredTls({ ...options.config, tls }, options.clock())
+    listeners.useCertificate(loaded)
+    return loaded
+  }
+  return {
+    loadCertificate,
+    reload: async (next) => {
+      const tls = await loadCertificate(next.tls)
+      const reloaded = live.apply(next)
+      putInForce(options, services)
+      return { ...reloaded, tls }
+    },
+  }
+}
+
+/** For the parts that do not read the configuration for each use. */
+function putInForce({ config, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
+  logs.setLevels(config.log.level, config.log.levels)
+  addressHider?.setEnabled(config.log.hash_local_parts)
+  limits.onReload()
+  // Mail that waited for another route or for a free connection is looked at again.
+  delivery.wake()
+}
+
+function describeLoad({ submission, mx }: Listeners, { delivery }: Services): string {
+  const sessions = `${submission.connections()} submission and ${mx.connections()} MX sessions`
+  return `${sessions}, ${delivery.runner.activeCount} attempts under way`
+}
+
+type Served = Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api' | keyof ServedRoutes>
+
+function endpointsOf({ submission, mx, zone, api, routes, browserRoutes }: Listeners): Served {
+  return {
+    routes,
+    browserRoutes,
+    submission: submission.endpoints,
+    mx: mx.endpoints,
+    zone: zone.endpoints,
+    api: api.endpoints,
+  }
 }
 
 function loadConfiguredTls({ service, tls }: Config, now: number): Promise<TlsFiles> {

@@ -1,5 +1,6 @@
 /** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
+import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
 import { createCallLimiter } from '../delivery/attempt/call-limit.js'
@@ -65,7 +66,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
-  const runner: QueueRunner = new QueueRunner({
+  const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
     ...{ read, commit, clock, log, messageCache },
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
@@ -76,9 +77,8 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     attempt: createAttempt(pool, clock),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
-    maxConnections: config.outbound.max_connections,
-    maxConnectionsPerHost: config.outbound.max_connections_per_host,
-  })
+  }
+  const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
   return {
     ...{ runner, holdRules },
     wake: () => {
@@ -96,18 +96,35 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   }
 }
 
+function connectionsOf({
+  outbound,
+}: Config): Readonly<Record<'maxConnections' | 'maxConnectionsPerHost', () => number>> {
+  return {
+    maxConnections: () => outbound.max_connections,
+    maxConnectionsPerHost: () => outbound.max_connections_per_host,
+  }
+}
+
 function findDestinationOf(
   { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryDeps,
   signal: AbortSignal,
 ): FindDestination {
-  return createDestinationFinder({
-    resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-    findRoute: createRouteFinder(outbound.routes),
-    mayDial: createAddressGuard(outbound.allowed_private_networks),
-    random,
-    port: outbound.port,
-    ownNames: new Set([service.hostname]),
-  })
+  const findRouteNow = followSetting(() => outbound.routes, createRouteFinder)
+  const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
+  return createDestinationFinder(
+    readEachTime(
+      {
+        resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
+        findRoute: (domain) => findRouteNow()(domain),
+        mayDial: (address) => guardNow()(address),
+        random,
+        ownNames: new Set([service.hostname]),
+      },
+      {
+        port: () => outbound.port,
+      },
+    ),
+  )
 }
 
 function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps, 'isLeftOut' | 'leaveOut'> {
@@ -139,11 +156,17 @@ function createSettle(
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
   const { hostname, mail_from } = config.service
-  const notices = createSenderNoticeBuilder({
-    hostname,
-    mailFrom: mail_from,
-    expireAfter: policy.expireAfter,
-  })
+  const notices = createSenderNoticeBuilder(
+    readEachTime(
+      {
+        hostname,
+        mailFrom: mail_from,
+      },
+      {
+        expireAfter: () => policy.expireAfter,
+      },
+    ),
+  )
   return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
 }
 
@@ -151,25 +174,36 @@ function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
 ): SessionPool {
+  const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
     dialer,
     helloName: service.hostname,
     timeouts,
-    chooseSourceAddress: createSourceAddressChooser(outbound.source_addresses),
+    chooseSourceAddress: (address) => choose()(address),
     clock,
     unreachableHosts,
   })
-  return new SessionPool(open, {
-    ...defaultPoolSettings,
-    connections: outbound.max_connections,
-    connectionsPerHost: outbound.max_connections_per_host,
-  })
+  return new SessionPool(
+    open,
+    readEachTime(
+      {
+        ...defaultPoolSettings,
+      },
+      {
+        connections: () => outbound.max_connections,
+        connectionsPerHost: () => outbound.max_connections_per_host,
+      },
+    ),
+  )
 }
 
 function retryPolicyOf({ outbound }: Config): RetryPolicy {
-  return {
-    steps: outbound.retry_schedule,
-    noticeAfter: outbound.delay_notice_after,
-    expireAfter: outbound.expire_after,
-  }
+  return readEachTime(
+    {},
+    {
+      steps: () => outbound.retry_schedule,
+      noticeAfter: () => outbound.delay_notice_after,
+      expireAfter: () => outbound.expire_after,
+    },
+  )
 }

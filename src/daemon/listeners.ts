@@ -18,7 +18,7 @@ import { type BeginTracking, createEmailTracker } from '../tracking/track-email.
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
-import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
+import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
 import { type Operator, wireOperator } from './operator.js'
@@ -40,7 +40,7 @@ export interface Listeners extends ServedRoutes {
 }
 
 export async function openListeners(
-  { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
+  { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: StartOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -49,29 +49,25 @@ export async function openListeners(
   const open: Listener[] = []
   const served = { ...tls }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
-  const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms, hits } = services
+  const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
-  const api = await openApiListener({ ...common, database, limits, uiFolder })
+  const api = await openApiListener({ ...common, log: logs.of('api'), database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
-  const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
+  const smtp = { ...common, log: logs.of('smtp') }
+  const submission = await openSubmissionListener({ ...smtp, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
-  const mx = await openMxListener({ ...common, receiving })
+  const mx = await openMxListener({ ...smtp, receiving })
   open.push(mx)
-  const zone = await openZoneListener({ ...common, database })
+  const zone = await openZoneListener({ ...common, log: logs.of('dns'), database })
   open.push(zone)
   const listeners = { submission, mx, zone, api: api.listener }
-  const onQueueChanged = services.delivery.wake
   const operatorDeps = {
-    ...common,
-    logTail,
-    database,
-    served,
-    listeners,
-    onQueueChanged,
+    ...{ ...common, logTail, database, served, listeners },
+    onQueueChanged: services.delivery.wake,
     runDoctor: services.doctor.run,
   }
   const operator = await openOperator(operatorDeps, services, stopSteps)
@@ -79,10 +75,9 @@ export async function openListeners(
     ...common,
     ...sending,
     ...changeCallbacks(services, submission, log),
-    ...{ database, limits, mime, templates, identity, sms, operator },
-    recordHit: (hit) => services.hits.record(hit),
+    ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
+    recordHit: (hit) => hits.record(hit),
     certificateOf: () => served.cert,
-    rotationDeps: domainChecks.rotationDeps,
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
   return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }

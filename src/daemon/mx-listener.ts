@@ -1,5 +1,6 @@
 /** Wires the MX listener to the rooms below it. */
 import type { Config } from '../config/complete.js'
+import { readEachTime } from '../config/follow-setting.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -45,25 +46,30 @@ export function openMxListener({
   })
 }
 
+/** What a reload changes is in force for the next connection or command. */
 function buildMxSettings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSettings {
-  return {
-    ...defaultMxLimits,
-    hostname: service.hostname,
-    listen: inbound.listen,
-    tls: { cert, key },
-    proxies: inbound.proxies,
-    maxConnections: inbound.max_connections,
-    maxConnectionsPerAddress: inbound.max_connections_per_address,
-    maxConnectionsPerNetwork: inbound.max_connections_per_network,
-    dataPace: { bytesPerSecond: inbound.min_data_rate, patience: inbound.min_data_rate_patience },
-    connectionsPerMinute: inbound.connections_per_minute,
-    messagesPerMinute: inbound.messages_per_minute,
-    maxSize: inbound.max_size,
-    maxRecipients: inbound.max_recipients,
-    sessionDeadline: inbound.session_deadline,
-    earlyTalkers: inbound.early_talkers,
-    maxRefusedRecipients: inbound.max_refused_recipients,
-    tarpit: inbound.tarpit,
-    refuseListedFrom: inbound.refuse_listed_from ?? null,
-  }
+  return readEachTime(
+    {
+      ...defaultMxLimits,
+      hostname: service.hostname,
+      listen: inbound.listen,
+      tls: { cert, key },
+    },
+    {
+      proxies: () => inbound.proxies,
+      maxConnections: () => inbound.max_connections,
+      maxConnectionsPerAddress: () => inbound.max_connections_per_address,
+      maxConnectionsPerNetwork: () => inbound.max_connections_per_network,
+      dataPace: () => ({ bytesPerSecond: inbound.min_data_rate, patience: inbound.min_data_rate_patience }),
+      connectionsPerMinute: () => inbound.connections_per_minute,
+      messagesPerMinute: () => inbound.messages_per_minute,
+      maxSize: () => inbound.max_size,
+      maxRecipients: () => inbound.max_recipients,
+      sessionDeadline: () => inbound.session_deadline,
+      earlyTalkers: () => inbound.early_talkers,
+      maxRefusedRecipients: () => inbound.max_refused_recipients,
+      tarpit: () => inbound.tarpit,
+      refuseListedFrom: () => inbound.refuse_listed_from ?? null,
+    },
+  )
 }

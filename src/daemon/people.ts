@@ -44,7 +44,15 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
   const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
   const secret = identity.linkSecret
   const passwords = createPasswordHasher()
-  const sessionTimes = { idle: config.ui.session_idle, max: config.ui.session_max }
+  const { ui } = config
+  const sessionTimes = {
+    get idle() {
+      return ui.session_idle
+    },
+    get max() {
+      return ui.session_max
+    },
+  }
   const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued, raw) =>
     delivery.runner.offer(enqueued, raw)
   const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }
@@ -59,7 +67,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
       sendPasswordLink: createPasswordMailer(mailing),
       prepareNotice: createAccountNotices(mailing),
     },
-    checkSession: createSessionCheck({ read, commit, clock, idle: sessionTimes.idle }),
+    checkSession: createSessionCheck({ read, commit, clock, sessionTimes }),
     notices,
     erasures: erasing,
     start: () => {

@@ -9,11 +9,13 @@ import { join } from 'node:path'
 import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
+import { followSetting, readEachTime } from '../config/follow-setting.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
+import type { RoomLogs } from '../platform/room-logs.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { openCrashGuard } from '../receiving/crash-guard.js'
@@ -37,6 +39,7 @@ export interface ReceivingDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
+  readonly logs: RoomLogs
   readonly edges: Edges
   readonly database: Database
   readonly identity: ServiceIdentity
@@ -72,18 +75,14 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const { processReport } = createReportActs(deps, policy)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
   const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
+  const accepting = {
+    ...{ ...recipients, commit, clock, log, hostname: config.service.hostname },
+    authenticate: authentication.authenticate,
+    onStored: (workspaceId: string) => processor.onStored(workspaceId),
+  }
   return {
     recipients,
-    acceptInbound: createAcceptInbound({
-      ...recipients,
-      commit,
-      clock,
-      log,
-      hostname: config.service.hostname,
-      dmarc: config.inbound.dmarc,
-      authenticate: authentication.authenticate,
-      onStored: (workspaceId) => processor.onStored(workspaceId),
-    }),
+    acceptInbound: createAcceptInbound(readEachTime(accepting, { dmarc: () => config.inbound.dmarc })),
     findListings: createListingFinder(config, resolver),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
@@ -130,13 +129,25 @@ function createReportActs(
   policy: RecipientPolicy,
 ): ReportHandler {
   const notices = { hostname: service.hostname, mailFrom: service.mail_from }
-  return createReportHandler({ read, clock, log, policy, notices: outbound.forward_bounces ? notices : null, offer })
+  return createReportHandler(
+    readEachTime(
+      {
+        ...{ read, clock, log, policy, offer },
+      },
+      {
+        notices: () => (outbound.forward_bounces ? notices : null),
+      },
+    ),
+  )
 }
 
-function createSpamJudge({ config: { spam }, clock, log, database: { read } }: ReceivingDeps): JudgeSpam {
-  return judgeSpam({
-    read,
-    thresholds: { suspicious: spam.suspicious_score, spam: spam.spam_score },
-    rspamd: spam.rspamd_url === null ? null : createRspamdClient({ url: spam.rspamd_url, clock, log }),
-  })
+function createSpamJudge({ config: { spam }, clock, logs, database: { read } }: ReceivingDeps): JudgeSpam {
+  const rspamdOf = followSetting(
+    () => spam.rspamd_url,
+    (url) => (url === null ? null : createRspamdClient({ url, clock, log: logs.of('spam') })),
+  )
+  return (email, raw, analysis) => {
+    const thresholds = { suspicious: spam.suspicious_score, spam: spam.spam_score }
+    return judgeSpam({ read, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
+  }
 }

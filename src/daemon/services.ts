@@ -23,7 +23,7 @@ import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
 import { wireBroadcasts } from './broadcasts.js'
-import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
+import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -67,14 +67,16 @@ export interface Services {
 }
 
 export async function openServices(
-  options: DaemonOptions,
+  options: StartOptions,
   database: Database,
   suppressions: SuppressionCache,
   stopSteps: StopSteps,
 ): Promise<Services> {
-  const { config, clock, log } = options
+  const { config, clock, log, logs } = options
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
-  const common = { config, clock, log, edges: { ...systemEdges(), ...options.edges }, database, identity }
+  options.addressHider?.useKey(identity.linkSecret)
+  const common = { config, clock, log, logs, edges: { ...systemEdges(), ...options.edges }, database, identity }
+  const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const { inboundBytes } = limits
@@ -85,17 +87,21 @@ export async function openServices(
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
-  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log }))
-  const people = registerStop(stopSteps, wirePeople({ ...common, delivery }))
+  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
-  const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
-  const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
-  const exports = registerStop(stopSteps, openExports(common))
-  const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
-  const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
-  const broadcasts = registerStop(stopSteps, wireBroadcasts({ ...common, ...caches, delivery, limits, suppressions }))
-  const sms = registerStop(stopSteps, await wireSms(common))
-  const doctor = registerStop(stopSteps, wireDoctor(common))
+  const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
+  const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
+  const exports = registerStop(stopSteps, openExports(logAs('exports')))
+  const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log: logs.of('tracking') }))
+  const webhookStop = Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)
+  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), webhookStop))
+  const broadcasts = registerStop(
+    stopSteps,
+    wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
+  )
+  const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
+  const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
@@ -119,7 +125,7 @@ function openCaches({ clock, database }: CommonDeps): Caches {
   }
 }
 
-type CommonDeps = Pick<ReceivingDeps, 'config' | 'clock' | 'log' | 'edges' | 'database' | 'identity'>
+type CommonDeps = Pick<ReceivingDeps, 'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity'>
 type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 'signingKeys' | 'templates'>
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
@@ -129,12 +135,12 @@ function openEngines(
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Engines {
   const signing = registerStop(stopSteps, new SigningThread())
-  const delivery = wireDelivery({ ...own, signing })
+  const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
-  const receiving = registerStop(stopSteps, wireReceiving({ ...own, mime, offer }))
+  const receiving = registerStop(stopSteps, wireReceiving({ ...own, log: own.logs.of('receiving'), mime, offer }))
   return { signing, delivery, mime, receiving }
 }
 

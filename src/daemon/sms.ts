@@ -59,11 +59,14 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
   const applyReceipt = createReceiptApplier(store)
   const provider = await openProvider(deps, applyReceipt, abortController.signal)
   const codeKey = deriveCodeKey(identity.smsSecret)
-  const { limits, allowed_countries: allowedCountries } = config.sms
+  const { limits } = config.sms
   const guards = { ...store, limits }
   const sends = trackWork(
     createCodeSender({
-      ...{ ...store, codeKey, provider, allowedCountries, countSent },
+      ...{ ...store, codeKey, provider, countSent },
+      get allowedCountries() {
+        return config.sms.allowed_countries
+      },
       findHold: createConversionWatch(guards),
       chargeSend: createSendCharger(guards),
       buildReceiptUrl: (smsId) => buildReceiptUrl(identity.smsSecret, config.service.public_url, smsId),
@@ -100,16 +103,28 @@ async function openProvider(
   onReceipt: ReceiptApplier,
   signal: AbortSignal,
 ): Promise<SmsProvider | null> {
-  const { sender, http, smpp } = sms
+  const { http, smpp } = sms
   const { random, authorities } = edges
   if (sms.provider === 'log') return createLogProvider({ log })
   if (sms.provider === 'http' && http.url !== null) {
-    return createHttpProvider({ settings: { ...http, url: http.url }, sender, clock, random, authorities })
+    const { url: urlAtStart } = http
+    return createHttpProvider({
+      ...{ clock, random, authorities },
+      get settings() {
+        return { ...http, url: http.url ?? urlAtStart }
+      },
+      get sender() {
+        return sms.sender
+      },
+    })
   }
   if (sms.provider === 'smpp' && smpp.url !== null) {
     const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
     return createSmppProvider({
-      ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password, sender },
+      ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password },
+      get sender() {
+        return sms.sender
+      },
       dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readAuthorities(smpp.ca_file)),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
       ...{ clock, random, log, onReceipt },

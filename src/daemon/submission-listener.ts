@@ -3,6 +3,7 @@ import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { authenticateSender, findTrustedPrincipal } from '../accounts/keys/submission-principal.js'
 import { buildRateRefusal, type RateLimit } from '../accounts/limits/rate-limit.js'
 import type { Config } from '../config/complete.js'
+import { readEachTime } from '../config/follow-setting.js'
 import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
@@ -48,23 +49,28 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
   })
 }
 
+/** What a reload changes is in force for the next connection or command. */
 function buildSubmissionSettings({ service, submission }: Config, { cert, key }: TlsFiles): SubmissionSettings {
-  return {
-    ...defaultSubmissionLimits,
-    hostname: service.hostname,
-    listen: submission.listen,
-    listenTls: submission.listen_tls,
-    tls: { cert, key },
-    allowPlaintextLoopback: submission.allow_plaintext_loopback,
-    maxConnections: submission.max_connections,
-    maxConnectionsPerAddress: submission.max_connections_per_address,
-    maxConnectionsPerNetwork: submission.max_connections_per_network,
-    handshakeTimeout: submission.auth_timeout,
-    loginTimeout: submission.auth_timeout,
-    dataPace: { bytesPerSecond: submission.min_data_rate, patience: submission.min_data_rate_patience },
-    maxSize: submission.max_size,
-    maxRecipients: submission.max_recipients,
-    maxLineLength: submission.max_line_length,
-    sessionDeadline: submission.session_deadline,
-  }
+  return readEachTime(
+    {
+      ...defaultSubmissionLimits,
+      hostname: service.hostname,
+      listen: submission.listen,
+      listenTls: submission.listen_tls,
+      tls: { cert, key },
+    },
+    {
+      allowPlaintextLoopback: () => submission.allow_plaintext_loopback,
+      maxConnections: () => submission.max_connections,
+      maxConnectionsPerAddress: () => submission.max_connections_per_address,
+      maxConnectionsPerNetwork: () => submission.max_connections_per_network,
+      handshakeTimeout: () => submission.auth_timeout,
+      loginTimeout: () => submission.auth_timeout,
+      dataPace: () => ({ bytesPerSecond: submission.min_data_rate, patience: submission.min_data_rate_patience }),
+      maxSize: () => submission.max_size,
+      maxRecipients: () => submission.max_recipients,
+      maxLineLength: () => submission.max_line_length,
+      sessionDeadline: () => submission.session_deadline,
+    },
+  )
 }

@@ -39,10 +39,14 @@ export function wireWebhooks(
     commit,
     clock,
     log,
-    mayConnect: createAddressGuard(webhooks.allowed_private_networks),
+    mayConnect: (address) => createAddressGuard(webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),
-    timeout: webhooks.timeout,
-    schedule: webhooks.retry_schedule,
+    get timeout() {
+      return webhooks.timeout
+    },
+    get schedule() {
+      return webhooks.retry_schedule
+    },
     request: (content) => thread.request(content),
   })
   return {

@@ -30,6 +30,8 @@ export interface Limits {
   readonly clients: RateLimit
   readonly charge: EmailCharger
   readonly inboundBytes: InboundBytesReader
+  /** To be called when plans may have changed. */
+  readonly onReload: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -46,14 +48,27 @@ export function openWorkspaceLimits({ config: { limits }, log, database }: Works
   const save = (): Promise<void> =>
     days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
   const timer = setInterval(() => void save(), SAVE_INTERVAL).unref()
-  for (const { id, plan } of findUnknownPlans(read, limits)) {
-    log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
+  const warnOfUnknownPlans = (): void => {
+    for (const { id, plan } of findUnknownPlans(read, limits)) {
+      log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
+    }
   }
+  warnOfUnknownPlans()
   return {
     plans,
     requests: createRateLimit({ limitsOf: (workspaceId) => plans.find(workspaceId).limits, days }),
     clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
-    charge: createEmailCharger({ read, planOf: plans.find, domainEmailsPerDay: limits.domain_emails_per_day }),
+    charge: createEmailCharger({
+      read,
+      planOf: plans.find,
+      get domainEmailsPerDay() {
+        return limits.domain_emails_per_day
+      },
+    }),
+    onReload: () => {
+      plans.drop()
+      warnOfUnknownPlans()
+    },
     inboundBytes: createInboundBytesReader({ read, planOf: plans.find, limits }),
     stop: () => {
       clearInterval(timer)

@@ -9,8 +9,12 @@ import { type DestinationStream, destination, type Logger, pino } from 'pino'
 
 export type Log = Logger
 
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+export type LogLevel = (typeof logLevels)[number]
+
 export interface LogSettings {
-  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+  readonly level: LogLevel
   readonly format: 'json' | 'pretty'
 }
 
@@ -20,8 +24,10 @@ export const logOptions = { base: null, timestamp: () => `,"time":"${new Date().
 interface LogOutput {
   /** Standard output goes to systemd's journal, so each line begins with its priority. */
   readonly journal?: boolean
-  /** Gets each line as JSON. */
+  /** Gets each line as JSON, as it is written. */
   readonly tail?: (line: string) => void
+  /** Changes each line before it is written: the one place that all lines pass. */
+  readonly hide?: (line: string) => string
 }
 
 export function openLog(settings: LogSettings, output: LogOutput = {}): Log {
@@ -31,10 +37,11 @@ export function openLog(settings: LogSettings, output: LogOutput = {}): Log {
 export function createLog(
   out: DestinationStream,
   { level, format }: LogSettings,
-  { journal = false, tail }: LogOutput,
+  { journal = false, tail, hide = (line) => line }: LogOutput,
 ): Log {
   const options = { ...logOptions, level }
-  const form = (line: string): string => {
+  const form = (written: string): string => {
+    const line = hide(written)
     tail?.(line)
     return format === 'pretty' ? formatPretty(line) : line
   }

@@ -1,5 +1,5 @@
 /** Objects of unknown content, such as parsed JSON. */
-export type UnknownRecord = Readonly<Record<PropertyKey, unknown>>
+type UnknownRecord = Readonly<Record<PropertyKey, unknown>>
 
 /** An object or a list. */
 function isObject(value: unknown): value is UnknownRecord {

@@ -127,7 +127,7 @@ async function storeCopies(
   const writes = stored.flatMap(({ copy, bytes }) => writesOf(copy, bytes))
   if (await tryCommit(commit([...rooms, ...writes]))) return
   log.info(
-    { workspaces: stored.map(({ workspaceId }) => workspaceId) },
+    { session: copies[0]?.message.client.session, workspaces: stored.map(({ workspaceId }) => workspaceId) },
     'a message was refused: no room for inbound mail',
   )
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
@@ -189,6 +189,7 @@ function logAccepted(
 ): void {
   const facts = {
     client: client.address,
+    session: client.session,
     helo: formatForDisplay(client.helo),
     from: envelopeFrom,
     ...toRecipientLogFields(recipients),

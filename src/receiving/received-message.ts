@@ -20,6 +20,8 @@ export interface ReceivedMessage {
   /** The header of `raw`. */
   readonly header: Header
   readonly client: {
+    /** The id of its session, for the log. */
+    readonly session: string
     /** IPv4 or IPv6; behind a proxy the address that the proxy reported. */
     readonly address: string
     readonly port: number

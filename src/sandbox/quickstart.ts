@@ -12,6 +12,7 @@ import type { Config } from '../config/complete.js'
 import { startDaemon } from '../daemon/daemon.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { type AddressHider, createAddressHider } from '../platform/log-privacy.js'
 import { createLogTail, type LogTail } from '../platform/log-tail.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import { lockDataFolder } from '../storage/data-lock.js'
@@ -99,7 +100,9 @@ async function startSandbox(
   })
   stopSteps.push(sink.stop)
   const logTail = createLogTail()
-  const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock, logTail), logTail })
+  const addressHider = createAddressHider(config.log.hash_local_parts)
+  const log = openLogFile(paths.log, config, clock, { tail: logTail, hider: addressHider })
+  const daemon = await startDaemon({ config, clock, log, logTail, addressHider })
   stopSteps.push(daemon.stop)
   return { paths, configured, tls: daemon.tls, key, signIn, read }
 }
@@ -135,10 +138,16 @@ async function sendSample(
   throw new CannotStart(`the sample over ${interfaceName} did not get through, ${paths.log} may say why`)
 }
 
+interface LogOutputs {
+  readonly tail: LogTail
+  readonly hider: AddressHider
+}
+
 /** The log goes to a file; the terminal shows arrivals and the guide. */
-function openLogFile(file: string, { log }: Config, clock: Clock, tail: LogTail): Log {
+function openLogFile(file: string, { log }: Config, clock: Clock, { tail, hider }: LogOutputs): Log {
   const out = destination({ dest: file, mode: 0o600, sync: true })
-  const write = (line: string): void => {
+  const write = (written: string): void => {
+    const line = hider.hide(written)
     tail.write(line)
     out.write(line)
   }

@@ -58,7 +58,14 @@ export class Dispatcher {
     const { read, commit, clock, log, readLoad = createLoadMeter() } = deps
     this.readLoad = readLoad
     this.events = createEventReader(read)
-    this.attemptDeps = { clock, findAddresses: createAddressFinder(deps), timeout: deps.timeout, request: deps.request }
+    this.attemptDeps = {
+      clock,
+      findAddresses: createAddressFinder(deps),
+      get timeout() {
+        return deps.timeout
+      },
+      request: deps.request,
+    }
     const laneEvents: LaneEvents = {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),

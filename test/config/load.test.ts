@@ -51,7 +51,7 @@ t.test("without a file everything listens on loopback and is stored in the user'
   t.same(defaults.inbound.listen, [{ host: '127.0.0.1', port: 2525 }])
   t.match(defaults.inbound, { proxies: [], dnsbl: [], max_size: 35 * 1024 * 1024, refuse_listed_from: undefined })
   t.equal(defaults.inbound.dmarc, 'reject')
-  t.same(defaults.spam, { suspicious_score: 4, spam_score: 8, rspamd_url: null })
+  t.same(defaults.spam, { suspicious_score: 4, spam_score: 8, rspamd_url: null, rspamd_url_file: '' })
   t.same(defaults.outbound.allowed_private_networks, [])
   t.same(
     defaults.outbound.retry_schedule,

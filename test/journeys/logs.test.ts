@@ -151,7 +151,7 @@ t.test('a failed sign-in names the client, and not the account', async (t) => {
 })
 
 t.test('the documented fail2ban rule matches these lines, and only those', (t) => {
-  const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../docs/logs.md', import.meta.url), 'utf8')
   const rule = /^failregex = (.*)$/m.exec(page)?.[1] ?? ''
   const pattern = new RegExp(rule.replace('<ADDR>', '(?<client>[0-9a-f.:]+)'))
   // fail2ban removes the date before it matches.

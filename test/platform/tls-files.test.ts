@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,6 @@ import { createServer } from 'node:tls'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/platform/clock.js'
-import { createNotifySocket } from '../../src/platform/processes/notify-socket.js'
 import { loadTlsFiles, readAuthorities, readTlsFiles } from '../../src/platform/tls-files.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 
@@ -122,40 +121,6 @@ t.test('a configured pair', async (t) => {
     await t.rejects(readTlsFiles('/nonexistent/cert.pem', keyOf(one.caFile)), { message: /\/nonexistent\/cert\.pem/ })
     await t.rejects(readTlsFiles(one.caFile, '/nonexistent/key.pem'), { message: /\/nonexistent\/key\.pem/ })
   })
-})
-
-t.test('systemd is notified of the start and the stop', { skip: skipWithout('systemd-notify') }, async (t) => {
-  const path = join(scratch(t), 'notify')
-  const receiver = `import socket, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.bind(sys.argv[1])
-print('bound', flush=True)
-while True:
-    print(s.recv(4096).decode().replace('\\n', ' '), flush=True)`
-  const systemd = spawn('python3', ['-c', receiver, path], { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => systemd.kill())
-  const states = createInterface(systemd.stdout)[Symbol.asyncIterator]()
-  const warnings: unknown[] = []
-  const log = { warn: (...words: unknown[]) => void warnings.push(words) }
-  t.equal((await states.next()).value, 'bound')
-
-  const socket = createNotifySocket(path, log)
-  await socket.notifyStarting('upgrading')
-  await socket.notifyReady('delivering mail')
-  await socket.notifyStopping()
-  const words: string[] = []
-  while (!words.some((word) => word.includes('STOPPING'))) words.push(String((await states.next()).value))
-  const messages = words.filter((word) => word.includes('MAINPID'))
-  t.equal(messages.length, 3)
-  for (const word of ['STATUS=upgrading', 'EXTEND_TIMEOUT_USEC=60000000']) t.match(messages[0], word)
-  for (const word of [`MAINPID=${process.pid}`, 'READY=1', 'STATUS=delivering mail']) t.match(messages[1], word)
-  t.match(messages[2], 'STOPPING=1')
-  t.same(warnings, [])
-
-  await createNotifySocket(join(scratch(t), 'nobody'), log).notifyReady('delivering')
-  t.equal(warnings.length, 1, 'a socket that is gone is only logged')
-  await createNotifySocket(null, log).notifyReady('not under systemd')
-  t.equal(warnings.length, 1)
 })
 
 t.test('a file of authorities holds certificates, or is refused by its name', async (t) => {

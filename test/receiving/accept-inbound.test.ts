@@ -54,7 +54,7 @@ function recordAcceptance(
     inboundBytes: () => ({ held: 0, limit: null }),
     onStored: (workspaceId) => filed.push(workspaceId),
   })
-  const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
+  const client = { session: 'session', address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
   const same = {
     envelopeFrom: '',
     raw,

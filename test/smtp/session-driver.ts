@@ -5,6 +5,7 @@ import type { SmtpReply } from '../../src/smtp/session/smtp-reply.js'
 import type { SessionConnection, SmtpSession } from '../../src/smtp/session/smtp-session.js'
 
 export class TestConnection implements SessionConnection {
+  readonly id = 'session'
   remoteAddress = '192.0.2.1'
   remotePort = 2525
   acceptedAt = 0

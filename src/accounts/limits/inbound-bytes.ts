@@ -32,8 +32,8 @@ interface InboundBytesDeps {
 }
 
 export function createInboundBytesReader({ read, planOf, limits }: InboundBytesDeps): InboundBytesReader {
-  const operatorLimit = limits.operator_inbound_bytes
   const limitOf = (workspaceId: string): number | null => {
+    const { operator_inbound_bytes: operatorLimit } = limits
     if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
     const ofPlan = planOf(workspaceId).limits.inbound_bytes
     return ofPlan ?? (findOperatorWorkspace(read) === workspaceId ? operatorLimit : null)

@@ -19,7 +19,7 @@ export interface Plan {
 
 export interface PlanCache {
   readonly find: (workspaceId: string) => Plan
-  /** Drops everything: another process has changed the database. */
+  /** Drops everything: another process has changed the database, or a reload the plans. */
   readonly drop: () => void
 }
 
@@ -42,15 +42,10 @@ type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 /** `limits`: validated, so the default plan is configured. */
 export function createPlanCache({ read, limits: plansConfig }: { read: Read; limits: PlansConfig }): PlanCache {
   const cache = createLruCache<Plan>({ max: MAX_WORKSPACES })
-  const defaultPlan = {
-    name: plansConfig.default_plan,
-    limits: limitsOfPlan(plansConfig.plans, plansConfig.default_plan) ?? {},
-  }
-
   function readPlan(workspaceId: string): Plan {
     const name = selectPlanName(read, { workspaceId })[0]?.plan ?? plansConfig.default_plan
     const limits = limitsOfPlan(plansConfig.plans, name)
-    return limits === undefined ? defaultPlan : { name, limits }
+    return limits === undefined ? readDefaultPlan(plansConfig) : { name, limits }
   }
 
   return {
@@ -63,6 +58,10 @@ export function createPlanCache({ read, limits: plansConfig }: { read: Read; lim
     },
     drop: () => cache.clear(),
   }
+}
+
+function readDefaultPlan({ default_plan: name, plans }: PlansConfig): Plan {
+  return { name, limits: limitsOfPlan(plans, name) ?? {} }
 }
 
 /** Workspaces whose plan is not configured. */

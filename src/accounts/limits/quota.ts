@@ -97,8 +97,10 @@ interface Quota {
   readonly limit: number | undefined
 }
 
-export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDeps): EmailCharger {
+export function createEmailCharger(deps: QuotaDeps): EmailCharger {
+  const { read, planOf } = deps
   return (emails, now) => {
+    const { domainEmailsPerDay } = deps
     const [first] = emails
     if (first === undefined) return { writes: [], findRefusal: () => null }
     const { workspaceId } = first

@@ -22,11 +22,12 @@ export interface OpenSession {
 /** Null: the token opens no session. */
 export type CheckSession = (token: string) => OpenSession | null
 
-interface SessionCheckDeps extends Store, Pick<SessionTimes, 'idle'> {
+interface SessionCheckDeps extends Store {
+  readonly sessionTimes: Pick<SessionTimes, 'idle'>
   readonly clock: Clock
 }
 
-export function createSessionCheck({ read, commit, clock, idle }: SessionCheckDeps): CheckSession {
+export function createSessionCheck({ read, commit, clock, sessionTimes }: SessionCheckDeps): CheckSession {
   const lastTouched = createLruCache<number>({ max: MAX_TOUCHED })
 
   function touch(id: string, usedAt: number, now: number): void {
@@ -41,7 +42,7 @@ export function createSessionCheck({ read, commit, clock, idle }: SessionCheckDe
     if (row === undefined) return null
     const now = clock()
     const usedAt = Math.max(row.last_used_at, lastTouched.get(row.id) ?? 0)
-    if (row.expires_at <= now || usedAt + idle <= now) return null
+    if (row.expires_at <= now || usedAt + sessionTimes.idle <= now) return null
     touch(row.id, usedAt, now)
     return { id: row.id, userId: row.user_id, expiresAt: row.expires_at }
   }

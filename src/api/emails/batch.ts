@@ -111,7 +111,8 @@ async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | 
     // If nothing was sent, the same key may be used again.
     const other =
       prepared.length === 0 ? null : await deps.commitEmails(prepared, withStoredAnswer(use, answer), call.now, options)
-    return other === null ? { kind: 'text', status: 200, json: answer } : repeatAnswer(other, 200)
+    if (other !== null) return repeatAnswer(other, 200)
+    return { kind: 'text', status: 200, json: answer, emails: prepared.map(({ enqueued }) => enqueued.email.id) }
   } finally {
     stored.release()
   }

@@ -64,7 +64,9 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
     const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, {
       also: stored.usageWrites(),
     })
-    return other === null ? { kind: 'text', status: 201, json: answer } : repeatAnswer(other, 201)
+    return other === null
+      ? { kind: 'text', status: 201, json: answer, emails: [prepared.enqueued.email.id] }
+      : repeatAnswer(other, 201)
   } finally {
     stored.release()
   }

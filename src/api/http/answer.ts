@@ -8,9 +8,16 @@ export type Answer =
       readonly body: unknown
       /** A list is sent as several fields of the name. */
       readonly headers?: Readonly<Record<string, string | string[]>>
+      /** Ids of the emails that the request accepted, for its log line. */
+      readonly emails?: readonly string[]
     }
   /** JSON that is already serialized. */
-  | { readonly kind: 'text'; readonly status: number; readonly json: string }
+  | {
+      readonly kind: 'text'
+      readonly status: number
+      readonly json: string
+      readonly emails?: readonly string[]
+    }
   | {
       readonly kind: 'bytes'
       readonly type: string

@@ -9,7 +9,7 @@ import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
 import type { StoredParts } from '../emails/stored-parts.js'
-import { type Answer, json } from '../http/answer.js'
+import type { Answer } from '../http/answer.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { notFound } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
@@ -76,7 +76,7 @@ async function createReply(
     stored.hold(prepared.copies?.bytes ?? 0)
     await commitEmails([prepared], null, now, { also: stored.usageWrites() })
     const { id: emailId, message_id: messageId } = prepared.enqueued.email
-    return json(200, { success: true, messageId, emailId })
+    return { kind: 'json', status: 200, body: { success: true, messageId, emailId }, emails: [emailId] }
   } finally {
     stored.release()
   }

@@ -83,7 +83,7 @@ function listRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
   })
 }
 
-function plansRoute({ planSettings: { plans, default_plan } }: OperatorWorkspaceDeps): BrowserRoute {
+function plansRoute({ planSettings }: OperatorWorkspaceDeps): BrowserRoute {
   const plan = z.strictObject({
     name: z.string(),
     limits: z.record(z.string(), z.int()).meta({ example: { credits: 5 } }),
@@ -99,6 +99,7 @@ function plansRoute({ planSettings: { plans, default_plan } }: OperatorWorkspace
     },
     refusals: [],
     run: () => {
+      const { plans, default_plan } = planSettings
       const data = [UNLIMITED, ...Object.keys(plans)].map((name) => ({ name, limits: limitsOfPlan(plans, name) ?? {} }))
       return json(200, { default_plan, data })
     },

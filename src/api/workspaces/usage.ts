@@ -68,7 +68,8 @@ const creditsUsage = z
   })
   .meta({ id: 'CreditsUsage' })
 
-export function usageRoutes({ read, planOf, inboundBytes, smsPerDay }: UsageDeps): readonly Route[] {
+export function usageRoutes(deps: UsageDeps): readonly Route[] {
+  const { read, planOf, inboundBytes } = deps
   return [
     route({
       method: 'GET',
@@ -82,7 +83,7 @@ export function usageRoutes({ read, planOf, inboundBytes, smsPerDay }: UsageDeps
       run: ({ principal: { workspaceId }, now }) => {
         const { held, limit } = inboundBytes(workspaceId)
         const inbound = { bytes_held: held, bytes_limit: limit }
-        const sms = readSmsUsage(read, workspaceId, smsPerDay, now)
+        const sms = readSmsUsage(read, workspaceId, deps.smsPerDay, now)
         return json(200, { ...readUsage(read, workspaceId, planOf(workspaceId), now), inbound, sms })
       },
     }),

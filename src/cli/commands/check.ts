@@ -41,13 +41,15 @@ export async function check(load: () => LoadedConfig, { options, report }: Check
 
 async function checkConfiguration(loaded: LoadedConfig): Promise<Answer> {
   const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded.config)
+  const warnings = loaded.kind === 'problems' ? [] : loaded.warnings
   const ok = problems.length === 0
   const user = currentUser()
   const verdict = ok ? `${loaded.file ?? 'built-in defaults'}: no problems` : formatProblems(loaded.file, problems)
   return {
-    json: { ok, problems, user },
+    json: { ok, problems, ...(warnings.length === 0 ? {} : { warnings }), user },
     lines: [verdict, `checked with the rights of the user ${user}`],
     failed: !ok,
+    warnings: warnings.map(({ key, message }) => `warning: ${key}: ${message}`),
   }
 }
 

@@ -1,62 +1,72 @@
 /**
- * The reload by SIGHUP: reads the configuration again and applies its certificate and log level. Open sessions keep
- * their certificate; the next handshake uses the new one.
+ * `reload`: has the running daemon read its configuration again, waits until it has done so, and prints what is in force
+ * now and what needs a restart.
  *
- * A configuration with problems, or a certificate that does not match its key, changes nothing, and the log says why.
- * Other changed settings are named in the log and take effect at the next start.
+ * The signal goes to the process that holds the lock of the data folder and wrote the report: never to `restore`, which
+ * takes the lock too.
  */
-import type { Config } from '../../config/complete.js'
-import type { LoadedConfig } from '../../config/load.js'
-import { formatProblems } from '../../config/problems.js'
-import type { Daemon } from '../../daemon/daemon.js'
-import type { Log } from '../../platform/log.js'
-import { keysOf, type UnknownRecord } from '../../platform/records.js'
-import { createSerialRunner } from '../../platform/serial-runner.js'
-import { certificateExpiry } from '../../platform/tls-files.js'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Problem } from '../../config/problems.js'
+import { isDataFolderHeld } from '../../storage/data-lock.js'
+import { type Answer, type Command, CommandFailed, refuseExtraWords } from '../command.js'
+import { holdsLock, type ReloadOutcome, readMonotonicMicroseconds, readReloadReport } from '../reload-report.js'
 
-interface ReloadDeps {
-  /** What the daemon was started with. */
-  readonly config: Config
-  readonly log: Log
-  readonly daemon: Pick<Daemon, 'loadCertificate'>
-  readonly reload: () => LoadedConfig
+/** Milliseconds: certificates are read, and a reload under way comes first. */
+const MAX_WAIT = 15_000
+const POLL_INTERVAL = 20
+
+export const reloadCommands: readonly Command[] = [
+  {
+    name: 'reload',
+    usage: '',
+    summary: 'has the running daemon apply a changed configuration, without dropping a session',
+    options: {},
+    run: async ({ words, config }) => {
+      refuseExtraWords(words, 0)
+      return showOutcome(await reloadDaemon(config.service.data_dir))
+    },
+  },
+]
+
+async function reloadDaemon(folder: string): Promise<ReloadOutcome> {
+  const pid = findDaemon(folder)
+  const asked = readMonotonicMicroseconds()
+  process.kill(pid, 'SIGHUP')
+  for (let waited = 0; waited < MAX_WAIT; waited += POLL_INTERVAL) {
+    const report = readReloadReport(folder)
+    // One that began earlier may not have seen the newest configuration.
+    if (report?.pid === pid && report.last !== null && report.last.began >= asked) return report.last
+    if (!isDataFolderHeld(folder)) throw new CommandFailed('the daemon ended during the reload')
+    await pause(POLL_INTERVAL)
+  }
+  throw new CommandFailed(`the daemon (process ${pid}) has not reloaded within ${MAX_WAIT / 1_000} s: see its log`)
 }
 
-/** Each call reloads once; concurrent calls run one after the other. */
-export function createReloader(deps: ReloadDeps): () => void {
-  const next = createSerialRunner()
-  return () => void next(() => reloadOnce(deps))
+function findDaemon(folder: string): number {
+  if (!isDataFolderHeld(folder)) throw new CommandFailed(`no daemon uses the data folder ${folder}`)
+  const pid = readReloadReport(folder)?.pid
+  if (pid === undefined || holdsLock(join(folder, 'daemon.lock'), pid) === false) {
+    throw new CommandFailed(`the process that uses the data folder ${folder} is no daemon that is ready`)
+  }
+  return pid
 }
 
-async function reloadOnce({ config, log, daemon, reload }: ReloadDeps): Promise<void> {
-  try {
-    const loaded = reload()
-    if (loaded.kind === 'problems') {
-      log.error(
-        { problems: formatProblems(loaded.file, loaded.problems) },
-        'not reloaded: the configuration has problems',
-      )
-      return
-    }
-    const tls = await daemon.loadCertificate(loaded.config.tls)
-    log.level = loaded.config.log.level
-    log.info({ log_level: log.level, certificate: tls.caFile, certificate_until: certificateExpiry(tls) }, 'reloaded')
-    const pending = findChangedSettings(config, loaded.config)
-    if (pending.length > 0)
-      log.warn({ settings: pending }, 'these settings have changed and take effect at the next start')
-  } catch (error) {
-    log.error({ err: error }, 'not reloaded: the certificate stays as it was')
+function showOutcome({ ok, applied, pending, problems }: ReloadOutcome): Answer {
+  const json = { ok, applied, pending, problems }
+  if (!ok) return { json, lines: ['not reloaded:', ...indent(problems.map(formatProblem))], failed: true }
+  const inForce =
+    applied.length === 0 ? ['reloaded: no setting has changed'] : ['reloaded, in force now:', ...indent(applied)]
+  return {
+    json,
+    lines: [...inForce, ...(pending.length === 0 ? [] : ['these need a restart:', ...indent(pending)])],
   }
 }
 
-/** Names such as `inbound.max_size`, without the settings that a reload applies. */
-function findChangedSettings(before: Config, after: Config): readonly string[] {
-  const names = keysOf(after).flatMap((section) => {
-    const old: UnknownRecord = { ...before[section] }
-    const now: UnknownRecord = { ...after[section] }
-    return Object.keys({ ...old, ...now })
-      .filter((key) => JSON.stringify(old[key]) !== JSON.stringify(now[key]))
-      .map((key) => `${section}.${key}`)
-  })
-  return names.filter((name) => !['tls.cert_file', 'tls.key_file', 'log.level'].includes(name))
+function formatProblem({ key, message }: Problem): string {
+  return key === '' ? message : `${key}: ${message}`
+}
+
+function indent(names: readonly string[]): readonly string[] {
+  return names.map((name) => `  ${name}`)
 }

@@ -2,24 +2,25 @@
  * `serve`: runs the daemon until SIGTERM or SIGINT, then stops it.
  *
  * A second signal ends the process at once: everything acknowledged is on disk. SIGHUP reloads the configuration
- * (`reload.ts`).
+ * (`reloader.ts`). systemd is told what the daemon does (`systemd-notices.ts`).
  */
 import type { LoadedConfig } from '../../config/load.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Log, openLog } from '../../platform/log.js'
+import { createAddressHider } from '../../platform/log-privacy.js'
 import { createLogTail } from '../../platform/log-tail.js'
 import { limitHeapGrowth } from '../../platform/memory/heap.js'
-import { createNotifySocket } from '../../platform/processes/notify-socket.js'
-import { createSerialRunner } from '../../platform/serial-runner.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 import { version } from '../../platform/version.js'
 import { type Call, flagOption, refuseExtraWords } from '../command.js'
-import { createReloader } from './reload.js'
+import { writeReloadReport } from '../reload-report.js'
+import { createReloader } from '../reloader.js'
+import { openSystemdNotices } from '../systemd-notices.js'
 
 interface ServeOptions {
-  /** NOTIFY_SOCKET of systemd. */
-  readonly socket: string | null
+  /** Of the process: systemd names its socket and the time of its watchdog there. */
+  readonly env: Readonly<Record<string, string | undefined>>
   /** Standard output goes to systemd's journal. */
   readonly journal: boolean
   /** Reads the configuration again, from the same file. */
@@ -29,32 +30,41 @@ interface ServeOptions {
 
 export async function serve(
   { words, options, config, clock }: Pick<Call, 'words' | 'options' | 'config' | 'clock'>,
-  { socket, journal, reload, ...daemonOptions }: ServeOptions,
+  { env, journal, reload, ...daemonOptions }: ServeOptions,
 ): Promise<void> {
   refuseExtraWords(words, 0)
   limitHeapGrowth()
   const logTail = createLogTail()
-  const log = openLog(config.log, { journal, tail: logTail.write })
-  const systemd = createNotifySocket(socket, log)
+  const addressHider = createAddressHider(config.log.hash_local_parts)
+  const log = openLog(config.log, { journal, tail: logTail.write, hide: addressHider.hide })
+  const systemd = openSystemdNotices(env, log)
   const stopped = waitForSignal()
   const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
-  // A status of the upgrade must not come after the readiness.
-  const inTurn = createSerialRunner()
-  const upgrade = {
-    keepCopy: !flagOption(options, 'no-copy'),
-    onProgress: (status: string) => void inTurn(() => systemd.notifyStarting(status)),
-  }
-  const daemon = await startDaemon({ config, clock, log, logTail, upgrade, ...daemonOptions })
-  const listening = logEndpoints(log, daemon, config.service.data_dir)
-  reloads.use(createReloader({ config, log, daemon, reload }))
-  await inTurn(() => systemd.notifyReady(listening))
+  const upgrade = { keepCopy: !flagOption(options, 'no-copy'), onProgress: systemd.notifyUpgrading }
+  const daemon = await startDaemon({ config, clock, log, logTail, addressHider, upgrade, ...daemonOptions })
+  const { data_dir: dataDir } = config.service
+  // Before the line `serving`, after which operators reload. A signal that comes earlier waits.
+  writeReloadReport(dataDir, { pid: process.pid, last: null })
+  const listening = logEndpoints(log, daemon, dataDir)
+  const { onBegin, onEnd } = systemd.reloading
+  reloads.use(
+    createReloader({
+      ...{ log, daemon, reload, onBegin },
+      onEnd: (outcome) => {
+        onEnd()
+        writeReloadReport(dataDir, { pid: process.pid, last: outcome })
+      },
+    }),
+  )
+  systemd.notifyReady(listening, daemon)
   const signal = await stopped
   log.info({ signal }, 'stopping')
-  await systemd.notifyStopping()
+  systemd.notifyStopping()
   await daemon.stop()
   log.info('stopped')
+  systemd.close()
 }
 
 /** Logs where the daemon listens, and returns it as a text. */

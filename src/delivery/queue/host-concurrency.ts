@@ -1,7 +1,7 @@
 /**
  * How workspaces share a host: how many entries are under way to it, and how many sessions send.
  *
- * - A host has `maxSessions` slots, one for each session that sends. A workspace gets all but one, so
+ * - A host has `perHost` slots, one for each session that sends. A workspace gets all but one, so
  *   that 50,000 messages to a slow host leave room for another workspace's single message. If a
  *   host has only one slot, any workspace may take it.
  * - Messages of broadcasts get three quarters of the slots, so that other mail of their own workspace finds room too;
@@ -22,6 +22,11 @@ import { createLruCache } from '../../platform/lru-cache.js'
 
 const MAX_DOMAINS = 10_000
 const ENTRIES_PER_SLOT = 2
+
+interface HostLimits {
+  /** Sessions that send to one host at a time. A reload may change it: waiters notice with the next slot that is freed. */
+  readonly perHost: number
+}
 
 /** Waits for a slot of the host. Rejects with the signal's reason when that strikes first. */
 export type AcquireSlot = (host: string, signal: AbortSignal) => Promise<ReleaseSlot>
@@ -71,7 +76,7 @@ export class HostConcurrency {
   private readonly states = new Map<string, HostState>()
   private readonly probes = new Map<string, Probe>()
 
-  constructor(private readonly maxSessions: number) {}
+  constructor(private readonly limits: HostLimits) {}
 
   /** The host of the domain, or the domain itself. */
   hostOf(domain: string): string {
@@ -144,8 +149,8 @@ export class HostConcurrency {
   private stateOf(host: string): HostState {
     const known = this.states.get(host)
     if (known !== undefined) return known
-    const entries = new Shares(this.maxSessions, ENTRIES_PER_SLOT)
-    const fresh = { entries, slots: new Shares(this.maxSessions, 1), waiters: new Set<Waiter>() }
+    const entries = new Shares(this.limits, ENTRIES_PER_SLOT)
+    const fresh = { entries, slots: new Shares(this.limits, 1), waiters: new Set<Waiter>() }
     this.states.set(host, fresh)
     return fresh
   }
@@ -161,30 +166,29 @@ export class HostConcurrency {
  * broadcasts together get those of three quarters.
  */
 class Shares {
-  private readonly limit: number
-  private readonly limitOfWorkspace: number
-  private readonly limitOfBulk: number
   private readonly byWorkspace = new Map<string, number>()
   private taken = 0
   private takenByBulk = 0
 
-  constructor(maxSessions: number, perSession: number) {
-    this.limit = maxSessions * perSession
-    this.limitOfWorkspace = Math.max(1, (maxSessions - 1) * perSession)
-    this.limitOfBulk = Math.max(1, Math.floor((maxSessions * 3) / 4) * perSession)
-  }
+  constructor(
+    private readonly limits: HostLimits,
+    private readonly perSession: number,
+  ) {}
 
   get total(): number {
     return this.taken
   }
 
   get isFull(): boolean {
-    return this.taken >= this.limit
+    return this.taken >= this.limits.perHost * this.perSession
   }
 
   isFreeFor({ workspaceId, isBulk }: Taker): boolean {
-    if (this.isFull || (isBulk && this.takenByBulk >= this.limitOfBulk)) return false
-    return (this.byWorkspace.get(workspaceId) ?? 0) < this.limitOfWorkspace
+    const { perHost } = this.limits
+    const limitOfBulk = Math.max(1, Math.floor((perHost * 3) / 4) * this.perSession)
+    if (this.isFull || (isBulk && this.takenByBulk >= limitOfBulk)) return false
+    const limitOfWorkspace = Math.max(1, (perHost - 1) * this.perSession)
+    return (this.byWorkspace.get(workspaceId) ?? 0) < limitOfWorkspace
   }
 
   take({ workspaceId, isBulk }: Taker): void {

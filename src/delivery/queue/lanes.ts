@@ -65,7 +65,12 @@ export class Lanes {
     private readonly limits: LaneLimits,
     private readonly pace: Pick<BulkPace, 'mayBegin' | 'noteBulk' | 'noteOther'>,
   ) {
-    this.hosts = new HostConcurrency(limits.perHost)
+    this.hosts = new HostConcurrency(limits)
+  }
+
+  /** Entries that are being attempted. */
+  get active(): number {
+    return this.activeCount
   }
 
   /** Would it be taken at once? */

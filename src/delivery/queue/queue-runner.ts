@@ -9,6 +9,7 @@
  * entry alone. Stopping lets attempts finish; those that outlast the limit are released, and are
  * attempted again at the next start.
  */
+import { readEachTime } from '../../config/follow-setting.js'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
 import { createLoadMeter } from '../../platform/thread-load.js'
@@ -62,8 +63,9 @@ export class QueueRunner {
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
-    const { maxConnections: total, maxConnectionsPerHost: perHost } = deps
-    this.lanes = new Lanes({ total, perHost, perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }, this.pace)
+    const limits = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
+    const connections = { total: () => deps.maxConnections, perHost: () => deps.maxConnectionsPerHost }
+    this.lanes = new Lanes(readEachTime(limits, connections), this.pace)
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)
     const { lanes, leases } = this
@@ -126,6 +128,10 @@ export class QueueRunner {
   resumeBroadcast(broadcastId: string, workspaceId: string): void {
     this.lanes.resumeBroadcast(broadcastId)
     this.markDue(workspaceId, 0)
+  }
+
+  get activeCount(): number {
+    return this.lanes.active
   }
 
   /** Other mail goes out, to which broadcasts yield. */

@@ -15,6 +15,7 @@ export interface RunnerDeps extends Store, AttemptSteps {
   /** As much of the message as it takes to report a fault; null: the email is gone. */
   readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
   readonly settle: SettleAttempt
+  /** Read for each attempt that begins, like the next one. */
   readonly maxConnections: number
   readonly maxConnectionsPerHost: number
 }

@@ -10,6 +10,8 @@
  * A connection without an origin counts only in the total, since many clients may share it. One without a network
  * has only the limit of its address.
  *
+ * The limits are read for each new connection, so that a reload changes them; open ones stay.
+ *
  * Cost: a full listener scans all its connections for each new one.
  */
 export interface ConnectionLimitSettings {
@@ -69,8 +71,6 @@ interface Candidate {
 }
 
 export function createConnectionLimiter(settings: ConnectionLimitSettings): ConnectionLimiter {
-  const { maxConnections, maxConnectionsPerAddress } = settings
-  const maxConnectionsPerNetwork = Math.max(settings.maxConnectionsPerNetwork, maxConnectionsPerAddress)
   const allSlots = new Set<HeldSlot>()
   const slotsByAddress = new SlotGroups()
   const slotsByNetwork = new SlotGroups()
@@ -105,6 +105,8 @@ export function createConnectionLimiter(settings: ConnectionLimitSettings): Conn
 
   return {
     acquire(origin, occupant) {
+      const { maxConnections, maxConnectionsPerAddress } = settings
+      const maxConnectionsPerNetwork = Math.max(settings.maxConnectionsPerNetwork, maxConnectionsPerAddress)
       const neighbours = slotsByAddress.slotsOf(origin?.address)
       if (neighbours.size >= maxConnectionsPerAddress && !evictOne(neighbours, findNone)) return 'too-many-of-address'
       const network = slotsByNetwork.slotsOf(origin?.network)

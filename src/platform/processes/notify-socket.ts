@@ -1,36 +1,53 @@
 /**
- * Tells systemd the state of the daemon (sd_notify): READY=1, STOPPING=1, STATUS=….
+ * Tells systemd the state of the daemon (sd_notify(3)): datagrams to the Unix socket that NOTIFY_SOCKET names.
  *
- * Node.js cannot write to a Unix datagram socket, so the program `systemd-notify` does it. Since it is another
- * process, the unit needs `NotifyAccess=all`, and `--pid` names the daemon. A failure is only logged.
+ * The package unix-dgram sends them from this process, so the unit needs no `NotifyAccess=` beyond its default. A send
+ * is one system call that never waits. A failure is logged once, and the daemon goes on.
  */
-import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
 import type { Log } from '../log.js'
 
 interface NotifySocket {
-  notifyReady(status: string): Promise<void>
-  notifyStopping(): Promise<void>
-  /** The start takes long: the status, and a minute more before systemd takes it for stuck. */
-  notifyStarting(status: string): Promise<void>
+  /** Lines such as `READY=1`, in one datagram. */
+  readonly send: (...lines: readonly string[]) => void
+  readonly close: () => void
 }
 
-/** `socket`: the value of NOTIFY_SOCKET; null: not started by systemd, nothing is sent. */
-export function createNotifySocket(socket: string | null, log: Pick<Log, 'warn'>): NotifySocket {
-  const send = (words: readonly string[]): Promise<void> =>
-    socket === null ? Promise.resolve() : runSystemdNotify(socket, words, log)
+/** What is used of unix-dgram, which has no types. Errors are emitted, or thrown by `createSocket`. */
+interface DatagramSocket {
+  connect(path: string): void
+  send(content: Buffer): void
+  close(): void
+  on(event: 'error', listener: (error: Error) => void): void
+}
+
+/** `path`: the value of NOTIFY_SOCKET; null: not started by systemd, nothing is sent. */
+export function openNotifySocket(path: string | null, log: Pick<Log, 'warn'>): NotifySocket {
+  if (path === null) return { send: () => undefined, close: () => undefined }
+  let hasFailed = false
+  const report = (error: Error): void => {
+    if (!hasFailed) log.warn({ error: error.message, socket: path }, 'systemd cannot be notified')
+    hasFailed = true
+  }
+  const socket = openSocket(path, report)
   return {
-    notifyReady: (status) => send(['READY=1', `STATUS=${status}`]),
-    notifyStopping: () => send(['STOPPING=1', 'STATUS=stopping']),
-    notifyStarting: (status) => send([`STATUS=${status}`, 'EXTEND_TIMEOUT_USEC=60000000']),
+    send: (...lines) => {
+      socket?.send(Buffer.from(lines.map((line) => `${line.replaceAll('\n', ' ')}\n`).join('')))
+    },
+    close: () => socket?.close(),
   }
 }
 
-function runSystemdNotify(socket: string, words: readonly string[], log: Pick<Log, 'warn'>): Promise<void> {
-  const options = { env: { NOTIFY_SOCKET: socket, PATH: '/usr/bin:/bin' }, timeout: 5000 }
-  return new Promise((resolve) => {
-    execFile('systemd-notify', [`--pid=${process.pid}`, ...words], options, (error) => {
-      if (error !== null) log.warn({ error: error.message }, 'systemd-notify failed')
-      resolve()
-    })
-  })
+function openSocket(path: string, report: (error: Error) => void): DatagramSocket | null {
+  try {
+    if (!path.startsWith('/')) throw new Error('an address that is not a path is not supported')
+    const { createSocket } = createRequire(import.meta.url)('unix-dgram')
+    const socket: DatagramSocket = createSocket('unix_dgram')
+    socket.on('error', report)
+    socket.connect(path)
+    return socket
+  } catch (error) {
+    report(error instanceof Error ? error : new Error(String(error)))
+    return null
+  }
 }

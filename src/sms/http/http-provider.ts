@@ -31,7 +31,7 @@ interface HttpProviderSettings {
 }
 
 interface HttpProviderDeps {
-  /** `sms.http` of the configuration. */
+  /** `sms.http` of the configuration; read for each message, like the sender. */
   readonly settings: HttpProviderSettings
   /** `sms.sender` of the configuration. */
   readonly sender: string
@@ -50,7 +50,7 @@ const MAX_ANSWER_BYTES = 16_384
 
 /** The client is made at once, because loading it blocks the thread for a while. */
 export function createHttpProvider(deps: HttpProviderDeps): SmsProvider {
-  const { settings, sender, authorities } = deps
+  const { authorities } = deps
   const client = createHttpClient({
     maxConnections: MAX_CONNECTIONS,
     maxBodyBytes: MAX_ANSWER_BYTES,
@@ -61,14 +61,15 @@ export function createHttpProvider(deps: HttpProviderDeps): SmsProvider {
   client.catch(() => undefined)
   const stopping = new AbortController()
   const slots = createSemaphore(MAX_CONNECTIONS, MAX_WAITING)
-  const style = (settings.style === 'twilio' ? createTwilioStyle : createTemplateStyle)({ ...settings, sender })
-  const credentials = credentialsOf(settings)
   return {
     name: 'http',
     send: async (message, deadline) => {
-      const outcome = await sendMessage({ ...deps, client, style, slots, signal: stopping.signal }, message, deadline)
+      const { settings, sender, clock, random } = deps
+      const style = (settings.style === 'twilio' ? createTwilioStyle : createTemplateStyle)({ ...settings, sender })
+      const gateway = { settings, clock, random, client, style, slots, signal: stopping.signal }
+      const outcome = await sendMessage(gateway, message, deadline)
       if (outcome.kind === 'accepted') return outcome
-      return { ...outcome, reason: toLogReason(outcome.reason, message, credentials) }
+      return { ...outcome, reason: toLogReason(outcome.reason, message, credentialsOf(settings)) }
     },
     stop: async () => {
       stopping.abort()

@@ -33,8 +33,8 @@ export function createMxGate(deps: MxDeps): MxGate {
     connections: createConnectionLimiter(settings),
     memory,
     memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
-    newConnections: perMinuteLimit(settings.connectionsPerMinute, settings.maxClients),
-    messages: perMinuteLimit(settings.messagesPerMinute, settings.maxClients),
+    newConnections: perMinuteLimit(() => settings.connectionsPerMinute, settings.maxClients),
+    messages: perMinuteLimit(() => settings.messagesPerMinute, settings.maxClients),
     hasDiskSpace: () => deps.hasDiskSpace(),
     lines,
     note(reason, about) {
@@ -42,10 +42,10 @@ export function createMxGate(deps: MxDeps): MxGate {
       lines.info({ ...about, reason }, 'an MX client was turned away')
     },
     refusals: () => refusals,
-    report: (error) => log.error({ err: error }, 'receiving mail failed'),
+    report: (error, session) => log.error({ err: error, session }, 'receiving mail failed'),
   }
 }
 
-function perMinuteLimit(maxPerMinute: number, maxKeys: number): RateLimit {
-  return createRateLimit({ limitsOf: () => ({ requests_per_minute: maxPerMinute }), maxKeys })
+function perMinuteLimit(maxPerMinute: () => number, maxKeys: number): RateLimit {
+  return createRateLimit({ limitsOf: () => ({ requests_per_minute: maxPerMinute() }), maxKeys })
 }

@@ -207,9 +207,9 @@ export class MxSession implements SmtpSession {
     from,
     smtputf8,
   }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {
-    const { remoteAddress: address, remotePort: port, helo, tls } = this.connection
+    const { id: session, remoteAddress: address, remotePort: port, helo, tls } = this.connection
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
-    const client = { address, port, helo, earlyTalker: this.isEarlyTalker, listings: await this.listings }
+    const client = { session, address, port, helo, earlyTalker: this.isEarlyTalker, listings: await this.listings }
     return { envelopeFrom: from, client, tls, protocol, smtputf8 }
   }
 
@@ -246,7 +246,7 @@ export class MxSession implements SmtpSession {
   }
 
   private replyTo(error: unknown): SmtpReply {
-    const reply = toMxReply(toSmtpReply(error, this.gate.report))
+    const reply = toMxReply(toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id)))
     if (isClientFault(error)) this.logRefusal(error, reply)
     return reply
   }

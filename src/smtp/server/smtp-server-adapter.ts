@@ -50,6 +50,8 @@ const OK = 250
 
 export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   private readonly owners = new WeakMap<SMTPServerSession, SmtpConnectionAdapter<Session>>()
+  /** Of connections that failed, by their errors. */
+  private readonly sessionIds = new WeakMap<Error, string>()
   private readonly admission: Admission
 
   constructor(
@@ -58,7 +60,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   ) {
     super(toServerOptions(rules, tls))
     this.admission = new Admission(rules.gate, rules.checkNewClient)
-    this.on('error', (error: ClientError) => rules.logFault(clientFaultFacts(error)))
+    this.on('error', (error: ClientError) => rules.logFault(clientFaultFacts(error, this.sessionIds.get(error))))
   }
 
   /** The connections that have a session now. */
@@ -116,6 +118,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     // One fault emits twice: on the socket and on the TLS socket over it.
     connection.once('error', (error: Error) => {
       connection.on('error', () => undefined)
+      this.sessionIds.set(error, connection.id)
       this._onError(error)
     })
     connection.init()
@@ -166,7 +169,10 @@ function toServerOptions<Session extends SmtpSession>(
     secure: tls,
     ...settings.tls,
     minVersion: 'TLSv1.2',
-    size: settings.maxSize,
+    // Read at each EHLO and MAIL.
+    get size() {
+      return settings.maxSize
+    },
     authOptional: true, // the session decides
     authMethods: ['PLAIN', 'LOGIN'],
     allowInsecureAuth: true, // the session decides: TLS or loopback
@@ -193,6 +199,11 @@ interface ClientError extends Error {
   readonly meta?: { readonly remoteAddress?: string }
 }
 
-function clientFaultFacts({ message, remoteAddress, meta }: ClientError): SessionFacts & { readonly reason: string } {
-  return { client: remoteAddress ?? meta?.remoteAddress ?? '', reason: formatForDisplay(message) }
+/** `session`: undefined before there is one, as in a handshake. */
+function clientFaultFacts(
+  { message, remoteAddress, meta }: ClientError,
+  session: string | undefined,
+): SessionFacts & { readonly reason: string } {
+  const client = remoteAddress ?? meta?.remoteAddress ?? ''
+  return { client, ...(session === undefined ? {} : { session }), reason: formatForDisplay(message) }
 }

@@ -7,11 +7,12 @@ import type { SessionConnection } from './smtp-session.js'
 
 /** `from`: of MAIL; undefined: no transaction. */
 export function sessionFactsOf(
-  { remoteAddress, helo }: Pick<SessionConnection, 'remoteAddress' | 'helo'>,
+  { id, remoteAddress, helo }: Pick<SessionConnection, 'id' | 'remoteAddress' | 'helo'>,
   from: Address | '' | undefined,
 ): SessionFacts {
   return {
     client: remoteAddress,
+    session: id,
     ...(helo === '' ? {} : { helo: formatForDisplay(helo) }),
     ...(from === undefined ? {} : { from }),
   }

@@ -77,5 +77,6 @@ export interface SessionGate {
   readonly memoryByClient: MemoryShares
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
-  readonly report: (error: unknown) => void
+  /** Logs a fault of ours. `session`: the id of its connection. */
+  readonly report: (error: unknown, session: string) => void
 }

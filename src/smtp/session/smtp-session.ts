@@ -15,6 +15,8 @@ export type Answer<Value> = Value | Promise<Value>
 
 /** What a session knows of its client's connection, and what it can do to it. */
 export interface SessionConnection {
+  /** Random, in each log line about the session. */
+  readonly id: string
   readonly remoteAddress: string
   readonly remotePort: number
   /** When it was accepted; epoch milliseconds. */

@@ -72,7 +72,7 @@ export class KeyLogin {
       this.gate.note('banned', this.sessionFacts())
       return bannedReply
     } catch (error) {
-      return { ...toSmtpReply(error, report), code: 421 }
+      return { ...toSmtpReply(error, (fault) => report(fault, this.connection.id)), code: 421 }
     }
   }
 
@@ -113,7 +113,7 @@ export class KeyLogin {
     try {
       return this.gate.deps.authenticate(key, this.connection.remoteAddress)
     } catch (error) {
-      const reply = toSmtpReply(error, this.gate.report)
+      const reply = toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id))
       return error instanceof Refusal ? reply : cannotAuthenticateReply
     }
   }

@@ -38,6 +38,6 @@ export function createSubmissionGate(deps: SubmissionDeps): SubmissionGate {
     memory,
     memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
     hasDiskSpace: () => deps.hasDiskSpace(),
-    report: (error) => log.error({ err: error }, 'submission failed'),
+    report: (error, session) => log.error({ err: error, session }, 'submission failed'),
   }
 }

@@ -198,7 +198,7 @@ export class SubmissionSession implements SmtpSession {
   }
 
   private replyTo(error: unknown): SmtpReply {
-    const reply = toSmtpReply(error, this.gate.report)
+    const reply = toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id))
     if (isClientFault(error)) this.logRefusal(error, reply)
     return reply
   }

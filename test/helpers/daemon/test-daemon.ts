@@ -24,6 +24,7 @@ import { detailsOfAnyWorkspace, type EmailDetails } from '../../../src/messages/
 import { systemClock } from '../../../src/platform/clock.js'
 import { createDialer } from '../../../src/platform/dialer.js'
 import { logOptions } from '../../../src/platform/log.js'
+import { createAddressHider } from '../../../src/platform/log-privacy.js'
 import { createLogTail } from '../../../src/platform/log-tail.js'
 import { databaseFile, openDatabase } from '../../../src/storage/open.js'
 import { temporaryFolder } from '../database/database.js'
@@ -123,7 +124,9 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
   const lines: string[] = []
   const errors: string[] = []
   const logTail = createLogTail()
-  const write = (line: string): void => {
+  const addressHider = createAddressHider(config.log.hash_local_parts)
+  const write = (written: string): void => {
+    const line = addressHider.hide(written)
     lines.push(line)
     logTail.write(line)
     if ((JSON.parse(line) as { readonly level: number }).level >= ERROR) errors.push(line)
@@ -135,6 +138,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     clock: now,
     log: pino({ ...logOptions, level: options.level ?? 'error' }, { write }),
     logTail,
+    addressHider,
     edges: {
       resolver: options.zone === 'dns.servers' ? null : zoneResolver({ ...routeHosts(options), ...options.zone }),
       timeouts: { ...defaultTimeouts, ...options.timeouts },

@@ -8,5 +8,5 @@ const loaded = loadConfig({ file, env: {} })
 if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
 await serve(
   { words: [], options: {}, config: loaded.config, clock: systemClock },
-  { socket: null, journal: false, reload: () => loadConfig({ file, env: {} }), stopTimeouts: JSON.parse(patience) },
+  { env: {}, journal: false, reload: () => loadConfig({ file, env: {} }), stopTimeouts: JSON.parse(patience) },
 )

@@ -33,7 +33,7 @@ type LogLine = { client: string } & Record<string, unknown>
 
 /** Builds the line field by field, since this is done for every request. */
 function logRequest(ctx: ApiContext, path: string, isQuiet: boolean, { log, lines, clock }: AccessLogDeps): void {
-  const { identity, route, bytes = 0, code } = ctx.state
+  const { identity, route, bytes = 0, code, emails = [] } = ctx.state
   const { principal, session, requestId, startedAt } = identity
   const { method, res } = ctx
   const line: LogLine = { client: identity.remoteAddress, method }
@@ -47,6 +47,7 @@ function logRequest(ctx: ApiContext, path: string, isQuiet: boolean, { log, line
   if (principal !== null) line['workspace'] = principal.workspaceId
   if (session !== undefined) line['user'] = session.userId
   if (code !== undefined) line['code'] = code
+  if (emails.length > 0) line['emails'] = emails
   if (!res.writableFinished) line['broken'] = true
   line['requestId'] = requestId
   if (isQuiet || (route === LOG_ROUTE && code === undefined)) log.debug(line, 'request')

@@ -9,6 +9,8 @@ export interface ApiState {
   route?: string
   /** Length of the answer's body. */
   bytes?: number
+  /** Ids of the emails that the request accepted. */
+  emails?: readonly string[]
   /** `error.code` of the answer. */
   code?: ErrorCode
 }

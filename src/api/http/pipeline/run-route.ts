@@ -229,6 +229,7 @@ export async function sendAnswer(
   answer: Answer,
   { answers, streamLimits }: RunRouteDeps,
 ): Promise<void> {
+  if ('emails' in answer && answer.emails !== undefined) ctx.state.emails = answer.emails
   if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
   if (answer.kind === 'file') return sendFile(ctx, answer, streamLimits)
   if (answer.kind === 'json' && hasLargeText(answer.body)) {

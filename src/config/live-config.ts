@@ -1,0 +1,114 @@
+/**
+ * The configuration that is in force: one holder, whose view all rooms read. A reload replaces it in one assignment.
+ *
+ * The view has the shape of a `Config`. A setting that a reload applies is a getter of the newest value; any other keeps
+ * the value of the start. A room that copies a value when it is wired keeps that copy: it is given the section, or a
+ * function.
+ */
+import type { Config } from './complete.js'
+
+interface LiveConfig {
+  /** What rooms read. */
+  readonly view: Config
+  /** The configuration as it was loaded last. */
+  readonly loaded: () => Config
+  /** Puts a loaded configuration in force. */
+  readonly apply: (next: Config) => ReloadedSettings
+}
+
+/** Names of settings such as `inbound.max_size`, in the order of the sections. */
+export interface ReloadedSettings {
+  /** In force from now on. */
+  readonly applied: readonly string[]
+  /** Different from what the daemon was started with, and in force after its next start. */
+  readonly pending: readonly string[]
+}
+
+/** Settings, or sections of which every setting is meant. What is not named here needs a restart. */
+const reloadable: ReadonlySet<string> = new Set([
+  ...['tls.cert_file', 'tls.key_file'],
+  ...settingsOf('api', ['trusted_proxies', 'max_connections']),
+  ...settingsOf('api', ['max_connections_per_address', 'max_connections_per_network']),
+  ...settingsOf('submission', ['allow_plaintext_loopback', 'trusted', 'max_connections', 'max_recipients', 'max_size']),
+  ...settingsOf('submission', ['max_connections_per_address', 'max_connections_per_network', 'max_line_length']),
+  ...settingsOf('submission', ['auth_timeout', 'min_data_rate', 'min_data_rate_patience', 'session_deadline']),
+  ...settingsOf('inbound', [
+    'proxies',
+    'max_connections',
+    'max_connections_per_address',
+    'max_connections_per_network',
+  ]),
+  ...settingsOf('inbound', ['connections_per_minute', 'messages_per_minute', 'max_size', 'max_recipients', 'tarpit']),
+  ...settingsOf('inbound', ['min_data_rate', 'min_data_rate_patience', 'session_deadline', 'early_talkers', 'dmarc']),
+  ...settingsOf('inbound', ['max_refused_recipients', 'dnsbl', 'refuse_listed_from']),
+  ...settingsOf('spam', ['suspicious_score', 'spam_score', 'rspamd_url', 'rspamd_url_file']),
+  ...settingsOf('outbound', ['port', 'source_addresses', 'allowed_private_networks', 'routes', 'routes_file']),
+  ...settingsOf('outbound', ['max_connections', 'max_connections_per_host', 'retry_schedule', 'expire_after']),
+  ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces']),
+  ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),
+  ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'files']),
+  ...settingsOf('limits', ['default_plan', 'domain_emails_per_day', 'invitations_per_day', 'operator_inbound_bytes']),
+  'limits.plans',
+  ...settingsOf('ui', ['session_idle', 'session_max']),
+  ...['sms.allowed_countries', 'sms.limits', 'sms.http', 'sms.sender'],
+  ...settingsOf('log', ['level', 'levels', 'hash_local_parts']),
+])
+
+function settingsOf(section: string, keys: readonly string[]): readonly string[] {
+  return keys.map((key) => `${section}.${key}`)
+}
+
+/** Tables whose keys are data of the operator: such a table is one setting. */
+const tables: ReadonlySet<string> = new Set(['outbound.routes', 'limits.plans', 'log.levels'])
+
+export function createLiveConfig(started: Config): LiveConfig {
+  let loaded = started
+  return {
+    view: buildView(started, () => loaded),
+    loaded: () => loaded,
+    apply: (next) => {
+      const before = loaded
+      loaded = next
+      return {
+        applied: listDifferences(before, next).filter(isReloadable),
+        pending: listDifferences(started, next).filter((name) => !isReloadable(name)),
+      }
+    },
+  }
+}
+
+/** The setting itself, or a section that contains it, is among those that a reload applies. */
+export function isReloadable(name: string): boolean {
+  const parts = name.split('.')
+  return parts.some((_part, at) => reloadable.has(parts.slice(0, at + 1).join('.')))
+}
+
+function buildView<Section extends object>(started: Section, current: () => Section, path = ''): Section {
+  const properties = Object.keys(started).map((key): [string, PropertyDescriptor] => {
+    const name = path === '' ? key : `${path}.${key}`
+    const value: unknown = Reflect.get(started, key)
+    const read = (): unknown => Reflect.get(current(), key)
+    if (isSection(value, name)) {
+      return [key, { enumerable: true, value: buildView(value, () => Object(read()), name) }]
+    }
+    return [key, isReloadable(name) ? { enumerable: true, get: read } : { enumerable: true, value }]
+  })
+  return Object.create(null, Object.fromEntries(properties))
+}
+
+function isSection(value: unknown, name: string): value is object {
+  return isPlainObject(value) && !tables.has(name)
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+function listDifferences(before: object, after: object, path = ''): readonly string[] {
+  return Object.keys({ ...before, ...after }).flatMap((key) => {
+    const name = path === '' ? key : `${path}.${key}`
+    const [old, now]: unknown[] = [before, after].map((section) => Reflect.get(section, key))
+    if (isSection(old, name) && isSection(now, name)) return listDifferences(old, now, name)
+    return JSON.stringify(old) === JSON.stringify(now) ? [] : [name]
+  })
+}

@@ -1,0 +1,46 @@
+/**
+ * The logs of the rooms: the same lines and output, each with a level of its own that changes while the daemon runs.
+ */
+import type { Log, LogLevel } from './log.js'
+
+/** The rooms whose level `log.levels` can set. Any other room has the level of the entire log. */
+export const logRooms = [
+  'smtp',
+  'api',
+  'dns',
+  'broadcasts',
+  'notices',
+  'delivery',
+  'receiving',
+  'spam',
+  'tracking',
+  'exports',
+  'webhooks',
+  'domains',
+  'imports',
+  'sms',
+  'doctor',
+  'storage',
+] as const
+
+type LogRoom = (typeof logRooms)[number]
+
+type RoomLevels = Readonly<Partial<Record<LogRoom, LogLevel>>>
+
+export interface RoomLogs {
+  readonly of: (room: LogRoom) => Log
+  /** Sets the level of the entire log, and of each room that has one of its own. */
+  readonly setLevels: (level: LogLevel, levels: RoomLevels) => void
+}
+
+/** `root`: keeps its level at first. */
+export function createRoomLogs(root: Log, levels: RoomLevels): RoomLogs {
+  const logs = new Map(logRooms.map((room) => [room, root.child({}, { level: levels[room] ?? root.level })]))
+  return {
+    of: (room) => logs.get(room) ?? root,
+    setLevels: (level, ofRooms) => {
+      root.level = level
+      for (const [room, log] of logs) log.level = ofRooms[room] ?? level
+    },
+  }
+}

@@ -21,6 +21,7 @@ import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-p
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import type { DomainName } from '../mail/address.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
@@ -63,22 +64,18 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, unreachable)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
-  const runner: QueueRunner = new QueueRunner(
-    readEachTime(
-      {
-        ...{ read, commit, clock, log, messageCache },
-        prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
-        buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
-        findDestination: findDestinationOf(deps, abortController.signal),
-        checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
-        ...wireLeaveOut(deps),
-        attempt: createAttempt(pool, clock),
-        settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
-        retryPolicy: retryPolicyOf(config),
-      },
-      connectionsOf(config),
-    ),
-  )
+  const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
+    ...{ read, commit, clock, log, messageCache },
+    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
+    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
+    findDestination: findDestinationOf(deps, abortController.signal),
+    checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
+    ...wireLeaveOut(deps),
+    attempt: createAttempt(pool, clock),
+    settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
+    retryPolicy: retryPolicyOf(config),
+  }
+  const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
   return {
     runner,
     wake: () => {
@@ -113,8 +110,8 @@ function findDestinationOf(
     readEachTime(
       {
         resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-        findRoute: (domain) => findRouteNow()(domain),
-        mayDial: (address) => guardNow()(address),
+        findRoute: (domain: DomainName) => findRouteNow()(domain),
+        mayDial: (address: string) => guardNow()(address),
         random,
         ownNames: new Set([service.hostname]),
       },

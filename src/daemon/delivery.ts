@@ -21,6 +21,7 @@ import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-p
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import { type DomainName } from '../mail/address.js'
 import { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
@@ -115,8 +116,8 @@ function findDestinationOf(
     readEachTime(
       {
         resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-        findRoute: (domain) => findRouteNow()(domain),
-        mayDial: (address) => guardNow()(address),
+        findRoute: (domain: DomainName) => findRouteNow()(domain),
+        mayDial: (address: string) => guardNow()(address),
         random,
         ownNames: new Set([service.hostname]),
       },

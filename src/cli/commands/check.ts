@@ -39,7 +39,11 @@ export async function check(load: () => LoadedConfig, { options, report }: Check
   return joinAnswers(configuration, await checkUpgrade({ dataDir: loaded.dataDir, copyTo, report }))
 }
 
-async function checkConfiguration(loaded: LoadedConfig): Promise<Answer> {
+interface Verdict extends Answer {
+  readonly json: { readonly ok: boolean; readonly problems: readonly Problem[]; readonly user: string }
+}
+
+async function checkConfiguration(loaded: LoadedConfig): Promise<Verdict> {
   const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded.config)
   const warnings = loaded.kind === 'problems' ? [] : loaded.warnings
   const ok = problems.length === 0
@@ -53,9 +57,9 @@ async function checkConfiguration(loaded: LoadedConfig): Promise<Answer> {
   }
 }
 
-function joinAnswers(configuration: Answer, upgrade: Answer): Answer {
+function joinAnswers(configuration: Verdict, upgrade: Answer): Answer {
   return {
-    json: { ...(configuration.json as object), upgrade: upgrade.json },
+    json: { ...configuration.json, upgrade: upgrade.json },
     lines: [...configuration.lines, ...upgrade.lines],
     failed: configuration.failed === true || upgrade.failed === true,
   }

@@ -53,7 +53,8 @@ async function migrateFile(file: string): Promise<void> {
 }
 
 try {
-  await upgrade(workerData as UpgradeJob)
+  const job: UpgradeJob = workerData
+  await upgrade(job)
 } catch (error) {
   const known = toStorageError(error)
   report({ kind: 'failed', code: known instanceof StorageFault ? known.code : null, message: known.message })

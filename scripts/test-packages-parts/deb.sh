@@ -41,7 +41,7 @@ make_backup() {
   read -ra words <<<"$(value_of "$file" ExecStart)"
   within install -d -m 700 -o "$user" -g "$user" "/var/lib/$(value_of "$file" StateDirectory)"
   within setpriv --reuid="$user" --regid="$user" --init-groups --no-new-privs --bounding-set=-all "${words[@]}" &&
-    [[ $(find "$root/var/lib/posthorn-backup" -type f | wc -l) == 1 ]]
+    [[ $(find "$root/var/lib/posthorn-backup" -name 'posthorn-*.db' | wc -l) == 1 ]]
 }
 
 upgrade() {

@@ -76,11 +76,11 @@ check_fails() {
 wait_for() {
   local name=$1
   shift
-  for _ in {1..300}; do
+  for _ in {1..1200}; do
     if "$@" 2>/dev/null; then return 0; fi
     sleep 0.1
   done
-  echo "$name: not after 30 seconds"
+  echo "$name: not after two minutes"
   return 1
 }
 

@@ -1,6 +1,8 @@
 /** Hold rules: what waits and what comes later is held, named, and released with the rule; filters and summary of the queue. */
 import t from 'tap'
+import { setOperatorWorkspace } from '../../src/accounts/operator-workspace.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -154,4 +156,40 @@ t.test('the queue by provider and reason', async (t) => {
     status: 0,
     out: '0 deleted\n',
   })
+})
+
+t.test('the operator adds, lists and ends rules in the dashboard', async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  await givePassword(app)
+  const browser = openBrowser(app)
+  await browser.signIn('owner@a.test')
+  const path = '/operator/queue/rules'
+  t.match(await browser.ask('POST', path, { body: { domain: 'b.test' } }), { status: 403 }, 'not yet the operator')
+  await app.daemon.database.commit([setOperatorWorkspace(app.workspaceId)])
+  const wrong: readonly (readonly [object, number, RegExp])[] = [
+    [{}, 400, /a domain, a sender, a pattern or a workspace_id is required/],
+    [{ pattern: '*' }, 400, /allowed: an address with \* for any characters/],
+    [{ sender: 'a@' }, 400, /allowed: an address or a domain/],
+    [{ domain: 'b.test', until: 'soon' }, 400, /allowed: a moment such as/],
+    [{ domain: 'b.test', until: '2020-01-01T00:00:00Z' }, 400, /ends in the future/],
+    [{ workspace_id: 'ws_none' }, 404, /no such workspace: ws_none/],
+  ]
+  for (const [body, status, text] of wrong)
+    t.match(await browser.ask('POST', path, { body }), { status, text }, text.source)
+  const added = await browser.ask('POST', path, { body: { domain: 'B.test', sender: 'App@a.test' } })
+  t.match(added, { status: 201 })
+  const { id } = added.json<{ id: string }>()
+  const email = await app.submitAccepted()
+  await waitUntil('it is held', async () => (await rulesOf(app))[0]?.held === 1)
+  t.match((await browser.ask('GET', path)).json(), {
+    data: [
+      { id, description: 'to b.test, from app@a.test', domain: 'b.test', workspace_id: null, held: 1, state: 'active' },
+    ],
+  })
+  t.equal((await browser.ask('DELETE', `${path}/${id}`)).status, 204)
+  t.equal((await app.waitUntilSettled(email)).status, 'delivered')
+  t.equal((await browser.ask('DELETE', `${path}/${id}`)).status, 404)
+  t.same(app.errors, [])
 })

@@ -52,10 +52,10 @@ export class HoldRuleRunner {
 
   /** From now on every entry is judged. */
   start(): void {
-    this.reload()
     this.timer = setInterval(() => {
       if (this.needsWork || this.deps.clock() >= this.firstEnd) this.reload()
     }, CHECK_INTERVAL).unref()
+    this.reload()
   }
 
   /** To be called after a change of the rules: they are in effect when it returns; waiting entries follow in steps. */

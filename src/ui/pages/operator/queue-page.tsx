@@ -10,6 +10,7 @@ import { Page } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { Facts, Note, Time } from '../../components/values.tsx'
+import { HoldRules } from './hold-rules.tsx'
 import type { QueueCensus, QueueWork } from './operator-types.ts'
 import { QueueEntries } from './queue-entries.tsx'
 import { QueueWorkNote } from './queue-work.tsx'
@@ -64,6 +65,7 @@ function QueueTabs({ census, work, onChanged }: QueueTabsProps): VNode {
         { id: 'domains', title: 'By domain', show: showDomains },
         { id: 'reasons', title: 'By reason', show: showReasons },
         { id: 'entries', title: 'Entries', show: () => <QueueEntries onChanged={onChanged} work={work} /> },
+        { id: 'rules', title: 'Hold rules', show: () => <HoldRules onChanged={onChanged} /> },
       ]}
     />
   )

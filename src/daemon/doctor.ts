@@ -49,9 +49,8 @@ export function wireDoctor(deps: DoctorDeps): Doctor {
     return next
   }
   const runWhenDue = async (): Promise<void> => {
-    const { at } = readLastRun(database.read)
-    const dueAt = at === 0 ? startedAt + FIRST_RUN : at + DAY
-    if (isRunning || clock() < dueAt) return
+    const { at: lastAt } = readLastRun(database.read)
+    if (isRunning || !isRunDue({ lastAt, startedAt, now: clock() })) return
     isRunning = true
     await run().finally(() => {
       isRunning = false
@@ -71,6 +70,15 @@ export function wireDoctor(deps: DoctorDeps): Doctor {
       await last.catch(() => undefined)
     },
   }
+}
+
+/** `lastAt` 0: there was none. After the clock was set back, a run of the future does not count. */
+export function isRunDue({
+  lastAt,
+  startedAt,
+  now,
+}: Readonly<Record<'lastAt' | 'startedAt' | 'now', number>>): boolean {
+  return lastAt === 0 || lastAt > now ? now >= startedAt + FIRST_RUN : now >= lastAt + DAY
 }
 
 /** A run that a stop cuts off is not stored: it found nothing out. */

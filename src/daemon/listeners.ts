@@ -65,11 +65,7 @@ export async function openListeners(
   const zone = await openZoneListener({ ...common, log: logs.of('dns'), database })
   open.push(zone)
   const listeners = { submission, mx, zone, api: api.listener }
-  const operatorDeps = {
-    ...{ ...common, logTail, database, served, listeners },
-    onQueueChanged: services.delivery.wake,
-    runDoctor: services.doctor.run,
-  }
+  const operatorDeps = { ...common, logTail, database, served, listeners }
   const operator = await openOperator(operatorDeps, services, stopSteps)
   const routes = api.serve({
     ...common,
@@ -92,14 +88,15 @@ async function startDiskWatch(
   return hasRoom
 }
 
-type OperatorDeps = Parameters<typeof wireOperator>[0] & Pick<DaemonOptions, 'log'>
+type OperatorDeps = Omit<Parameters<typeof wireOperator>[0], 'onQueueChanged' | 'runDoctor' | 'listeners'> &
+  Pick<DaemonOptions, 'log'> & { readonly listeners: Pick<Listeners, 'submission' | 'mx' | 'api' | 'zone'> }
 
 async function openOperator(
-  deps: OperatorDeps & { readonly listeners: Pick<Listeners, 'submission' | 'mx' | 'api'> },
-  { delivery }: Pick<Services, 'delivery'>,
+  deps: OperatorDeps,
+  { delivery, doctor }: Pick<Services, 'delivery' | 'doctor'>,
   stopSteps: StopSteps,
 ): Promise<Operator> {
-  const operator = wireOperator(deps)
+  const operator = wireOperator({ ...deps, onQueueChanged: delivery.wake, runDoctor: doctor.run })
   stopSteps.push(operator.stop)
   const { config, clock, log, database, listeners } = deps
   const { submission, mx, api } = listeners

@@ -10,7 +10,7 @@ import type { CheckDeps, DoctorResolver } from './check.js'
 /** Short: with a dead server an answer is given up after 4.5 seconds. The cache lives for one run. */
 const resolverSettings: Omit<ResolverSettings, 'servers'> = { timeout: 1_500, tries: 2, cacheSize: 5_000 }
 
-export interface DoctorEdges {
+interface DoctorEdges {
   readonly config: Config
   readonly clock: Clock
   readonly read: Read | null

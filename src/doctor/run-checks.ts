@@ -10,7 +10,7 @@ import type { Check, CheckDeps } from './check.js'
 import { type Finding, type Judgement, undecided } from './finding.js'
 
 /** Milliseconds for all checks together. */
-export const MAX_CHECK_TIME = 15_000
+const MAX_CHECK_TIME = 15_000
 const MAX_CONCURRENT_CHECKS = 32
 /** Findings of one check; further ones are counted together. */
 const MAX_FINDINGS = 250

@@ -19,7 +19,7 @@ const NTP_EPOCH = 2_208_988_800
 /** Offsets in the packet. */
 const [ORIGIN, RECEIVED, TRANSMITTED] = [24, 32, 40]
 
-export interface SntpServer {
+interface SntpServer {
   /** An IP address. */
   readonly address: string
   readonly port: number

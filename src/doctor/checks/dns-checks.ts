@@ -15,7 +15,7 @@ async function checkDns({ config, resolver }: CheckDeps): Promise<Judgement> {
 }
 
 /** A negative answer is one. */
-export function judgeDns(subject: string, name: string, answer: LookupResult<unknown>): Judgement {
+function judgeDns(subject: string, name: string, answer: LookupResult<unknown>): Judgement {
   if (answer.kind !== 'failure') return good(subject, `answered for ${name}`)
   return failure(subject, `no answer for ${name} (${answer.detail}): no mail goes out`, [
     'cat /etc/resolv.conf',

@@ -19,7 +19,7 @@ const MAX_DOMAINS = 100
 /** Domains in trouble that are named. */
 const MAX_TROUBLED = 100
 
-export interface ExaminedDomain {
+interface ExaminedDomain {
   readonly row: SendingDomain
   readonly answers: DomainAnswers
   readonly records: readonly Finding[]
@@ -69,13 +69,13 @@ async function examineDomains(deps: CheckDeps): Promise<readonly ExaminedDomain[
   )
 }
 
-export function judgeSpf({ row: { domain }, records }: ExaminedDomain): readonly Judgement[] {
+function judgeSpf({ row: { domain }, records }: ExaminedDomain): readonly Judgement[] {
   return records
     .filter(({ purpose }) => purpose === 'mail_cname')
     .map((record) => judgeRecord(domain, record, 'SPF of its return paths', 'receivers see SPF fail'))
 }
 
-export function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): readonly Judgement[] {
+function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): readonly Judgement[] {
   return records.flatMap((record) => {
     const { purpose, state, visible, value } = record
     if (purpose === 'mail_cname') return []
@@ -106,7 +106,7 @@ function judgeRecord(subject: string, record: Finding, what: string, effect: str
   }
 }
 
-export function judgePolicy({ row: { domain }, answers: { dmarc } }: ExaminedDomain): readonly Judgement[] {
+function judgePolicy({ row: { domain }, answers: { dmarc } }: ExaminedDomain): readonly Judgement[] {
   const name = dmarcNameOf(domain)
   switch (judgeDmarc(dmarc)) {
     case 'verified':
@@ -122,7 +122,7 @@ export function judgePolicy({ row: { domain }, answers: { dmarc } }: ExaminedDom
   }
 }
 
-export function judgeMx({ row: { domain, inbound }, answers }: ExaminedDomain, host: string): readonly Judgement[] {
+function judgeMx({ row: { domain, inbound }, answers }: ExaminedDomain, host: string): readonly Judgement[] {
   if (inbound === 0) return []
   switch (judgeInboundMx(answers.inboundMx, host)) {
     case 'verified':

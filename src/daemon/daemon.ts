@@ -50,7 +50,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const lock = lockDataFolder(folder)
     stopSteps.push(() => lock.release())
     const opened = await openDatabase({ file: databaseFile(folder) })
-    const standby = startStandby(config, log)
+    const standby = await startStandby(config, log)
     // After the database is closed: then the last commit is copied too.
     stopSteps.push(() => standby?.stop())
     stopSteps.push(() => opened.close())

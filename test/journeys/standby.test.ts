@@ -4,7 +4,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openSink } from '../helpers/smtp/scripted-sink.js'
+import SQLite from 'better-sqlite3'
+import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import { configure, createInstallation, createReadyInstallation, type Installation, runCommand, runForJson, serve } from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
@@ -12,6 +13,25 @@ import { emailIdOf, openSession, submit } from './support/submit.js'
 interface Primary {
   readonly at: Installation
   readonly trusted: string
+}
+
+/** Defers the recipients whose name begins with `later`. */
+async function openDeferringSink(t: Test): Promise<ScriptedSink> {
+  const sink = await openSink({
+    script: { rcpt: ({ line }) => (line.includes('<later') ? '451 4.2.0 try again later' : '250 2.1.5 ok') },
+  })
+  t.teardown(() => sink.close())
+  return sink
+}
+
+/** Ids of emails in the database of a stopped daemon, or beside one. */
+function storedEmails({ dataDir }: Installation): ReadonlySet<unknown> {
+  const db = new SQLite(join(dataDir, 'posthorn.db'), { readonly: true })
+  try {
+    return new Set(db.prepare('select id from emails').pluck().all())
+  } finally {
+    db.close()
+  }
 }
 
 async function createPrimary(t: Test, sinkPort: number, more = ''): Promise<Primary> {
@@ -27,16 +47,15 @@ async function queueOf(at: Installation): Promise<readonly { readonly email_id: 
 }
 
 t.test('a rehearsal: backup under load, restore elsewhere with a held queue, release', async (t) => {
-  const sink = await openSink()
-  t.teardown(() => sink.close())
+  const sink = await openDeferringSink(t)
   const { at, trusted } = await createPrimary(t, sink.port)
   const daemon = await serve(t, at)
   const acknowledged: string[] = []
   const client = async (): Promise<void> => {
     const session = await openSession(daemon.port)
-    for (let n = 0; n < 60; n += 1) {
-      // Every second one waits in the queue for a host that is not there.
-      acknowledged.push(emailIdOf(await submit(session, n % 2 === 0 ? 'a@sink.test' : 'a@nowhere.invalid')))
+    for (let n = 0; n < 40; n += 1) {
+      // Every second one is deferred, and stays in the queue.
+      acknowledged.push(emailIdOf(await submit(session, n % 2 === 0 ? 'a@sink.test' : 'later@sink.test')))
     }
     session.end()
   }
@@ -59,9 +78,11 @@ t.test('a rehearsal: backup under load, restore elsewhere with a held queue, rel
   t.ok(queue.every(({ status }) => status === 'held'))
   const sent = sink.messages.length
   const second = await serve(t, elsewhere)
-  for (const id of before) {
-    t.ok(Array.isArray((await runForJson(elsewhere, 'explain', id))['recipients']), `${id} is there`)
-  }
+  const stored = storedEmails(elsewhere)
+  t.same(
+    before.filter((id) => !stored.has(id)),
+    [],
+  )
   const session = await openSession(second.port)
   emailIdOf(await submit(session, 'new@sink.test'))
   await waitUntil('new mail goes out', () => sink.messages.length === sent + 1)
@@ -71,8 +92,7 @@ t.test('a rehearsal: backup under load, restore elsewhere with a held queue, rel
 })
 
 t.test('a standby takes over from a primary that was killed, and the primary stops cleanly otherwise', async (t) => {
-  const sink = await openSink()
-  t.teardown(() => sink.close())
+  const sink = await openDeferringSink(t)
   const root = createInstallation(t, 1).folder
   const folder = join(root, 'carried')
   mkdirSync(folder)
@@ -87,7 +107,7 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
 
   const again = await serve(t, at)
   const later = await openSession(again.port)
-  ids.push(emailIdOf(await submit(later, 'b@sink.test')), emailIdOf(await submit(later, 'c@nowhere.invalid')))
+  ids.push(emailIdOf(await submit(later, 'b@sink.test')), emailIdOf(await submit(later, 'later@sink.test')))
   await waitUntil('the standby runs', async () => Number((await statusOf(at))['lag_ms'] ?? 9e9) < 60_000)
   t.equal((await statusOf(at))['generation'], generation, 'a restart goes on where the stop has ended')
   // The daemon alone: its standby process copies the last commits, and ends.
@@ -97,10 +117,9 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
   const other = createInstallation(t, sink.port, trusted)
   await waitUntil('the last commit has arrived', async () => {
     await runForJson(other, 'standby', 'follow', folder, '--once')
-    return runForJson(other, 'standby', 'restore', folder, '--hold-queue').then(async () => {
-      const found = await Promise.all(ids.map((id) => runForJson(other, 'explain', id).catch(() => null)))
-      return found.every((record) => record !== null)
-    })
+    await runForJson(other, 'standby', 'restore', folder, '--hold-queue')
+    const stored = storedEmails(other)
+    return ids.every((id) => stored.has(id))
   })
   t.match(await runForJson(other, 'verify-data'), { ok: true })
   const sent = sink.messages.length

@@ -34,6 +34,7 @@ class StandbyProcess {
   private writtenAt = 0
   private lastCommitAt = 0
   private hasSettled = true
+  private hasBegun = false
 
   constructor(options: StandbyOptions) {
     this.options = options
@@ -49,6 +50,9 @@ class StandbyProcess {
     const { signal } = this.stopController
     while (!signal.aborted) {
       const pause = this.copyOnce()
+      // The daemon waits for this before it writes, so that the log of its last run is not restarted.
+      if (!this.hasBegun && process.connected) process.send?.('begun')
+      this.hasBegun = true
       this.writeStatus()
       await sleep(pause, undefined, { signal }).catch(() => undefined)
     }
@@ -158,4 +162,4 @@ class StandbyProcess {
 
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 await new StandbyProcess(JSON.parse(process.argv[2] ?? '')).run()
-process.disconnect?.()
+if (process.connected) process.disconnect?.()

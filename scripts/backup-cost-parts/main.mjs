@@ -70,7 +70,13 @@ function fill({ database, workspaceId }) {
   db.transaction(() => {
     for (let n = 0; n < Number(values.stored) * 16; n += 1) {
       const row = Object.fromEntries(columns.map((name) => [name, null]))
-      insert.run({ ...row, email_id: `filled-${n}`, workspace_id: workspaceId, created_at: Date.now(), raw: Buffer.alloc(65_000, n) })
+      insert.run({
+        ...row,
+        email_id: `filled-${n}`,
+        workspace_id: workspaceId,
+        created_at: Date.now(),
+        raw: Buffer.alloc(65_000, n),
+      })
     }
   })()
   db.close()

@@ -11,8 +11,8 @@ import { waitUntil } from '../helpers/wait-until.js'
 const DAY = 86_400_000
 
 function filesWith(marker: string, folder: string): string[] {
-  const { stdout, status } = spawnSync('grep', ['-rlaF', marker, folder], { encoding: 'utf8' })
-  if (status !== 0 && status !== 1) throw new Error(`grep ended with ${status}`)
+  const { stdout, status, error, signal } = spawnSync('grep', ['-rlaF', marker, folder], { encoding: 'utf8' })
+  if (status !== 0 && status !== 1) throw new Error(`grep ended with ${status ?? signal}`, { cause: error })
   return stdout.split('\n').filter((name) => name !== '')
 }
 
@@ -29,7 +29,7 @@ t.test('a contact, old messages and a workspace leave no byte', async (t) => {
   t.equal(contact.status, 201)
   t.not(filesWith('vanishing-contact', dataDir).length, 0)
   t.not(filesWith('expiring-body', dataDir).length, 0)
-  const { id: contactId } = contact.json as { readonly id: string }
+  const { id: contactId } = contact.json<{ readonly id: string }>()
   t.equal((await first.rest('DELETE', `/v1/contacts/${contactId}`)).status, 200)
   await first.stop()
 

@@ -3,11 +3,19 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
 import SQLite from 'better-sqlite3'
+import t, { type Test } from 'tap'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { configure, createInstallation, createReadyInstallation, type Installation, runCommand, runForJson, serve } from './support/program.js'
+import {
+  configure,
+  createInstallation,
+  createReadyInstallation,
+  type Installation,
+  runCommand,
+  runForJson,
+  serve,
+} from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
 
 interface Primary {

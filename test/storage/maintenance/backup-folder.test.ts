@@ -34,6 +34,10 @@ t.test('a list that cannot be read removes nothing', (t) => {
   writeFileSync(join(folder, '.posthorn-backups.json'), '{"files": [{"name": "../../etc/passwd"')
   t.throws(() => rotateBackups(folder, { name: backupName(begin), bytes: 1 }, 1), { message: /nothing is removed/ })
   writeFileSync(join(folder, '.posthorn-backups.json'), '{"files": [{"name": "../x.db", "bytes": 1}]}')
-  t.same(rotateBackups(folder, { name: backupName(begin), bytes: 1 }, 1), [], 'names outside of the folder are not known')
+  t.same(
+    rotateBackups(folder, { name: backupName(begin), bytes: 1 }, 1),
+    [],
+    'names outside of the folder are not known',
+  )
   t.end()
 })

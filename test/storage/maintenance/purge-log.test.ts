@@ -1,7 +1,7 @@
 /** Deleted bytes are neither in the database file nor in its log: rows, large values, free pages, erased workspaces. */
 import { existsSync, readFileSync } from 'node:fs'
-import t from 'tap'
 import SQLite from 'better-sqlite3'
+import t from 'tap'
 import type { Database } from '../../../src/storage/database.js'
 import { createBackup } from '../../../src/storage/maintenance/backup.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'

@@ -54,7 +54,7 @@ const acts = {
   update: ({ db }: Source): void =>
     void db.prepare('update rows set bytes = randomblob(5000) where id % 7 = abs(random() % 7)').run(),
   remove: ({ db }: Source): void => void db.prepare('delete from rows where id % 3 = abs(random() % 3)').run(),
-  shrink: ({ db }: Source): void => db.exec('pragma incremental_vacuum(50)'),
+  shrink: ({ db }: Source): void => void db.exec('pragma incremental_vacuum(50)'),
   passive: ({ db }: Source): void => void db.pragma('wal_checkpoint(PASSIVE)'),
   restart: ({ db }: Source): void => void db.pragma('wal_checkpoint(RESTART)'),
   truncate: ({ db }: Source): void => void db.pragma('wal_checkpoint(TRUNCATE)'),

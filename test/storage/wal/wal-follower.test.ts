@@ -50,7 +50,7 @@ function contentOfFile(file: string): unknown {
 
 const acts = {
   insert: ({ db }: Source): void => insert(db, 20),
-  grow: ({ db }: Source): void => insert(db, 400),
+  grow: ({ db }: Source): void => insert(db, 200),
   update: ({ db }: Source): void =>
     void db.prepare('update rows set bytes = randomblob(5000) where id % 7 = abs(random() % 7)').run(),
   remove: ({ db }: Source): void => void db.prepare('delete from rows where id % 3 = abs(random() % 3)').run(),
@@ -100,7 +100,7 @@ t.test('after any history, the copy is the database', async (t) => {
       source.db.close()
       return JSON.stringify(contentOfFile(to)) === JSON.stringify(expected)
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   )
 })
 

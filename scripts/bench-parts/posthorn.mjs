@@ -57,6 +57,7 @@ level = "warn"
   await listening(port)
   return {
     port,
+    config: file,
     api: { port: apiPort, key: api_key, ca: join(data, 'tls/cert.pem') },
     pids: () => [daemon.pid],
     stop: async () => {

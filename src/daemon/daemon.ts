@@ -66,7 +66,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     stopSteps.push(() => lock.release())
     await upgradeAtStart(folder, log, options.upgrade)
     const opened = await openDatabase({ file: databaseFile(folder) })
-    const standby = startStandby(config, options.logs.of('storage'))
+    const standby = await startStandby(config, options.logs.of('storage'))
     // After the database is closed: then the last commit is copied too.
     stopSteps.push(() => standby?.stop())
     stopSteps.push(() => opened.close())

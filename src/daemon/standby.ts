@@ -4,9 +4,9 @@ import type { Log } from '../platform/log.js'
 import { databaseFile } from '../storage/open.js'
 import { StandbyRunner } from '../storage/standby/standby-runner.js'
 
-export function startStandby({ service, standby }: Config, log: Log): StandbyRunner | null {
+export async function startStandby({ service, standby }: Config, log: Log): Promise<StandbyRunner | null> {
   const { data_dir: dataDir } = service
   const { folder, interval, snapshot_every: snapshotEvery, keep } = standby
   if (folder === '') return null
-  return new StandbyRunner({ file: databaseFile(dataDir), dataDir, folder, interval, snapshotEvery, keep }, log)
+  return StandbyRunner.open({ file: databaseFile(dataDir), dataDir, folder, interval, snapshotEvery, keep }, log)
 }

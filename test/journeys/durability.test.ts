@@ -288,7 +288,7 @@ t.test('a backup made during submissions holds everything acknowledged before it
     session.end()
   }
   await Promise.all([client(), client(), client()])
-  t.match(await making, { status: 0, stdout: `backup written to ${file}\n` })
+  t.match(await making, { status: 0, stdout: `backup written to ${file} and checked\n` })
   daemon.signal('SIGTERM')
   t.equal(await daemon.ended, 0)
 

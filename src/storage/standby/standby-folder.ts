@@ -47,7 +47,7 @@ const snapshotSchema = z.object({
     })
     .nullable(),
 })
-export type SnapshotNote = z.output<typeof snapshotSchema>
+type SnapshotNote = z.output<typeof snapshotSchema>
 
 export interface Snapshot extends SnapshotNote {
   readonly file: string

@@ -8,7 +8,9 @@ import { statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../platform/clock.js'
 import { errorMessageOf } from '../../platform/errors.js'
+import { systemRandom } from '../../platform/random.js'
 import { takeLock } from '../data-lock.js'
 import { LostLog } from '../wal/wal-follower.js'
 import type { StandbyOptions } from './standby-runner.js'
@@ -34,6 +36,7 @@ class StandbyProcess {
   private writtenAt = 0
   private lastCommitAt = 0
   private hasSettled = true
+  private hasBegun = false
 
   constructor(options: StandbyOptions) {
     this.options = options
@@ -49,6 +52,9 @@ class StandbyProcess {
     const { signal } = this.stopController
     while (!signal.aborted) {
       const pause = this.copyOnce()
+      // The daemon waits for this before it writes, so that the log of its last run is not restarted.
+      if (!this.hasBegun && process.connected) process.send?.('begun')
+      this.hasBegun = true
       this.writeStatus()
       await sleep(pause, undefined, { signal }).catch(() => undefined)
     }
@@ -61,7 +67,7 @@ class StandbyProcess {
     const { interval } = this.options
     try {
       this.stream ??= this.openStream()
-      const at = Date.now()
+      const at = systemClock()
       if (this.lastPollOver(interval)) this.poll(this.stream, at)
       this.error = null
       return this.stepSnapshot(this.stream) ? SNAPSHOT_PAUSE : interval
@@ -72,7 +78,7 @@ class StandbyProcess {
   }
 
   private lastPollOver(interval: number): boolean {
-    return this.copiedAt === null || Date.now() - this.copiedAt >= interval - 1
+    return this.copiedAt === null || systemClock() - this.copiedAt >= interval - 1
   }
 
   private poll(stream: StandbyStream, at: number): void {
@@ -89,17 +95,17 @@ class StandbyProcess {
   /** A snapshot under way goes on; one that is due begins. */
   private stepSnapshot(stream: StandbyStream): boolean {
     const { snapshotAt } = stream
-    const isDue = snapshotAt === null || Date.now() - snapshotAt > this.options.snapshotEvery
+    const isDue = snapshotAt === null || systemClock() - snapshotAt > this.options.snapshotEvery
     return (stream.isSnapshotUnderWay() || isDue) && stream.stepSnapshot()
   }
 
   private openStream(): StandbyStream {
     const { file, folder, keep } = this.options
     const randomName = (): string =>
-      Math.floor(Math.random() * 36 ** 4)
+      Math.floor(systemRandom() * 36 ** 4)
         .toString(36)
         .padStart(4, '0')
-    return new StandbyStream({ file, folder, keep, now: Date.now, randomName })
+    return new StandbyStream({ file, folder, keep, now: systemClock, randomName })
   }
 
   private handleFailure(error: unknown): void {
@@ -123,7 +129,7 @@ class StandbyProcess {
   /** The daemon has stored its last message: all of it is copied. */
   private copyLast(): void {
     try {
-      if (this.stream !== null) this.poll(this.stream, Date.now())
+      if (this.stream !== null) this.poll(this.stream, systemClock())
     } catch (error) {
       this.handleFailure(error)
     }
@@ -135,7 +141,7 @@ class StandbyProcess {
   }
 
   private writeStatus(always = false): void {
-    const now = Date.now()
+    const now = systemClock()
     if (!always && now - this.writtenAt < 1000) return
     this.writtenAt = now
     const status: StandbyStatus = {
@@ -158,4 +164,4 @@ class StandbyProcess {
 
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 await new StandbyProcess(JSON.parse(process.argv[2] ?? '')).run()
-process.disconnect?.()
+if (process.connected) process.disconnect?.()

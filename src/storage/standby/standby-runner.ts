@@ -3,6 +3,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../platform/log.js'
 
@@ -20,6 +21,8 @@ export interface StandbyOptions {
 }
 
 const RESTART_DELAY = 5_000
+/** Milliseconds; an earlier process may have to end first. */
+const MAX_START = 20_000
 /** Milliseconds for the last copy. */
 const MAX_STOP = 10_000
 
@@ -30,10 +33,24 @@ export class StandbyRunner {
   private restartTimer: NodeJS.Timeout | undefined
   private isStopping = false
 
-  constructor(options: StandbyOptions, log: Pick<Log, 'error' | 'info'>) {
+  private constructor(options: StandbyOptions, log: Pick<Log, 'error' | 'info'>) {
     this.options = options
     this.log = log
-    this.start()
+  }
+
+  /**
+   * Resolves when the log of the database is read, or that has failed. Nothing may be written before: the stream could not
+   * go on where it has ended.
+   */
+  static async open(options: StandbyOptions, log: Pick<Log, 'error' | 'info'>): Promise<StandbyRunner> {
+    const runner = new StandbyRunner(options, log)
+    const child = runner.start()
+    await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit'),
+      sleep(MAX_START, undefined, { ref: false }),
+    ]).catch(() => undefined)
+    return runner
   }
 
   /** To be called when the database is closed: its log is copied to the end. */
@@ -49,13 +66,16 @@ export class StandbyRunner {
     clearTimeout(timer)
   }
 
-  private start(): void {
+  private start(): ChildProcess {
     const program = fileURLToPath(new URL('./standby-process.js', import.meta.url))
     const child = fork(program, [JSON.stringify(this.options)], { env: {}, execArgv: [] })
     this.child = child
-    child.on('message', (report) => this.log.error({ folder: this.options.folder, report }, 'the standby is behind'))
+    child.on('message', (report) => {
+      if (report !== 'begun') this.log.error({ folder: this.options.folder, report }, 'the standby is behind')
+    })
     child.on('error', (err) => this.log.error({ err }, 'the process of the standby failed'))
     child.once('exit', (code, signal) => this.handleExit(code, signal))
+    return child
   }
 
   private handleExit(code: number | null, signal: string | null): void {

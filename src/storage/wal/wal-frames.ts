@@ -45,7 +45,7 @@ function sumWords(bytes: Buffer, from: number, length: number, [a, b]: Checksum,
   return [first >>> 0, second >>> 0]
 }
 
-export interface Frame {
+interface Frame {
   /** Pages are counted from 1. */
   readonly page: number
   /** Pages of the database after the commit that ends with this frame; 0: the commit goes on. */

@@ -18,7 +18,7 @@ import {
 
 const SCAN_BYTES = 1 << 20
 /** Bytes of one piece. */
-export const MAX_PIECE = 4 << 20
+const MAX_PIECE = 4 << 20
 
 export interface WalPiece {
   /** The log that the bytes belong to. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { isDataFolderHeld, lockDataFolder } from '../../../src/storage/data-lock.js'
-import { createBackup } from '../../../src/storage/maintenance/backup.js'
+import { createBackup, decidePause } from '../../../src/storage/maintenance/backup.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
@@ -304,4 +304,26 @@ t.test('verify-data says that a database of an earlier version has to be updated
   t.match(verifyData(file), [{ check: 'version', message: /earlier version: start the daemon/ }])
   await (await openDatabase({ file })).close()
   t.same(verifyData(file), [])
+})
+
+t.test('a backup waits while the daemon commits, or keeps to its pace', (t) => {
+  const step = { took: 5, isBusy: false, bytes: 1 << 20, pace: undefined }
+  t.equal(decidePause(step), 0)
+  t.equal(decidePause({ ...step, isBusy: true }), 30)
+  t.equal(decidePause({ ...step, isBusy: true, took: 1 }), 15)
+  t.equal(decidePause({ ...step, isBusy: true, took: 5000 }), 250)
+  t.equal(decidePause({ ...step, isBusy: true, pace: 10 << 20 }), 95)
+  t.equal(decidePause({ ...step, pace: 1 << 30 }), 0)
+  t.end()
+})
+
+t.test('a compact backup has no free pages', async (t) => {
+  const { file, database } = await temporaryDatabase(t)
+  await database.commit([stateWrite('large', 'x'.repeat(500_000))])
+  await database.commit([{ sql: `delete from service_state where key = 'large'`, parameters: [] }])
+  const [exact, compact] = [`${file}.exact`, `${file}.compact`]
+  await createBackup({ from: file, to: exact })
+  await createBackup({ from: file, to: compact, compact: true })
+  t.ok(statSync(compact).size < statSync(exact).size - 400_000)
+  t.same(verifyData(compact), [])
 })

@@ -24,7 +24,7 @@ async function storeMarked({ commit, read }: Database): Promise<void> {
     row('workspaces', { id: 'ws_1' }),
     row('workspaces', { id: 'ws_2' }),
     row('emails', { id: 'e1', workspace_id: 'ws_1', subject: MARKER }),
-    row('raw_messages', { email_id: 'e1', workspace_id: 'ws_1', message: Buffer.from(`${MARKER} `.repeat(5000)) }),
+    row('raw_messages', { email_id: 'e1', workspace_id: 'ws_1', raw: Buffer.from(`${MARKER} `.repeat(5000)) }),
     row('contacts', { id: 'c1', workspace_id: 'ws_1', email: `${MARKER}@b.test` }),
     row('emails', { id: 'e2', workspace_id: 'ws_2', subject: 'another' }),
   ])

@@ -1,0 +1,54 @@
+/**
+ * Deleted means gone: what was deleted by a request, by retention and by the end of a workspace is in no byte of the data
+ * folder. The files are searched by another process: reading them in this one would release SQLite's locks.
+ */
+import { spawnSync } from 'node:child_process'
+import t from 'tap'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
+import { waitUntil } from '../helpers/wait-until.js'
+
+const DAY = 86_400_000
+
+function filesWith(marker: string, folder: string): string[] {
+  const { stdout, status, error, signal } = spawnSync('grep', ['-rlaF', marker, folder], { encoding: 'utf8' })
+  if (status !== 0 && status !== 1) throw new Error(`grep ended with ${status ?? signal}`, { cause: error })
+  return stdout.split('\n').filter((name) => name !== '')
+}
+
+t.test('a contact, old messages and a workspace leave no byte', async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const first = await testDaemon(t, { routes: { 'b.test': sink } })
+  const { data_dir: dataDir } = first.config.service
+  const raw = (mark: string): string =>
+    `From: App <app@a.test>\r\nTo: bob@b.test\r\nSubject: ${mark}-subject\r\n\r\n${`${mark}-body\r\n`.repeat(3000)}`
+  const id = await first.submitAccepted({ raw: raw('expiring') })
+  await first.waitUntilSettled(id)
+  const contact = await first.rest('POST', '/v1/contacts', { body: { email: 'vanishing-contact@b.test' } })
+  t.equal(contact.status, 201)
+  t.not(filesWith('vanishing-contact', dataDir).length, 0)
+  t.not(filesWith('expiring-body', dataDir).length, 0)
+  const { id: contactId } = contact.json<{ readonly id: string }>()
+  t.equal((await first.rest('DELETE', `/v1/contacts/${contactId}`)).status, 200)
+  await first.stop()
+
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 100 * DAY })
+  await waitUntil('retention has removed the message', () => app.rows('select id from emails').length === 0)
+  await waitUntil('no byte is left', () =>
+    ['expiring-subject', 'expiring-body', 'vanishing-contact'].every((mark) => filesWith(mark, dataDir).length === 0),
+  )
+})
+
+t.test('a deleted workspace leaves no byte', async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  const { data_dir: dataDir } = app.config.service
+  const created = await app.rest('POST', '/v1/contacts', { body: { email: 'of-the-workspace@b.test' } })
+  t.equal(created.status, 201)
+  t.not(filesWith('of-the-workspace', dataDir).length, 0)
+  const answer = await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)
+  t.ok([200, 202, 204].includes(answer.status), `${answer.status}`)
+  await waitUntil('no byte is left', () => filesWith('of-the-workspace', dataDir).length === 0)
+})

@@ -1,0 +1,143 @@
+/**
+ * The bad day: a backup made under load is restored elsewhere, and a standby takes over from a primary that was killed.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
+import { waitUntil } from '../helpers/wait-until.js'
+import {
+  configure,
+  createInstallation,
+  createReadyInstallation,
+  type Installation,
+  runCommand,
+  runForJson,
+  serve,
+} from './support/program.js'
+import { emailIdOf, openSession, submit } from './support/submit.js'
+
+interface Primary {
+  readonly at: Installation
+  readonly trusted: string
+}
+
+/** Defers the recipients whose name begins with `later`. */
+async function openDeferringSink(t: Test): Promise<ScriptedSink> {
+  const sink = await openSink({
+    script: { rcpt: ({ line }) => (line.includes('<later') ? '451 4.2.0 try again later' : '250 2.1.5 ok') },
+  })
+  t.teardown(() => sink.close())
+  return sink
+}
+
+/** Ids of emails in the database of a stopped daemon, or beside one. */
+function storedEmails({ dataDir }: Installation): ReadonlySet<unknown> {
+  const db = new SQLite(join(dataDir, 'posthorn.db'), { readonly: true })
+  try {
+    return new Set(db.prepare('select id from emails').pluck().all())
+  } finally {
+    db.close()
+  }
+}
+
+async function createPrimary(t: Test, sinkPort: number, more = ''): Promise<Primary> {
+  const { workspace, ...at } = await createReadyInstallation(t, sinkPort, '127.0.0.0/8')
+  const trusted = `[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"`
+  configure(at, sinkPort, `${trusted}\n${more}`)
+  return { at, trusted }
+}
+
+async function queueOf(at: Installation): Promise<readonly { readonly email_id: string; readonly status: string }[]> {
+  const { data } = await runForJson(at, 'queue', 'list')
+  return data as readonly { readonly email_id: string; readonly status: string }[]
+}
+
+t.test('a rehearsal: backup under load, restore elsewhere with a held queue, release', async (t) => {
+  const sink = await openDeferringSink(t)
+  const { at, trusted } = await createPrimary(t, sink.port)
+  const daemon = await serve(t, at)
+  const acknowledged: string[] = []
+  const client = async (): Promise<void> => {
+    const session = await openSession(daemon.port)
+    for (let n = 0; n < 40; n += 1) {
+      // Every second one is deferred, and stays in the queue.
+      acknowledged.push(emailIdOf(await submit(session, n % 2 === 0 ? 'a@sink.test' : 'later@sink.test')))
+    }
+    session.end()
+  }
+  const load = Promise.all([client(), client()])
+  await waitUntil('some are acknowledged', () => acknowledged.length > 40)
+  const before = [...acknowledged]
+  const file = join(at.folder, 'backup.db')
+  t.match(await runCommand(at, 'backup', file), { status: 0 })
+  await load
+  daemon.signal('SIGKILL')
+  await daemon.ended
+  await waitUntil('the sink is quiet', () => sink.messages.length > 0)
+
+  const elsewhere = createInstallation(t, sink.port, trusted)
+  const { held } = await runForJson(elsewhere, 'restore', file, '--hold-queue')
+  t.match(await runForJson(elsewhere, 'verify-data'), { ok: true })
+  const queue = await queueOf(elsewhere)
+  t.equal(queue.length, held)
+  t.ok(queue.length > 0)
+  t.ok(queue.every(({ status }) => status === 'held'))
+  const sent = sink.messages.length
+  const second = await serve(t, elsewhere)
+  const stored = storedEmails(elsewhere)
+  t.same(
+    before.filter((id) => !stored.has(id)),
+    [],
+  )
+  const session = await openSession(second.port)
+  emailIdOf(await submit(session, 'new@sink.test'))
+  await waitUntil('new mail goes out', () => sink.messages.length === sent + 1)
+  t.match(sink.messages.at(-1)?.rcptTo[0], /^<new@sink\.test>/, 'and nothing that was held')
+  t.match(await runForJson(elsewhere, 'queue', 'release', '--status', 'held'), { missed: [] })
+  t.notOk((await queueOf(elsewhere)).some(({ status }) => status === 'held'))
+})
+
+t.test('a standby takes over from a primary that was killed, and the primary stops cleanly otherwise', async (t) => {
+  const sink = await openDeferringSink(t)
+  const root = createInstallation(t, 1).folder
+  const folder = join(root, 'carried')
+  mkdirSync(folder)
+  const { at, trusted } = await createPrimary(t, sink.port, `[standby]\nfolder = ${JSON.stringify(folder)}`)
+  const first = await serve(t, at)
+  const session = await openSession(first.port)
+  const ids = [emailIdOf(await submit(session, 'a@sink.test'))]
+  await waitUntil('there is a snapshot', async () => (await statusOf(at))['snapshot_at'] != null)
+  const { generation } = await statusOf(at)
+  first.signal('SIGTERM')
+  t.equal(await first.ended, 0)
+
+  const again = await serve(t, at)
+  const later = await openSession(again.port)
+  ids.push(emailIdOf(await submit(later, 'b@sink.test')), emailIdOf(await submit(later, 'later@sink.test')))
+  await waitUntil('the standby runs', async () => Number((await statusOf(at))['lag_ms'] ?? 9e9) < 60_000)
+  t.equal((await statusOf(at))['generation'], generation, 'a restart goes on where the stop has ended')
+  // The daemon alone: its standby process copies the last commits, and ends.
+  process.kill(again.pid, 'SIGKILL')
+  await again.ended
+
+  const other = createInstallation(t, sink.port, trusted)
+  await waitUntil('the last commit has arrived', async () => {
+    await runForJson(other, 'standby', 'follow', folder, '--once')
+    await runForJson(other, 'standby', 'restore', folder, '--hold-queue')
+    const stored = storedEmails(other)
+    return ids.every((id) => stored.has(id))
+  })
+  t.match(await runForJson(other, 'verify-data'), { ok: true })
+  const sent = sink.messages.length
+  const third = await serve(t, other)
+  emailIdOf(await submit(await openSession(third.port), 'new@sink.test'))
+  await waitUntil('clients go on', () => sink.messages.length === sent + 1)
+  t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith('<a@')).length, 1, 'nothing was sent twice')
+  t.ok((await queueOf(other)).every(({ status }) => status === 'held'))
+})
+
+async function statusOf(at: Installation): Promise<Readonly<Record<string, unknown>>> {
+  return runForJson(at, 'standby', 'status').catch(() => ({}))
+}

@@ -1,0 +1,43 @@
+/** Which files of a folder of backups are removed: those that are known, unchanged and too old; nothing else. */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { backupName, rotateBackups } from '../../../src/storage/maintenance/backup-folder.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
+
+const DAY = 86_400_000
+const begin = Date.parse('2026-11-23T02:00:00.123Z')
+
+t.test('the oldest known backups are removed', (t) => {
+  const folder = temporaryFolder(t)
+  t.equal(backupName(begin), 'posthorn-20261123T020000Z.db')
+  const foreign = ['posthorn-20200101T000000Z.db', 'notes.txt', 'posthorn.db']
+  for (const name of foreign) writeFileSync(join(folder, name), 'x')
+  const add = (day: number, keep: number | null): string[] => {
+    const name = backupName(begin + day * DAY)
+    writeFileSync(join(folder, name), 'copy')
+    return rotateBackups(folder, { name, bytes: 4 }, keep)
+  }
+  t.same(add(0, 2), [])
+  t.same(add(1, 2), [])
+  t.same(add(2, 2), ['posthorn-20261123T020000Z.db'])
+  t.same(add(3, null), [], 'without a number, nothing is removed')
+  writeFileSync(join(folder, backupName(begin + DAY)), 'replaced by another program')
+  t.same(add(4, 1), ['posthorn-20261125T020000Z.db', 'posthorn-20261126T020000Z.db'])
+  const left = readdirSync(folder).filter((name) => !name.startsWith('.'))
+  t.same(left, [...foreign, 'posthorn-20261124T020000Z.db', 'posthorn-20261127T020000Z.db'].toSorted())
+  t.end()
+})
+
+t.test('a list that cannot be read removes nothing', (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, '.posthorn-backups.json'), '{"files": [{"name": "../../etc/passwd"')
+  t.throws(() => rotateBackups(folder, { name: backupName(begin), bytes: 1 }, 1), { message: /nothing is removed/ })
+  writeFileSync(join(folder, '.posthorn-backups.json'), '{"files": [{"name": "../x.db", "bytes": 1}]}')
+  t.same(
+    rotateBackups(folder, { name: backupName(begin), bytes: 1 }, 1),
+    [],
+    'names outside of the folder are not known',
+  )
+  t.end()
+})

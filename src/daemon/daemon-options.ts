@@ -1,5 +1,6 @@
 /** What the daemon is given from outside, and how its parts are stopped. */
 import type { Config } from '../config/complete.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { LogTail } from '../platform/log-tail.js'
@@ -19,6 +20,12 @@ export interface DaemonOptions {
   readonly stopTimeouts?: typeof defaultStopTimeouts
   /** The files of the dashboard. Default: where the build puts them. */
   readonly uiFolder?: string | undefined
+}
+
+/** As the rooms of the daemon get them. */
+export interface ObservedOptions extends DaemonOptions {
+  /** Null: nothing is measured. */
+  readonly observers: Observers | null
 }
 
 /** How to stop what was started, in the order of the starts. */

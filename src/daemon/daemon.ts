@@ -9,16 +9,18 @@ import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { Config } from '../config/complete.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
+import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
 import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { createSuppressionCache } from '../suppressions/suppression-cache.js'
+import { createSuppressionCache, type SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
-import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
+import { type DaemonOptions, type ObservedOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
+import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices } from './services.js'
 import { watchCommits } from './storage-watch.js'
 
@@ -29,6 +31,8 @@ export interface Daemon extends ServedRoutes {
   /** Where the service zone is served, over UDP and TCP. */
   readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
+  /** Where Prometheus reads the metrics. */
+  readonly metrics: readonly MetricsEndpoint[]
   readonly tls: TlsFiles
   readonly database: Database
   /**
@@ -39,8 +43,10 @@ export interface Daemon extends ServedRoutes {
   readonly stop: () => Promise<void>
 }
 
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, clock, log } = options
+export async function startDaemon(given: DaemonOptions): Promise<Daemon> {
+  const { config, clock, log } = given
+  const monitoring = buildMonitoring(given)
+  const options = { ...given, observers: monitoring?.observers ?? null }
   const folder = config.service.data_dir
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
@@ -51,12 +57,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const opened = await openDatabase({ file: databaseFile(folder) })
     stopSteps.push(() => opened.close())
     const suppressions = createSuppressionCache(opened)
-    const watched = watchCommits(opened.commit, { clock, log })
-    stopSteps.push(watched.stop)
-    const database = { ...opened, commit: suppressions.watch(watched.commit) }
+    const database = watchDatabase(options, opened, suppressions, stopSteps)
     const tls = await loadConfiguredTls(config, clock())
     const services = await openServices(options, database, suppressions, stopSteps)
     const listeners = await openListeners(options, database, tls, services, stopSteps)
+    const metrics = await openMonitoring(monitoring, options, { database, services, listeners }, stopSteps)
     const onForeignChange = createChangeAcknowledger({ database, log, forget: listeners.onForeignChange })
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
@@ -67,11 +72,24 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       return loaded
     }
     const { routes, browserRoutes } = listeners
-    return { ...endpointsOf(listeners), routes, browserRoutes, tls, database, loadCertificate, stop }
+    return { ...endpointsOf(listeners), routes, browserRoutes, metrics, tls, database, loadCertificate, stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** The database whose commits the rooms make. */
+function watchDatabase(
+  { clock, log, observers }: ObservedOptions,
+  opened: Database,
+  suppressions: SuppressionCache,
+  stopSteps: StopSteps,
+): Database {
+  if (observers !== null) opened.onBatch(observers.onBatch)
+  const watched = watchCommits(opened.commit, { clock, log, onOutage: observers?.onStorageOutage })
+  stopSteps.push(watched.stop)
+  return { ...opened, commit: suppressions.watch(watched.commit) }
 }
 
 function endpointsOf({ submission, mx, zone, api }: Listeners): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {

@@ -20,6 +20,7 @@ import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-p
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
@@ -41,6 +42,7 @@ interface DeliveryDeps {
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
+  readonly observers: Observers | null
 }
 
 export interface Delivery {
@@ -125,7 +127,7 @@ function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
 }
 
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit } }: DeliveryDeps,
+  { config, clock, log, edges: { random }, database: { read, commit }, observers }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
@@ -135,7 +137,18 @@ function createSettle(
     mailFrom: mail_from,
     expireAfter: policy.expireAfter,
   })
-  return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
+  const onAttempt = observers?.onAttempt
+  return createAttemptSettler({
+    read,
+    commit,
+    clock,
+    random,
+    log,
+    policy,
+    buildSenderNotice: notices,
+    offer,
+    onAttempt,
+  })
 }
 
 function createSessionPool(

@@ -18,10 +18,10 @@ import { type BeginTracking, createEmailTracker } from '../tracking/track-email.
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
-import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
-import { createMessageMemory } from './message-memory.js'
+import { type DaemonOptions, defaultStopTimeouts, type ObservedOptions, type StopSteps } from './daemon-options.js'
+import { createMessageMemory, type MessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
-import { wireOperator } from './operator.js'
+import { type Operator, wireOperator } from './operator.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
@@ -36,10 +36,20 @@ export interface Listeners extends ServedRoutes {
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
+  readonly watched: Watched
+}
+
+/** What the metrics read. */
+interface Watched extends Pick<Operator, 'readCensus'> {
+  readonly memory: MessageMemory
+  readonly hasDiskSpace: () => boolean
+  /** PEM, of the certificate that is served now. */
+  readonly certificateOf: () => string
+  readonly countApiConnections: () => number
 }
 
 export async function openListeners(
-  { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
+  { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder, observers }: ObservedOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -50,7 +60,8 @@ export async function openListeners(
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
-  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
+  const memory = createMessageMemory(config)
+  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers }
   const api = await openApiListener({ ...common, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
@@ -76,7 +87,11 @@ export async function openListeners(
     rotationDeps: domainChecks.rotationDeps,
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
+  const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
+  const { readCensus } = operator
+  const certificateOf = (): string => served.cert
+  const watched = { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections: api.countConnections }
+  return { ...listeners, ...routes, onForeignChange, useCertificate, watched }
 }
 
 async function startDiskWatch(

@@ -1,5 +1,6 @@
 /** Wires the MX listener to the rooms below it. */
 import type { Config } from '../config/complete.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -15,6 +16,7 @@ interface MxDeps {
   readonly log: Log
   readonly tls: TlsFiles
   readonly hasDiskSpace: () => boolean
+  readonly observers: Observers | null
   readonly memory: Pick<MessageMemory, 'mx'>
   readonly receiving: Receiving
 }
@@ -27,6 +29,7 @@ export function openMxListener({
   hasDiskSpace,
   memory,
   receiving,
+  observers,
 }: MxDeps): Promise<MxListener> {
   return startMxListener({
     checkRecipient: (address, size) =>
@@ -35,6 +38,7 @@ export function openMxListener({
     findListings: receiving.findListings,
     hasDiskSpace,
     memory: memory.mx,
+    observer: observers?.observeListener('mx') ?? null,
     schedule: (milliseconds, act) => {
       const timer = setTimeout(act, milliseconds)
       return () => clearTimeout(timer)

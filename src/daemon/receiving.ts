@@ -11,11 +11,12 @@ import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
-import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
+import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { openCrashGuard } from '../receiving/crash-guard.js'
 import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
 import { createMailProcessor } from '../receiving/process-mail.js'
@@ -45,6 +46,7 @@ export interface ReceivingDeps {
   readonly inboundBytes: InboundBytesReader
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
+  readonly observers: Observers | null
 }
 
 type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
@@ -54,6 +56,8 @@ export interface Receiving {
   readonly acceptInbound: AcceptInbound
   /** The DNS block lists that list the client. */
   readonly findListings: (address: string) => Promise<readonly Listing[]>
+  /** Milliseconds in which the authentication thread was busy. */
+  readonly readBusyTime: () => number
   /** Begins the analysis of stored messages. */
   readonly start: () => void
   /** Ends DNS queries and the child processes, and waits for messages under way. */
@@ -61,7 +65,7 @@ export interface Receiving {
 }
 
 export function wireReceiving(deps: ReceivingDeps): Receiving {
-  const { config, clock, log, edges, database, mime } = deps
+  const { config, clock, log, edges, database, mime, observers } = deps
   const { commit, read } = database
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
@@ -81,10 +85,11 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
       log,
       hostname: config.service.hostname,
       dmarc: config.inbound.dmarc,
-      authenticate: authentication.authenticate,
+      authenticate: observeResults(authentication.authenticate, observers),
       onStored: (workspaceId) => processor.onStored(workspaceId),
     }),
     findListings: createListingFinder(config, resolver),
+    readBusyTime: () => authentication.readBusyTime(),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
       processor.start()
@@ -97,6 +102,15 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
       await stopped
       crashGuard.close()
     },
+  }
+}
+
+function observeResults(authenticate: Authenticate, observers: Observers | null): Authenticate {
+  if (observers === null) return authenticate
+  return async (...message) => {
+    const result = await authenticate(...message)
+    observers.onAuthenticated(result.authentication)
+    return result
   }
 }
 
@@ -133,10 +147,16 @@ function createReportActs(
   return createReportHandler({ read, clock, log, policy, notices: outbound.forward_bounces ? notices : null, offer })
 }
 
-function createSpamJudge({ config: { spam }, clock, log, database: { read } }: ReceivingDeps): JudgeSpam {
-  return judgeSpam({
+function createSpamJudge({ config: { spam }, clock, log, database: { read }, observers }: ReceivingDeps): JudgeSpam {
+  const judge = judgeSpam({
     read,
     thresholds: { suspicious: spam.suspicious_score, spam: spam.spam_score },
     rspamd: spam.rspamd_url === null ? null : createRspamdClient({ url: spam.rspamd_url, clock, log }),
   })
+  if (observers === null) return judge
+  return async (...message) => {
+    const verdict = await judge(...message)
+    if (verdict.spam_status !== null) observers.onSpamVerdict(verdict.spam_status)
+    return verdict
+  }
 }

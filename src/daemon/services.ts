@@ -23,7 +23,7 @@ import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
 import { wireBroadcasts } from './broadcasts.js'
-import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
+import { type DaemonOptions, defaultStopTimeouts, type ObservedOptions, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { systemEdges } from './edges.js'
@@ -65,14 +65,14 @@ export interface Services {
 }
 
 export async function openServices(
-  options: DaemonOptions,
+  options: ObservedOptions,
   database: Database,
   suppressions: SuppressionCache,
   stopSteps: StopSteps,
 ): Promise<Services> {
-  const { config, clock, log } = options
+  const { config, clock, log, observers } = options
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
-  const common = { config, clock, log, edges: { ...systemEdges(), ...options.edges }, database, identity }
+  const common = { config, clock, log, edges: { ...systemEdges(), ...options.edges }, database, identity, observers }
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const { inboundBytes } = limits
@@ -89,7 +89,7 @@ export async function openServices(
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
   const exports = registerStop(stopSteps, openExports(common))
-  const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log }))
+  const hits = registerStop(stopSteps, openHitRecorder(common))
   const webhooks = registerStop(stopSteps, wireWebhooks(common, Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)))
   const broadcasts = registerStop(stopSteps, wireBroadcasts({ ...common, ...caches, delivery, limits, suppressions }))
   const sms = registerStop(stopSteps, await wireSms(common))
@@ -98,11 +98,16 @@ export async function openServices(
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 
-function openExports({ config, clock, log, database: { read, commit } }: CommonDeps): ExportRunner {
+function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {
+  const { onHitsRecorded: onRecorded, onHitLeftOut: onLeftOut } = observers ?? {}
+  return new HitRecorder({ ...database, clock, log, onRecorded, onLeftOut })
+}
+
+function openExports({ config, clock, log, database: { read, commit }, observers }: CommonDeps): ExportRunner {
   const { data_dir: folder } = config.service
   return createExportRunner({
     ...{ read, commit, clock, log },
-    ...{ database: databaseFile(folder), folder: exportFolder(folder) },
+    ...{ database: databaseFile(folder), folder: exportFolder(folder), onEnd: observers?.onExportEnd },
   })
 }
 
@@ -116,7 +121,7 @@ function openCaches({ clock, database }: CommonDeps): Caches {
   }
 }
 
-type CommonDeps = Pick<ReceivingDeps, 'config' | 'clock' | 'log' | 'edges' | 'database' | 'identity'>
+type CommonDeps = Pick<ReceivingDeps, 'config' | 'clock' | 'log' | 'edges' | 'database' | 'identity' | 'observers'>
 type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 'signingKeys' | 'templates'>
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
 

@@ -5,6 +5,7 @@ import { buildRateRefusal, type RateLimit } from '../accounts/limits/rate-limit.
 import type { Config } from '../config/complete.js'
 import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -25,6 +26,7 @@ interface SubmissionDeps {
   readonly requests: RateLimit
   readonly accept: AcceptSubmission
   readonly hasDiskSpace: () => boolean
+  readonly observers: Observers | null
   readonly memory: Pick<MessageMemory, 'submission'>
 }
 
@@ -42,6 +44,7 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
     accept,
     hasDiskSpace,
     memory: deps.memory.submission,
+    observer: deps.observers?.observeListener('submission') ?? null,
     clock,
     log,
     settings: buildSubmissionSettings(config, deps.tls),

@@ -44,6 +44,8 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       reclaimPages: (pages) => writer.reclaimPages(pages),
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
+      onBatch: (listener) => writer.onBatch(listener),
+      readBusyTime: () => writer.readBusyTime(),
       close: async () => {
         await writer.close()
         reader.close()

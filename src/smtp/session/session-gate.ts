@@ -60,6 +60,14 @@ export type CommonReason =
   | 'deadline'
   | 'faults'
 
+/** Counts what a listener does; its functions only add to numbers. */
+export interface SessionObserver {
+  readonly onSession: () => void
+  readonly onTurnedAway: (reason: string) => void
+  /** A message was answered with this code, so many milliseconds after its last byte. */
+  readonly onMessage: (code: number, milliseconds: number) => void
+}
+
 /** Fields of a log line about a session. */
 export interface SessionFacts {
   readonly client: string
@@ -78,4 +86,5 @@ export interface SessionGate {
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly report: (error: unknown) => void
+  readonly observer: SessionObserver | null
 }

@@ -26,6 +26,8 @@ export interface GroupCommit {
   /** One outcome for each request, in order. Never throws. */
   readonly run: (requests: readonly WriteRequest[]) => WriteOutcome[]
   readonly countCommits: () => number
+  /** Milliseconds of the last COMMIT statement. */
+  readonly readSyncTime: () => number
 }
 
 interface Failure {
@@ -61,6 +63,7 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
 export function createGroupCommit(db: SQLite.Database): GroupCommit {
   const statement = createStatementCache(db)
   let commits = 0
+  let syncTime = 0
 
   function applyRequest(request: WriteRequest): Failure | undefined {
     let touched = 0
@@ -101,8 +104,14 @@ export function createGroupCommit(db: SQLite.Database): GroupCommit {
   function runTransaction<Result>(body: () => Result | undefined): Result | undefined {
     statement('begin immediate').run()
     const result = body()
-    statement(result === undefined ? 'rollback' : 'commit').run()
-    if (result !== undefined) commits += 1
+    if (result === undefined) {
+      statement('rollback').run()
+      return result
+    }
+    const begun = performance.now()
+    statement('commit').run()
+    syncTime = performance.now() - begun
+    commits += 1
     return result
   }
 
@@ -118,5 +127,5 @@ export function createGroupCommit(db: SQLite.Database): GroupCommit {
     }
   }
 
-  return { run, countCommits: () => commits }
+  return { run, countCommits: () => commits, readSyncTime: () => syncTime }
 }

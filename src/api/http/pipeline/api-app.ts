@@ -36,6 +36,16 @@ interface AppDeps extends RunRouteDeps {
   readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
   /** Limits the lines about unauthenticated clients. */
   readonly lines: ClientLog
+  /** A request was answered; large answers may still be on their way. */
+  readonly onRequest?: ((request: EndedRequest) => void) | undefined
+}
+
+interface EndedRequest {
+  readonly method: string | undefined
+  /** Undefined: no route has the path. */
+  readonly route: string | undefined
+  readonly status: number
+  readonly milliseconds: number
 }
 
 export interface ApiApp {
@@ -75,6 +85,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
   let phase: Phase = { kind: 'starting' }
   const app = new Koa<ApiState>()
   app.use(async (ctx: ApiContext) => {
+    const begunAt = performance.now()
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
     const uncounted = phase.kind === 'serving' ? phase.findUncountedArea(path) : null
@@ -91,6 +102,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
     } catch (error) {
       answerError(ctx, error, deps)
     }
+    reportRequest(ctx, begunAt, deps)
   })
   app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, deps))
   return {
@@ -108,6 +120,11 @@ export function createApiApp(deps: AppDeps): ApiApp {
     formatPreRequestAnswer: (answer, address) =>
       formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
   }
+}
+
+function reportRequest({ method, state, res }: ApiContext, begunAt: number, { onRequest }: AppDeps): void {
+  const milliseconds = performance.now() - begunAt
+  if (res.headersSent) onRequest?.({ method, route: state.route, status: res.statusCode, milliseconds })
 }
 
 function logSendFault(err: unknown, { req }: ApiContext, { log }: AppDeps): void {

@@ -57,6 +57,7 @@ export async function openListeners(
 ): Promise<Listeners> {
   const open: Listener[] = []
   const served = { ...tls }
+  const certificateOf = (): string => served.cert
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
@@ -66,14 +67,10 @@ export async function openListeners(
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)
-  const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
-  const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
-  open.push(submission)
-  const mx = await openMxListener({ ...common, receiving })
-  open.push(mx)
-  const zone = await openZoneListener({ ...common, database })
-  open.push(zone)
-  const listeners = { submission, mx, zone, api: api.listener }
+  const accept = acceptSubmission({ read: database.read, clock, ...sending })
+  const others = await openOtherListeners({ ...common, database, requests: limits.requests, accept, receiving }, open)
+  const { submission } = others
+  const listeners = { ...others, api: api.listener }
   const onQueueChanged = services.delivery.wake
   const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
   stopSteps.push(operator.stop)
@@ -83,15 +80,30 @@ export async function openListeners(
     ...changeCallbacks(services, submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator },
     recordHit: (hit) => services.hits.record(hit),
-    certificateOf: () => served.cert,
+    certificateOf,
     rotationDeps: domainChecks.rotationDeps,
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
   const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
   const { readCensus } = operator
-  const certificateOf = (): string => served.cert
   const watched = { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections: api.countConnections }
   return { ...listeners, ...routes, onForeignChange, useCertificate, watched }
+}
+
+/** Adds each to `open` at once, so that it is closed if a later one cannot be opened. */
+async function openOtherListeners(
+  deps: Parameters<typeof openSubmissionListener>[0] &
+    Parameters<typeof openMxListener>[0] &
+    Parameters<typeof openZoneListener>[0],
+  open: Listener[],
+): Promise<Pick<Listeners, 'submission' | 'mx' | 'zone'>> {
+  const submission = await openSubmissionListener(deps)
+  open.push(submission)
+  const mx = await openMxListener(deps)
+  open.push(mx)
+  const zone = await openZoneListener(deps)
+  open.push(zone)
+  return { submission, mx, zone }
 }
 
 async function startDiskWatch(

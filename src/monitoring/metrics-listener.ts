@@ -21,7 +21,7 @@ export interface MetricsEndpoint {
   readonly port: number
 }
 
-export interface MetricsListener {
+interface MetricsListener {
   /** In the order of the settings, with the ports that were bound. */
   readonly endpoints: readonly MetricsEndpoint[]
   /** Resolves when every connection is closed, after `limit` milliseconds at the latest. */

@@ -20,7 +20,7 @@ const quantiles: Readonly<Record<string, number>> = { '0.5': 50, '0.9': 90, '0.9
 const threads = ['main', 'writer', 'signing', 'authentication', 'webhooks'] as const
 
 /** Milliseconds since its start in which each thread was busy. */
-export type BusyTimes = Readonly<Record<Exclude<(typeof threads)[number], 'main'>, () => number>>
+type BusyTimes = Readonly<Record<Exclude<(typeof threads)[number], 'main'>, () => number>>
 
 /** `stop` ends the measurement of the event loop. */
 export function reportProcess(metrics: Metrics, busyTimes: BusyTimes): { readonly stop: () => void } {

@@ -27,17 +27,17 @@ interface HistogramSpec extends MetricSpec {
 }
 
 /** Values of labels are in the order of the labels. */
-export interface Counter {
+interface Counter {
   readonly add: (values: readonly string[], amount?: number) => void
   /** For a total that is counted elsewhere; one that has decreased begins anew, as after a restart. */
   readonly setTotal: (values: readonly string[], total: number) => void
 }
 
-export interface Gauge {
+interface Gauge {
   readonly set: (values: readonly string[], value: number) => void
 }
 
-export interface Histogram {
+interface Histogram {
   readonly observe: (values: readonly string[], value: number) => void
 }
 

@@ -7,7 +7,7 @@ import type { Metrics } from './registry.js'
 const memoryParts = ['mx', 'submission', 'rest'] as const
 const broadcastStates = ['sending', 'paused', 'cancelled'] as const
 
-export interface ReportedService {
+interface ReportedService {
   readonly read: Read
   readonly version: string
   /** PEM of the certificate that is served now. */

@@ -14,7 +14,7 @@ const turnAwayReasons = [
 ]
 
 /** What a listener reports. */
-export interface SessionObserver {
+interface SessionObserver {
   readonly onSession: () => void
   readonly onTurnedAway: (reason: string) => void
   /** A message was answered with this reply code, so many milliseconds after its last byte. */

@@ -47,7 +47,7 @@ export interface SettleDeps extends Store {
   readonly onAttempt?: ((attempt: EndedAttempt) => void) | undefined
 }
 
-export interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt'> {
+interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt'> {
   readonly outcome: Decision['kind']
   /** When the email was accepted, or was due. */
   readonly enqueuedAt: number

@@ -84,8 +84,8 @@ export function createApiApp(deps: AppDeps): ApiApp {
   const { identityResolver, clock, peerOf } = deps
   let phase: Phase = { kind: 'starting' }
   const app = new Koa<ApiState>()
+  if (deps.onRequest !== undefined) app.use(measureRequests(deps.onRequest))
   app.use(async (ctx: ApiContext) => {
-    const begunAt = performance.now()
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
     const uncounted = phase.kind === 'serving' ? phase.findUncountedArea(path) : null
@@ -102,7 +102,6 @@ export function createApiApp(deps: AppDeps): ApiApp {
     } catch (error) {
       answerError(ctx, error, deps)
     }
-    reportRequest(ctx, begunAt, deps)
   })
   app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, deps))
   return {
@@ -122,9 +121,13 @@ export function createApiApp(deps: AppDeps): ApiApp {
   }
 }
 
-function reportRequest({ method, state, res }: ApiContext, begunAt: number, { onRequest }: AppDeps): void {
-  const milliseconds = performance.now() - begunAt
-  if (res.headersSent) onRequest?.({ method, route: state.route, status: res.statusCode, milliseconds })
+function measureRequests(onRequest: NonNullable<AppDeps['onRequest']>) {
+  return async ({ method, state, res }: ApiContext, next: () => Promise<void>): Promise<void> => {
+    const begunAt = performance.now()
+    await next()
+    const milliseconds = performance.now() - begunAt
+    if (res.headersSent) onRequest({ method, route: state.route, status: res.statusCode, milliseconds })
+  }
 }
 
 function logSendFault(err: unknown, { req }: ApiContext, { log }: AppDeps): void {

@@ -16,7 +16,7 @@ const MICROSECONDS = 1_000_000
 /** Bytes of a page of memory, in which `statm` counts. */
 const PAGE = 4_096
 
-const quantiles: Readonly<Record<string, number>> = { '0.5': 50, '0.9': 90, '0.99': 99, '1': 100 }
+const percentiles: readonly number[] = [50, 90, 99, 100]
 const threads = ['main', 'writer', 'signing', 'authentication', 'webhooks'] as const
 
 /** Milliseconds since its start in which each thread was busy. */
@@ -91,23 +91,21 @@ function reportThreads(metrics: Metrics, busyTimes: BusyTimes): void {
 function reportDelays(metrics: Metrics): () => void {
   const gauge = metrics.gauge({
     name: 'posthorn_event_loop_delay_seconds',
-    help: 'How late timers of the main thread are, over the last full minute, by quantile; 1 is the maximum.',
-    labels: { quantile: Object.keys(quantiles) },
+    help: 'How late timers of the main thread are, over the last full minute, by percentile; 100: the maximum.',
+    labels: { percentile: percentiles.map(String) },
   })
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION })
   histogram.enable()
   let last: readonly number[] | null = null
   const readDelays = (): readonly number[] =>
-    Object.values(quantiles).map((percent) =>
-      Math.max(0, histogram.percentile(percent) / NANOSECONDS - RESOLUTION / 1_000),
-    )
+    percentiles.map((percent) => Math.max(0, histogram.percentile(percent) / NANOSECONDS - RESOLUTION / 1_000))
   const timer = setInterval(() => {
     last = readDelays()
     histogram.reset()
   }, PERIOD).unref()
   metrics.onScrape(() => {
     const delays = last ?? readDelays()
-    for (const [at, quantile] of Object.keys(quantiles).entries()) gauge.set([quantile], delays[at] ?? 0)
+    for (const [at, percentile] of percentiles.entries()) gauge.set([String(percentile)], delays[at] ?? 0)
   })
   return () => {
     clearInterval(timer)

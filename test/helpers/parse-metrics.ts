@@ -11,7 +11,7 @@ export interface ScrapedMetrics {
   readonly samples: readonly Sample[]
   /** Names of metrics, as `HELP` lines have them. */
   readonly names: readonly string[]
-  readonly valueOf: (series: string) => number
+  readonly readValue: (series: string) => number
 }
 
 export function parseMetrics(text: string): ScrapedMetrics {
@@ -26,10 +26,10 @@ export function parseMetrics(text: string): ScrapedMetrics {
     samples.push({ name: series.split('{')[0] ?? '', series, value: Number(value) })
   }
   const values = new Map(samples.map(({ series, value }) => [series, value]))
-  const valueOf = (series: string): number => {
+  const readValue = (series: string): number => {
     const value = values.get(series)
     if (value === undefined) throw new Error(`no series ${series}`)
     return value
   }
-  return { samples, names, valueOf }
+  return { samples, names, readValue }
 }

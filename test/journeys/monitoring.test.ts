@@ -22,7 +22,11 @@ async function fetchMetrics({ daemon }: TestDaemon): Promise<string> {
 }
 
 /** Waits for a scrape of which this holds; scrapes within a second share one collection. */
-function scrapeUntil(app: TestDaemon, what: string, holds: (scraped: ScrapedMetrics) => boolean): Promise<ScrapedMetrics> {
+function scrapeUntil(
+  app: TestDaemon,
+  what: string,
+  holds: (scraped: ScrapedMetrics) => boolean,
+): Promise<ScrapedMetrics> {
   return waitUntil(what, async () => {
     const scraped = parseMetrics(await fetchMetrics(app))
     return holds(scraped) && scraped
@@ -70,42 +74,43 @@ t.test('a journey is counted, and the series do not change', async (t) => {
   const after = await scrapeUntil(
     app,
     'all attempts are counted',
-    ({ valueOf }) => valueOf('posthorn_delivery_seconds_count') === 11 && valueOf('posthorn_queue_entries{state="deferred"}') === 12,
+    ({ readValue }) =>
+      readValue('posthorn_delivery_seconds_count') === 11 && readValue('posthorn_queue_entries{state="deferred"}') === 12,
   )
-  const { valueOf } = after
-  t.equal(valueOf('posthorn_attempts_total{outcome="accepted",provider="other"}'), 11)
-  t.equal(valueOf('posthorn_attempts_total{outcome="bounced",provider="other"}'), 8)
-  t.equal(valueOf('posthorn_attempts_total{outcome="deferred",provider="other"}'), 12)
-  t.equal(valueOf('posthorn_attempt_failures_total{reason="bad-mailbox"}'), 4)
-  t.equal(valueOf('posthorn_messages_total{listener="submission",class="2xx"}'), 30)
-  t.equal(valueOf('posthorn_acceptance_seconds_count{listener="submission"}'), 30)
-  t.equal(valueOf('posthorn_acceptance_seconds_count{listener="rest"}'), 1)
-  t.ok(valueOf('posthorn_acceptance_seconds_sum{listener="submission"}') > 0)
-  t.equal(valueOf('posthorn_sessions_total{listener="submission"}'), 1)
-  t.equal(valueOf('posthorn_sessions_open{listener="submission"}'), 1)
-  t.equal(valueOf('posthorn_turned_away_total{listener="mx",reason="relay-denied"}'), 1)
-  t.equal(valueOf('posthorn_queue_reason_entries{reason="mailbox-full"}'), 4)
-  t.equal(valueOf('posthorn_queue_aged_entries{older_than="5m"}'), 0)
-  t.ok(valueOf('posthorn_commits_total') > 10)
-  t.ok(valueOf('posthorn_commit_sync_seconds_count') > 10)
-  t.ok(valueOf('posthorn_commit_sync_seconds_sum') > 0)
-  t.ok(valueOf('posthorn_commit_batch_requests_sum') >= valueOf('posthorn_commit_batch_requests_count'))
-  t.ok(valueOf('posthorn_requests_total{class="4xx"}') >= 1)
-  t.equal(valueOf('posthorn_sms_sends_total{outcome="sent"}'), 1)
-  t.equal(valueOf('posthorn_sms_sends_total{outcome="refused"}'), 1)
-  t.equal(valueOf('posthorn_sms_checks_total{status="invalid"}'), 1)
-  t.ok(valueOf('posthorn_thread_busy_seconds_total{thread="writer"}') > 0)
-  t.ok(valueOf('posthorn_thread_busy_seconds_total{thread="signing"}') > 0)
-  t.ok(valueOf('posthorn_certificate_expiry_timestamp_seconds') > app.now() / 1_000)
-  t.ok(valueOf('posthorn_database_bytes') > 0)
-  t.ok(valueOf('posthorn_disk_free_bytes') > 0)
-  t.ok(valueOf('process_open_fds') > 10)
+  const { readValue } = after
+  t.equal(readValue('posthorn_attempts_total{outcome="accepted",provider="other"}'), 11)
+  t.equal(readValue('posthorn_attempts_total{outcome="bounced",provider="other"}'), 8)
+  t.equal(readValue('posthorn_attempts_total{outcome="deferred",provider="other"}'), 12)
+  t.equal(readValue('posthorn_attempt_failures_total{reason="bad-mailbox"}'), 4)
+  t.equal(readValue('posthorn_messages_total{listener="submission",class="2xx"}'), 30)
+  t.equal(readValue('posthorn_acceptance_seconds_count{listener="submission"}'), 30)
+  t.equal(readValue('posthorn_acceptance_seconds_count{listener="rest"}'), 1)
+  t.ok(readValue('posthorn_acceptance_seconds_sum{listener="submission"}') > 0)
+  t.equal(readValue('posthorn_sessions_total{listener="submission"}'), 1)
+  t.equal(readValue('posthorn_sessions_open{listener="submission"}'), 1)
+  t.equal(readValue('posthorn_turned_away_total{listener="mx",reason="relay-denied"}'), 1)
+  t.equal(readValue('posthorn_queue_reason_entries{reason="mailbox-full"}'), 4)
+  t.equal(readValue('posthorn_queue_aged_entries{older_than="5m"}'), 0)
+  t.ok(readValue('posthorn_commits_total') > 10)
+  t.ok(readValue('posthorn_commit_sync_seconds_count') > 10)
+  t.ok(readValue('posthorn_commit_sync_seconds_sum') > 0)
+  t.ok(readValue('posthorn_commit_batch_requests_sum') >= readValue('posthorn_commit_batch_requests_count'))
+  t.ok(readValue('posthorn_requests_total{class="4xx"}') >= 1)
+  t.equal(readValue('posthorn_sms_sends_total{outcome="sent"}'), 1)
+  t.equal(readValue('posthorn_sms_sends_total{outcome="refused"}'), 1)
+  t.equal(readValue('posthorn_sms_checks_total{status="invalid"}'), 1)
+  t.ok(readValue('posthorn_thread_busy_seconds_total{thread="writer"}') > 0)
+  t.ok(readValue('posthorn_thread_busy_seconds_total{thread="signing"}') > 0)
+  t.ok(readValue('posthorn_certificate_expiry_timestamp_seconds') > app.now() / 1_000)
+  t.ok(readValue('posthorn_database_bytes') > 0)
+  t.ok(readValue('posthorn_disk_free_bytes') > 0)
+  t.ok(readValue('process_open_fds') > 10)
   t.same(seriesOf(after), seriesOf(before), 'no series came or went')
 
   app.advance(2 * 3_600_000)
-  const later = await scrapeUntil(app, 'age', (scraped) => scraped.valueOf('posthorn_queue_oldest_seconds') > 7_000)
-  t.equal(later.valueOf('posthorn_queue_aged_entries{older_than="1h"}'), 12)
-  t.equal(later.valueOf('posthorn_queue_aged_entries{older_than="4h"}'), 0)
+  const later = await scrapeUntil(app, 'age', (scraped) => scraped.readValue('posthorn_queue_oldest_seconds') > 7_000)
+  t.equal(later.readValue('posthorn_queue_aged_entries{older_than="1h"}'), 12)
+  t.equal(later.readValue('posthorn_queue_aged_entries{older_than="4h"}'), 0)
   t.same(app.errors, [])
 })
 
@@ -113,23 +118,25 @@ t.test('inbound mail: authentication, spam, sessions', async (t) => {
   const app = await testDaemon(t, { settings })
   await app.cli('domain', 'add', 'home.test', '--inbound', '--force', '--workspace', app.workspaceId)
   t.match(await deliverInbound(t, app, { to: ['info@home.test'], raw: inboundText({}) }), /^250/)
-  const { valueOf } = await scrapeUntil(app, 'a verdict', (scraped) =>
+  const { readValue } = await scrapeUntil(app, 'a verdict', (scraped) =>
     scraped.samples.some(({ name, value }) => name === 'posthorn_spam_verdicts_total' && value === 1),
   )
-  t.equal(valueOf('posthorn_authentication_results_total{method="dkim",result="none"}'), 1)
+  t.equal(readValue('posthorn_authentication_results_total{method="dkim",result="none"}'), 1)
   const ofMethod = (method: string): number =>
     ['pass', 'fail', 'softfail', 'neutral', 'none', 'policy', 'temperror', 'permerror']
-      .map((result) => valueOf(`posthorn_authentication_results_total{method="${method}",result="${result}"}`))
+      .map((result) => readValue(`posthorn_authentication_results_total{method="${method}",result="${result}"}`))
       .reduce((sum, value) => sum + value, 0)
   for (const method of ['spf', 'dkim', 'dmarc', 'arc', 'iprev']) t.equal(ofMethod(method), 1, method)
-  t.equal(valueOf('posthorn_messages_total{listener="mx",class="2xx"}'), 1)
-  t.equal(valueOf('posthorn_sessions_total{listener="mx"}'), 1)
+  t.equal(readValue('posthorn_messages_total{listener="mx",class="2xx"}'), 1)
+  t.equal(readValue('posthorn_sessions_total{listener="mx"}'), 1)
 })
 
 t.test('docs/monitoring.md describes each metric, and no other', async (t) => {
   const app = await testDaemon(t, { settings })
   const { names } = parseMetrics(await fetchMetrics(app))
-  const documented = [...readFileSync('docs/monitoring.md', 'utf8').matchAll(/^\| `((?:posthorn|process|nodejs)_\w+)`/gm)]
+  const documented = [
+    ...readFileSync('docs/monitoring.md', 'utf8').matchAll(/^\| `((?:posthorn|process|nodejs)_\w+)`/gm),
+  ]
   t.same(documented.map(([, name]) => name).sort(), [...names].sort())
 })
 

@@ -75,7 +75,8 @@ t.test('a journey is counted, and the series do not change', async (t) => {
     app,
     'all attempts are counted',
     ({ readValue }) =>
-      readValue('posthorn_delivery_seconds_count') === 11 && readValue('posthorn_queue_entries{state="deferred"}') === 12,
+      readValue('posthorn_delivery_seconds_count') === 11 &&
+      readValue('posthorn_queue_entries{state="deferred"}') === 12,
   )
   const { readValue } = after
   t.equal(readValue('posthorn_attempts_total{outcome="accepted",provider="other"}'), 11)

@@ -5,8 +5,12 @@
 
 import { queueStatuses } from '../messages/queue/queue-admin.js'
 import { AGE_BOUNDS, type QueueCensus } from '../messages/queue/queue-census.js'
+import { waitForStep } from '../storage/stepped-walk.js'
 import { queueReasonOf, queueReasons } from './queue-reasons.js'
 import type { Metrics } from './registry.js'
+
+/** Groups of one turn, which takes about a millisecond. */
+const GROUP_STEP = 1_000
 
 interface ReportedQueue {
   readonly readCensus: () => Promise<QueueCensus>
@@ -40,7 +44,7 @@ export function reportQueue(metrics: Metrics, { readCensus, now }: ReportedQueue
   metrics.onScrape(async () => {
     const census = await readCensus()
     for (const state of queueStatuses) entries.set([state], census.states[state])
-    const reasons = sumByReason(census)
+    const reasons = await sumByReason(census)
     for (const reason of queueReasons) byReason.set([reason], reasons.get(reason) ?? 0)
     for (const [bound, count] of Object.entries(census.ages)) byAge.set([bound], count)
     oldest.set([], census.oldestAt === null ? 0 : Math.max(0, now() - census.oldestAt) / 1_000)
@@ -48,11 +52,15 @@ export function reportQueue(metrics: Metrics, { readCensus, now }: ReportedQueue
   })
 }
 
-function sumByReason({ reasons }: QueueCensus): ReadonlyMap<string, number> {
+/** A census has up to 20,000 groups: a turn of the event loop sums up some of them. */
+async function sumByReason({ reasons }: QueueCensus): Promise<ReadonlyMap<string, number>> {
   const sums = new Map<string, number>()
+  let count = 0
   for (const { reason, total } of reasons.values()) {
     const word = queueReasonOf(reason)
     sums.set(word, (sums.get(word) ?? 0) + total)
+    count += 1
+    if (count % GROUP_STEP === 0) await waitForStep()
   }
   return sums
 }

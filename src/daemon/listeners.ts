@@ -69,7 +69,6 @@ export async function openListeners(
   const sending = wireSending({ config, clock, served }, database, services)
   const accept = acceptSubmission({ read: database.read, clock, ...sending })
   const others = await openOtherListeners({ ...common, database, requests: limits.requests, accept, receiving }, open)
-  const { submission } = others
   const listeners = { ...others, api: api.listener }
   const onQueueChanged = services.delivery.wake
   const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
@@ -77,13 +76,13 @@ export async function openListeners(
   const routes = api.serve({
     ...common,
     ...sending,
-    ...changeCallbacks(services, submission, log),
+    ...changeCallbacks(services, others.submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator },
     recordHit: (hit) => services.hits.record(hit),
     certificateOf,
     rotationDeps: domainChecks.rotationDeps,
   })
-  const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
+  const onForeignChange = (): void => refreshCachesAndSessions(services, others.submission, log)
   const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
   const { readCensus } = operator
   const watched = { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections: api.countConnections }

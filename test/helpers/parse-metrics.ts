@@ -1,6 +1,6 @@
 /** The text format of Prometheus, as a scraper reads it. */
 
-export interface Sample {
+interface Sample {
   readonly name: string
   /** With its labels, as it is written. */
   readonly series: string

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { webhookReceiver } from '../helpers/http/webhook-receiver.js'
 import { parseMetrics, type ScrapedMetrics } from '../helpers/parse-metrics.js'
 import { runProgram } from '../helpers/programs/run-program.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
@@ -130,6 +131,46 @@ t.test('inbound mail: authentication, spam, sessions', async (t) => {
   for (const method of ['spf', 'dkim', 'dmarc', 'arc', 'iprev']) t.equal(ofMethod(method), 1, method)
   t.equal(readValue('posthorn_messages_total{listener="mx",class="2xx"}'), 1)
   t.equal(readValue('posthorn_sessions_total{listener="mx"}'), 1)
+})
+
+t.test('webhooks, opens and clicks, exports, broadcasts', async (t) => {
+  const [sink, endpoint] = [await openSink(), await webhookReceiver(t)]
+  t.teardown(() => sink.close())
+  const onLoopback = { ...settings, webhooks: { allowed_private_networks: ['127.0.0.0/8'] } }
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, settings: onLoopback })
+  endpoint.answer((response) => response.writeHead(endpoint.requests.length % 2 === 1 ? 500 : 200).end())
+  const hook = await app.rest('POST', '/v1/webhooks', { body: { url: endpoint.url, events: ['email.delivered'] } })
+  t.equal(hook.status, 201)
+  const html = '<body><a href="https://example.org/">link</a></body>'
+  const body = { from: 'app@a.test', to: ['bob@b.test'], subject: 'hello', html }
+  const { id } = (await app.rest('POST', '/v1/emails', { body })).json<{ readonly id: string }>()
+  await app.waitUntilSettled(id)
+  t.equal((await app.rest('GET', `/v1/track/open/${id}`, { key: null })).status, 200)
+  const [link] = app.rows<{ id: string }>('select id from links where email_id = ?', id)
+  t.equal((await app.rest('GET', `/v1/track/click/${link?.id}`, { key: null })).status, 302)
+  const day = new Date(app.now()).toISOString().slice(0, 10)
+  const requested = { type: 'email_logs', from_date: day, to_date: day }
+  t.equal((await app.rest('POST', '/v1/exports', { body: requested })).status, 202)
+  const { readValue } = await scrapeUntil(
+    app,
+    'all of it',
+    ({ readValue: read }) =>
+      read('posthorn_webhook_attempts_total{outcome="pending"}') === 1 &&
+      read('posthorn_hits_recorded_total{kind="open"}') === 1 &&
+      read('posthorn_hits_recorded_total{kind="click"}') === 1 &&
+      read('posthorn_exports_total{outcome="completed"}') === 1,
+  )
+  t.equal(readValue('posthorn_webhooks_enabled'), 1)
+  t.equal(readValue('posthorn_webhooks_failing'), 1)
+  t.equal(readValue('posthorn_exports_under_way'), 0)
+  t.equal(readValue('posthorn_broadcasts_under_way{status="sending"}'), 0)
+  t.ok(readValue('posthorn_thread_busy_seconds_total{thread="webhooks"}') > 0)
+  app.advance(120_000)
+  await scrapeUntil(
+    app,
+    'the retry',
+    (scraped) => scraped.readValue('posthorn_webhook_attempts_total{outcome="delivered"}') === 1,
+  )
 })
 
 t.test('docs/monitoring.md describes each metric, and no other', async (t) => {

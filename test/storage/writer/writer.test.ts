@@ -6,6 +6,7 @@ import SQLite from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import type { ConnectionOptions } from '../../../src/storage/connection.js'
+import type { WrittenBatch } from '../../../src/storage/database.js'
 import { watchFaults } from '../../../src/storage/health/watch-faults.js'
 import { createGroupCommit, type WriteRequest } from '../../../src/storage/writer/group-commit.js'
 import {
@@ -106,9 +107,29 @@ function applyToModel(model: Set<string>, request: readonly string[]): string | 
 
 t.test('many requests share few commits', async (t) => {
   const { database } = await temporaryDatabase(t)
+  const batches: WrittenBatch[] = []
+  database.onBatch((batch) => batches.push(batch))
   await Promise.all(Array.from({ length: 500 }, (_, n) => database.commit([stateWrite(`${n}`, 'x')])))
   t.ok(database.countCommits() < 20, `${database.countCommits()} commits for 500 requests`)
+  t.equal(
+    batches.reduce((sum, { requests }) => sum + requests, 0),
+    500,
+    'each request is in one of the batches',
+  )
+  t.equal(batches.length, database.countCommits())
+  t.ok(batches.every(({ syncTime }) => syncTime !== null && syncTime > 0))
+  t.ok(database.readBusyTime() > 0)
   t.equal(stateKeys(database.read).length, 500)
+})
+
+t.test('a batch in which nothing is committed has no time of a sync', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const batches: WrittenBatch[] = []
+  database.onBatch((batch) => batches.push(batch))
+  await t.rejects(database.commit([{ sql: 'nonsense', parameters: [] }]))
+  await database.reclaimPages(10)
+  t.match(batches, [{ requests: 1 }])
+  t.equal(batches.length, 1, 'the return of pages is no batch')
 })
 
 t.test('through the writer, one failing request of many fails alone and says why', async (t) => {

@@ -122,14 +122,13 @@ t.test('many requests share few commits', async (t) => {
   t.equal(stateKeys(database.read).length, 500)
 })
 
-t.test('a batch in which nothing is committed has no time of a sync', async (t) => {
-  const { database } = await temporaryDatabase(t)
+t.test('a batch that the disk does not take has no time of a sync, and the return of pages is no batch', async (t) => {
+  const { database } = await temporaryDatabase(t, { maxPages: 300 })
   const batches: WrittenBatch[] = []
   database.onBatch((batch) => batches.push(batch))
-  await t.rejects(database.commit([{ sql: 'nonsense', parameters: [] }]))
+  await t.rejects(database.commit([stateWrite('large', 'x'.repeat(2_000_000))]), { code: 'SQLITE_FULL' })
   await database.reclaimPages(10)
-  t.match(batches, [{ requests: 1 }])
-  t.equal(batches.length, 1, 'the return of pages is no batch')
+  t.same(batches, [{ requests: 1, syncTime: null }])
 })
 
 t.test('through the writer, one failing request of many fails alone and says why', async (t) => {

@@ -1,5 +1,5 @@
 /** The listener of the metrics: what it answers, and what a client can take of it. */
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -96,16 +96,28 @@ t.test('an address that is taken rejects, and leaves nothing open', async (t) =>
   await t.rejects(startMetricsListener(endpoints, { collect: async () => TEXT, log } as never), { code: 'EADDRINUSE' })
 })
 
-t.test('a stop waits for an answer that is under way, and not for idle connections', async (t) => {
-  let finish = (_text: string): void => undefined
-  const { port, ask, stop } = await listen(t, () => new Promise((resolve) => (finish = resolve)))
-  const idle = connect(port, '127.0.0.1')
-  await once(idle, 'connect')
+t.test('a stop waits for an answer that is under way', async (t) => {
+  const events = new EventEmitter()
+  const { ask, stop } = await listen(t, async () => {
+    const go = once(events, 'go')
+    events.emit('begun')
+    await go
+    return TEXT
+  })
+  const begun = once(events, 'begun')
   const answer = ask('/metrics')
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await begun
   const stopped = stop(60_000)
-  finish(TEXT)
+  events.emit('go')
   t.match(await answer, { status: 200, body: TEXT })
-  idle.destroy()
   await stopped
+  await t.rejects(ask('/metrics'), { code: 'ECONNREFUSED' })
+})
+
+t.test('a stop ends a connection that sends nothing at its limit', async (t) => {
+  const { port, stop } = await listen(t)
+  const silent = connect(port, '127.0.0.1')
+  silent.on('error', () => undefined)
+  await once(silent, 'connect')
+  await Promise.all([once(silent, 'close'), stop(50)])
 })

@@ -23,12 +23,13 @@ const npmScripts = Object.keys(
 
 /** Paths below src/, with or without `src/` and `.ts`; `mail/domain` within a longer path or a URL is none. */
 const sourcePath = new RegExp(
-  `(?<![\\w/.:@-])(?:src/)?((?:${rooms.join('|')})/[a-z][\\w/-]*)(?![\\w-]|\\.toml)(?:\\.ts)?`,
+  `(?<![\\w/.:@-])(?:src/)?((?!config/monitoring/)(?:${rooms.join('|')})/[a-z][\\w/-]*)(?![\\w-]|\\.toml)(?:\\.ts)?`,
   'g',
 )
 /** Capitals stand for a name that the reader chooses: `src/api/RESOURCE/`. */
 const srcPath = /(?<![\w/.-])src\/([\w/-]*\w)(?:\.ts)?/g
-const projectPath = /(?<![\w/.-])((?:(?:test|scripts|systemd|docs)\/[\w/.-]*|config\/[\w-]+\.tom)\w)/g
+const projectPath =
+  /(?<![\w/.-])((?:(?:test|scripts|systemd|docs)\/[\w/.-]*|config\/(?:monitoring\/[\w.-]*|[\w-]+\.tom))\w)/g
 const npmScript = /npm run ([\w:-]+)/g
 const link = /\]\((?!https?:)([^)\s]+)\)/g
 

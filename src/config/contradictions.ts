@@ -84,7 +84,7 @@ function findLongWaits(outbound: Settings['outbound'], written: Readonly<Record<
   return problems
 }
 
-function findSharedListeners({ api, submission, inbound, dns }: Settings): readonly Problem[] {
+function findSharedListeners({ api, submission, inbound, dns, metrics }: Settings): readonly Problem[] {
   const seen = new Map<string, string>()
   const addresses = [
     ...withKeys('api.listen', api.listen),
@@ -92,6 +92,7 @@ function findSharedListeners({ api, submission, inbound, dns }: Settings): reado
     ...withKeys('submission.listen_tls', submission.listen_tls),
     ...withKeys('inbound.listen', inbound.listen),
     ...withKeys('dns.zone_listen', dns.zone_listen),
+    ...withKeys('metrics.listen', metrics.listen),
   ]
   return addresses.flatMap(({ key, address }) => {
     const text = formatListenerAddress(address)

@@ -100,6 +100,10 @@ const dns = section({
   notify: value.list(value.dnsServer, 'DNS servers').prefault([]),
 })
 
+const metrics = section({
+  listen: value.list(value.listen, 'addresses with a port').prefault([]),
+})
+
 const ui = section({
   enabled: value.flag.prefault(true),
   session_idle: value.duration('30d').prefault('12h'),
@@ -222,6 +226,7 @@ export const settings = section({
   inbound: inbound.prefault({}),
   spam: spam.prefault({}),
   dns: dns.prefault({}),
+  metrics: metrics.prefault({}),
   ui: ui.prefault({}),
   outbound: outbound.prefault({}),
   webhooks: webhooks.prefault({}),

@@ -20,6 +20,7 @@ import { type ApiListener, startApiListener } from '../api/http/server/listener.
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { Config } from '../config/complete.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import { appFolder, loadAppFiles } from '../pages/app-files.js'
 import { createUiPages } from '../pages/ui-pages.js'
 import type { Clock } from '../platform/clock.js'
@@ -60,12 +61,14 @@ interface ApiDeps {
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
+  readonly observers: Observers | null
   /** The files of the dashboard; undefined: where the build puts them. */
   readonly uiFolder: string | undefined
 }
 
 interface Api {
   readonly listener: ApiListener
+  readonly countConnections: () => number
   /** Begins to answer requests; returns the routes. */
   readonly serve: (deps: RouteDeps) => ServedRoutes
 }
@@ -80,6 +83,7 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const { config, clock, log, tls } = deps
   const isProxy = (address: string): boolean => createProxyCheck(config.api.trusted_proxies)(address)
   const lines = new ClientLog(log, addressKeyOf)
+  const observer = deps.observers?.observeListener('rest')
   const connections = new Connections({
     isProxy,
     clock,
@@ -93,7 +97,11 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
       return config.api.max_connections_per_network
     },
     givesWayAfter: EVICTABLE_AFTER,
-    onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
+    onEntered: () => observer?.onSession(),
+    onShortage: (reason, client) => {
+      observer?.onTurnedAway(turnAwayReasons[reason])
+      lines.info({ client, reason }, 'an API client was turned away')
+    },
   })
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
   const files = config.ui.enabled ? await loadAppFiles(deps.uiFolder ?? appFolder) : null
@@ -101,6 +109,7 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
     listener,
+    countConnections: () => connections.size,
     serve: (routeDeps) => {
       const routes = buildApiRoutes(routeDeps)
       const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
@@ -111,6 +120,14 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     },
   }
 }
+
+/** In the words of the SMTP listeners. */
+const turnAwayReasons = {
+  full: 'connections',
+  'too-many-of-address': 'connections-of-address',
+  'too-many-of-network': 'connections-of-network',
+  idle: 'idle',
+} as const
 
 interface AppDeps {
   readonly connections: Connections
@@ -143,5 +160,6 @@ function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps
     clock,
     log,
     lines,
+    onRequest: deps.observers?.onRequest,
   })
 }

@@ -1,5 +1,6 @@
 /** What the daemon is given from outside, and how its parts are stopped. */
 import type { Config } from '../config/complete.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { AddressHider } from '../platform/log-privacy.js'
@@ -31,6 +32,8 @@ export interface DaemonOptions {
 /** As the parts of the daemon are given them: `config` is the view of the one in force. */
 export interface StartOptions extends DaemonOptions {
   readonly logs: RoomLogs
+  /** Null: nothing is measured. */
+  readonly observers: Observers | null
 }
 
 /** How to stop what was started, in the order of the starts. */

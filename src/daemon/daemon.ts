@@ -10,6 +10,7 @@ import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { Config } from '../config/complete.js'
 import { createLiveConfig, type ReloadedSettings } from '../config/live-config.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
+import { type MetricsEndpoint } from '../monitoring/metrics-listener.js'
 import { createRoomLogs } from '../platform/room-logs.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
@@ -17,11 +18,12 @@ import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { createSuppressionCache } from '../suppressions/suppression-cache.js'
+import { createSuppressionCache, type SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
 import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
+import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { type Services, openServices } from './services.js'
 import { startStandby } from './standby.js'
 import { readinessProbe, watchCommits } from './storage-watch.js'
@@ -33,6 +35,8 @@ export interface Daemon extends ServedRoutes {
   /** Where the service zone is served, over UDP and TCP. */
   readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
+  /** Where Prometheus reads the metrics. */
+  readonly metrics: readonly MetricsEndpoint[]
   readonly tls: TlsFiles
   readonly database: Database
   /**
@@ -56,7 +60,9 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   const { clock, log } = started
   const live = createLiveConfig(started.config)
   const config = live.view
-  const options: StartOptions = { ...started, config, logs: createRoomLogs(log, config.log.levels) }
+  const monitoring = buildMonitoring(started)
+  const logs = createRoomLogs(log, config.log.levels)
+  const options: StartOptions = { ...started, config, logs, observers: monitoring?.observers ?? null }
   const folder = config.service.data_dir
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
@@ -71,12 +77,11 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     stopSteps.push(() => standby?.stop())
     stopSteps.push(() => opened.close())
     const suppressions = createSuppressionCache(opened)
-    const watched = watchCommits(opened.commit, { clock, log: options.logs.of('storage') })
-    stopSteps.push(watched.stop)
-    const database = { ...opened, commit: suppressions.watch(watched.commit) }
+    const database = watchDatabase(options, opened, suppressions, stopSteps)
     const tls = await loadConfiguredTls(config, clock())
     const services = await openServices(options, database, suppressions, stopSteps)
     const listeners = await openListeners(options, database, tls, services, stopSteps)
+    const metrics = await openMonitoring(monitoring, options, { database, services, listeners }, stopSteps)
     const onForeignChange = createChangeAcknowledger({
       database,
       log: options.logs.of('storage'),
@@ -86,7 +91,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
     return {
-      ...{ ...endpointsOf(listeners), tls, database, stop },
+      ...{ ...endpointsOf(listeners), metrics, tls, database, stop },
       ...createReload(options, live, { services, listeners }),
       probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
       describeLoad: () => describeLoad(listeners, services),
@@ -95,6 +100,20 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     await stop()
     throw error
   }
+}
+
+/** The database whose commits the rooms make. */
+function watchDatabase(
+  { clock, logs, observers }: StartOptions,
+  opened: Database,
+  suppressions: SuppressionCache,
+  stopSteps: StopSteps,
+): Database {
+  if (observers !== null) opened.onBatch(observers.onBatch)
+  const log = logs.of('storage')
+  const watched = watchCommits(opened.commit, { clock, log, onOutage: observers?.onStorageOutage })
+  stopSteps.push(watched.stop)
+  return { ...opened, commit: suppressions.watch(watched.commit) }
 }
 
 interface Parts {

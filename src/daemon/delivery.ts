@@ -23,6 +23,7 @@ import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { type DomainName } from '../mail/address.js'
 import { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
+import { type Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
@@ -44,6 +45,7 @@ interface DeliveryDeps {
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
+  readonly observers: Observers | null
 }
 
 export interface Delivery {
@@ -152,23 +154,17 @@ function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
 }
 
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit } }: DeliveryDeps,
+  { config, clock, log, edges: { random }, database: { read, commit }, observers }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
   const { hostname, mail_from } = config.service
   const notices = createSenderNoticeBuilder(
-    readEachTime(
-      {
-        hostname,
-        mailFrom: mail_from,
-      },
-      {
-        expireAfter: () => policy.expireAfter,
-      },
-    ),
+    readEachTime({ hostname, mailFrom: mail_from }, { expireAfter: () => policy.expireAfter }),
   )
-  return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
+  const onAttempt = observers?.onAttempt
+  const common = { read, commit, clock, random, log, policy }
+  return createAttemptSettler({ ...common, buildSenderNotice: notices, offer, onAttempt })
 }
 
 function createSessionPool(

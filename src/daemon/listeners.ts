@@ -18,8 +18,8 @@ import { type BeginTracking, createEmailTracker } from '../tracking/track-email.
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
-import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
-import { createMessageMemory } from './message-memory.js'
+import { type DaemonOptions, type StartOptions, type StopSteps, defaultStopTimeouts } from './daemon-options.js'
+import { type MessageMemory, createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
 import { type Operator, wireOperator } from './operator.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
@@ -37,10 +37,20 @@ export interface Listeners extends ServedRoutes {
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
+  readonly watched: Watched
+}
+
+/** What the metrics read. */
+interface Watched extends Pick<Operator, 'readCensus'> {
+  readonly memory: MessageMemory
+  readonly hasDiskSpace: () => boolean
+  /** PEM, of the certificate that is served now. */
+  readonly certificateOf: () => string
+  readonly countApiConnections: () => number
 }
 
 export async function openListeners(
-  { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: StartOptions,
+  { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder, observers }: StartOptions,
   database: Database,
   tls: TlsFiles,
   services: Services,
@@ -48,35 +58,52 @@ export async function openListeners(
 ): Promise<Listeners> {
   const open: Listener[] = []
   const served = { ...tls }
+  const certificateOf = (): string => served.cert
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms, hits } = services
   const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
-  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
+  const memory = createMessageMemory(config)
+  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers }
   const api = await openApiListener({ ...common, log: logs.of('api'), database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served }, database, services)
-  const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
-  const smtp = { ...common, log: logs.of('smtp') }
-  const submission = await openSubmissionListener({ ...smtp, requests: limits.requests, accept: acceptMessage })
-  open.push(submission)
-  const mx = await openMxListener({ ...smtp, receiving })
-  open.push(mx)
-  const zone = await openZoneListener({ ...common, log: logs.of('dns'), database })
-  open.push(zone)
-  const listeners = { submission, mx, zone, api: api.listener }
-  const operatorDeps = { ...common, logTail, database, served, listeners }
-  const operator = await openOperator(operatorDeps, services, stopSteps)
+  const accept = acceptSubmission({ read: database.read, clock, ...sending })
+  const behind = { ...common, logs, database, requests: limits.requests, accept, receiving }
+  const others = await openOtherListeners(behind, open)
+  const listeners = { ...others, api: api.listener }
+  const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
   const routes = api.serve({
     ...common,
     ...sending,
-    ...changeCallbacks(services, submission, log),
+    ...changeCallbacks(services, others.submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
     recordHit: (hit) => hits.record(hit),
-    certificateOf: () => served.cert,
+    certificateOf,
   })
-  const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
+  const onForeignChange = (): void => refreshCachesAndSessions(services, others.submission, log)
+  const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
+  const { readCensus } = operator
+  const watched = { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections: api.countConnections }
+  return { ...listeners, ...routes, onForeignChange, useCertificate, watched }
+}
+
+/** Adds each to `open` at once, so that it is closed if a later one cannot be opened. */
+async function openOtherListeners(
+  deps: Parameters<typeof openSubmissionListener>[0] &
+    Parameters<typeof openMxListener>[0] &
+    Parameters<typeof openZoneListener>[0] &
+    Pick<StartOptions, 'logs'>,
+  open: Listener[],
+): Promise<Pick<Listeners, 'submission' | 'mx' | 'zone'>> {
+  const smtp = { ...deps, log: deps.logs.of('smtp') }
+  const submission = await openSubmissionListener(smtp)
+  open.push(submission)
+  const mx = await openMxListener(smtp)
+  open.push(mx)
+  const zone = await openZoneListener({ ...deps, log: deps.logs.of('dns') })
+  open.push(zone)
+  return { submission, mx, zone }
 }
 
 async function startDiskWatch(

@@ -1,6 +1,7 @@
 /** Wires the MX listener to the rooms below it. */
 import type { Config } from '../config/complete.js'
 import { readEachTime } from '../config/follow-setting.js'
+import { type Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -16,6 +17,7 @@ interface MxDeps {
   readonly log: Log
   readonly tls: TlsFiles
   readonly hasDiskSpace: () => boolean
+  readonly observers: Observers | null
   readonly memory: Pick<MessageMemory, 'mx'>
   readonly receiving: Receiving
 }
@@ -28,6 +30,7 @@ export function openMxListener({
   hasDiskSpace,
   memory,
   receiving,
+  observers,
 }: MxDeps): Promise<MxListener> {
   return startMxListener({
     checkRecipient: (address, size) =>
@@ -36,6 +39,7 @@ export function openMxListener({
     findListings: receiving.findListings,
     hasDiskSpace,
     memory: memory.mx,
+    observer: observers?.observeListener('mx') ?? null,
     schedule: (milliseconds, act) => {
       const timer = setTimeout(act, milliseconds)
       return () => clearTimeout(timer)

@@ -13,13 +13,10 @@ import { readDiskSpace } from '../platform/disk-space.js'
 import { type ProcessMeter, startProcessMeter } from '../platform/processes/process-meter.js'
 import { certificateExpiry, type TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
-import { countFreePages, type Database } from '../storage/database.js'
+import { countFreePages, type Database, PAGE_BYTES } from '../storage/database.js'
 import { databaseFile } from '../storage/open.js'
 import { readWebhookBacklog } from '../webhooks/webhook-backlog.js'
 import type { DaemonOptions } from './daemon-options.js'
-
-/** Bytes of a page of the database. */
-const PAGE_BYTES = 4_096
 
 interface OperatorDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'logTail'>, DoctorRouteDeps {
   readonly database: Database

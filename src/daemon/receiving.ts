@@ -12,12 +12,13 @@ import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { RoomLogs } from '../platform/room-logs.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
-import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
+import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { openCrashGuard } from '../receiving/crash-guard.js'
 import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
 import { createMailProcessor } from '../receiving/process-mail.js'
@@ -48,6 +49,7 @@ export interface ReceivingDeps {
   readonly inboundBytes: InboundBytesReader
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
+  readonly observers: Observers | null
 }
 
 type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
@@ -57,6 +59,8 @@ export interface Receiving {
   readonly acceptInbound: AcceptInbound
   /** The DNS block lists that list the client. */
   readonly findListings: (address: string) => Promise<readonly Listing[]>
+  /** Milliseconds in which the authentication thread was busy. */
+  readonly readBusyTime: () => number
   /** Begins the analysis of stored messages. */
   readonly start: () => void
   /** Ends DNS queries and the child processes, and waits for messages under way. */
@@ -64,7 +68,7 @@ export interface Receiving {
 }
 
 export function wireReceiving(deps: ReceivingDeps): Receiving {
-  const { config, clock, log, edges, database, mime } = deps
+  const { config, clock, log, edges, database, mime, observers } = deps
   const { commit, read } = database
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
@@ -77,13 +81,14 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
   const accepting = {
     ...{ ...recipients, commit, clock, log, hostname: config.service.hostname },
-    authenticate: authentication.authenticate,
+    authenticate: observeResults(authentication.authenticate, observers),
     onStored: (workspaceId: string) => processor.onStored(workspaceId),
   }
   return {
     recipients,
     acceptInbound: createAcceptInbound(readEachTime(accepting, { dmarc: () => config.inbound.dmarc })),
     findListings: createListingFinder(config, resolver),
+    readBusyTime: () => authentication.readBusyTime(),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
       processor.start()
@@ -96,6 +101,15 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
       await stopped
       crashGuard.close()
     },
+  }
+}
+
+function observeResults(authenticate: Authenticate, observers: Observers | null): Authenticate {
+  if (observers === null) return authenticate
+  return async (...message) => {
+    const result = await authenticate(...message)
+    observers.onAuthenticated(result.authentication)
+    return result
   }
 }
 
@@ -141,13 +155,17 @@ function createReportActs(
   )
 }
 
-function createSpamJudge({ config: { spam }, clock, logs, database: { read } }: ReceivingDeps): JudgeSpam {
+function createSpamJudge(deps: ReceivingDeps): JudgeSpam {
+  const { config, clock, logs, database, observers } = deps
+  const { spam } = config
   const rspamdOf = followSetting(
     () => spam.rspamd_url,
     (url) => (url === null ? null : createRspamdClient({ url, clock, log: logs.of('spam') })),
   )
-  return (email, raw, analysis) => {
+  return async (email, raw, analysis) => {
     const thresholds = { suspicious: spam.suspicious_score, spam: spam.spam_score }
-    return judgeSpam({ read, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
+    const verdict = await judgeSpam({ read: database.read, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
+    if (verdict.spam_status !== null) observers?.onSpamVerdict(verdict.spam_status)
+    return verdict
   }
 }

@@ -23,7 +23,7 @@ import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
 import { wireBroadcasts } from './broadcasts.js'
-import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
+import { type DaemonOptions, type StartOptions, type StopSteps, defaultStopTimeouts } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -72,10 +72,11 @@ export async function openServices(
   suppressions: SuppressionCache,
   stopSteps: StopSteps,
 ): Promise<Services> {
-  const { config, clock, log, logs } = options
+  const { config, clock, log, logs, observers } = options
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
   options.addressHider?.useKey(identity.linkSecret)
-  const common = { config, clock, log, logs, edges: { ...systemEdges(), ...options.edges }, database, identity }
+  const edges = { ...systemEdges(), ...options.edges }
+  const common = { config, clock, log, logs, edges, database, identity, observers }
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
@@ -93,7 +94,7 @@ export async function openServices(
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
   const exports = registerStop(stopSteps, openExports(logAs('exports')))
-  const hits = registerStop(stopSteps, new HitRecorder({ ...database, clock, log: logs.of('tracking') }))
+  const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
   const webhookStop = Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)
   const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), webhookStop))
   const broadcasts = registerStop(
@@ -107,11 +108,16 @@ export async function openServices(
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 
-function openExports({ config, clock, log, database: { read, commit } }: CommonDeps): ExportRunner {
+function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {
+  const { onHitsRecorded: onRecorded, onHitLeftOut: onLeftOut } = observers ?? {}
+  return new HitRecorder({ ...database, clock, log, onRecorded, onLeftOut })
+}
+
+function openExports({ config, clock, log, database: { read, commit }, observers }: CommonDeps): ExportRunner {
   const { data_dir: folder } = config.service
   return createExportRunner({
     ...{ read, commit, clock, log },
-    ...{ database: databaseFile(folder), folder: exportFolder(folder) },
+    ...{ database: databaseFile(folder), folder: exportFolder(folder), onEnd: observers?.onExportEnd },
   })
 }
 
@@ -125,7 +131,10 @@ function openCaches({ clock, database }: CommonDeps): Caches {
   }
 }
 
-type CommonDeps = Pick<ReceivingDeps, 'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity'>
+type CommonDeps = Pick<
+  ReceivingDeps,
+  'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
+>
 type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 'signingKeys' | 'templates'>
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
 

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/complete.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import { createDialer } from '../platform/dialer.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
@@ -36,6 +37,7 @@ interface SmsDeps {
   readonly database: Database
   readonly identity: ServiceIdentity
   readonly edges: Edges
+  readonly observers: Observers | null
 }
 
 export interface Sms {
@@ -52,7 +54,7 @@ const MAX_SMS_STOP = 3_000
 
 /** Rejects if `sms.smpp.ca_file` cannot be read. */
 export async function wireSms(deps: SmsDeps): Promise<Sms> {
-  const { config, clock, log, database, identity } = deps
+  const { config, clock, log, database, identity, observers } = deps
   const { read, commit } = database
   const store = { read, commit, clock, log }
   const abortController = new AbortController()
@@ -69,12 +71,14 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
       },
       findHold: createConversionWatch(guards),
       chargeSend: createSendCharger(guards),
+      onSend: observers?.onSmsSend,
       buildReceiptUrl: (smsId) => buildReceiptUrl(identity.smsSecret, config.service.public_url, smsId),
     }),
   )
   return {
     sendCode: sends.run,
-    checkCode: provider === null ? refuseCheck : createCodeChecker({ ...store, codeKey }),
+    checkCode:
+      provider === null ? refuseCheck : createCodeChecker({ ...store, codeKey, onCheck: observers?.onSmsCheck }),
     applyReceipt,
     start: async () => {
       warnOfSettings(config, log)

@@ -19,11 +19,24 @@ export function readinessProbe(now: number): Write {
   return setServiceState({ key: 'readiness_probe', value: String(now) })
 }
 
-export function watchCommits(commit: Commit, { clock, log }: Pick<Deps, 'clock' | 'log'>): WatchedCommit {
+/** `onOutage`: one has begun, or has ended. */
+export function watchCommits(
+  commit: Commit,
+  {
+    clock,
+    log,
+    onOutage,
+  }: Pick<Deps, 'clock' | 'log'> & { readonly onOutage?: ((isOutage: boolean) => void) | undefined },
+): WatchedCommit {
   return watchFaults(commit, {
-    onOutageStart: (fault) =>
-      log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted'),
-    onOutageEnd: () => log.error('the database takes writes again'),
+    onOutageStart: (fault) => {
+      log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted')
+      onOutage?.(true)
+    },
+    onOutageEnd: () => {
+      log.error('the database takes writes again')
+      onOutage?.(false)
+    },
     buildProbe: () => readinessProbe(clock()),
   })
 }

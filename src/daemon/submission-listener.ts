@@ -6,6 +6,7 @@ import type { Config } from '../config/complete.js'
 import { readEachTime } from '../config/follow-setting.js'
 import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -26,6 +27,7 @@ interface SubmissionDeps {
   readonly requests: RateLimit
   readonly accept: AcceptSubmission
   readonly hasDiskSpace: () => boolean
+  readonly observers: Observers | null
   readonly memory: Pick<MessageMemory, 'submission'>
 }
 
@@ -43,6 +45,7 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
     accept,
     hasDiskSpace,
     memory: deps.memory.submission,
+    observer: deps.observers?.observeListener('submission') ?? null,
     clock,
     log,
     settings: buildSubmissionSettings(config, deps.tls),

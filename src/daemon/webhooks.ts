@@ -1,5 +1,6 @@
 /** Wires the delivery of events to webhooks: the dispatcher, the addresses it may dial, and the thread of its requests. */
 import type { Config } from '../config/complete.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
@@ -16,15 +17,18 @@ interface WebhookDeps {
   readonly log: Log
   readonly database: Database
   readonly edges: Edges
+  readonly observers: Observers | null
 }
 
 export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload' | 'closeWorkspace'> {
+  /** Milliseconds in which the thread of the requests was busy. */
+  readonly readBusyTime: () => number
   readonly stop: () => Promise<void>
 }
 
 /** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
 export function wireWebhooks(
-  { config: { webhooks, dns }, clock, log, database: { read, commit }, edges }: WebhookDeps,
+  { config: { webhooks, dns }, clock, log, database: { read, commit }, edges, observers }: WebhookDeps,
   stopTimeout: number,
 ): Webhooks {
   const abortController = new AbortController()
@@ -48,12 +52,14 @@ export function wireWebhooks(
       return webhooks.retry_schedule
     },
     request: (content) => thread.request(content),
+    onAttempt: observers?.onWebhookAttempt,
   })
   return {
     start: () => dispatcher.start(),
     refresh: (webhook) => dispatcher.refresh(webhook),
     reload: () => dispatcher.reload(),
     closeWorkspace: (workspaceId) => dispatcher.closeWorkspace(workspaceId),
+    readBusyTime: () => thread.readBusyTime(),
     stop: async () => {
       await dispatcher.stop(stopTimeout)
       abortController.abort()

@@ -30,6 +30,7 @@ interface RunnerDeps extends Store {
   /** The database, for the connection of the thread. */
   readonly database: string
   readonly folder: string
+  readonly onEnd?: ((outcome: 'completed' | 'failed') => void) | undefined
   /** Milliseconds that an export may take while other workspaces wait, and those to wait after a fault. */
   readonly turn?: number
   readonly retryDelay?: number
@@ -44,6 +45,8 @@ export interface ExportRunner {
   readonly begin: (ref: ExportRef) => void
   /** To be called when records may have been removed with their workspace: removes their files. */
   readonly refresh: () => void
+  /** How many are written or wait. */
+  readonly countUnderWay: () => number
   readonly stop: () => Promise<void>
 }
 
@@ -96,6 +99,12 @@ class Runner implements ExportRunner {
         return removeOrphanFiles(read, folder)
       })
       .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
+  }
+
+  readonly countUnderWay = (): number => {
+    let count = (this.current === null ? 0 : 1) + this.timers.size
+    for (const { length } of this.waiting.values()) count += length
+    return count
   }
 
   readonly stop = async (): Promise<void> => {
@@ -189,7 +198,10 @@ class Runner implements ExportRunner {
     const { rows, bytes } = outcome
     const isKept = await tryCommit(this.deps.commit([completeExport({ ...ref, rows, bytes, at: this.deps.clock() })]))
     if (!isKept) await this.dropGone(ref)
-    else this.deps.log.info({ export: ref.id, workspace: ref.workspaceId, rows, bytes }, 'an export is completed')
+    else {
+      this.deps.onEnd?.('completed')
+      this.deps.log.info({ export: ref.id, workspace: ref.workspaceId, rows, bytes }, 'an export is completed')
+    }
   }
 
   private async fail(ref: ExportRef, error: ExportFault): Promise<void> {
@@ -199,6 +211,7 @@ class Runner implements ExportRunner {
       log.error({ err, export: ref.id }, 'the file of a failed export cannot be removed'),
     )
     await tryCommit(commit([failExport({ ...ref, error, at: clock() })]))
+    this.deps.onEnd?.('failed')
     log.info({ export: ref.id, workspace: ref.workspaceId, why: error }, 'an export has failed')
   }
 

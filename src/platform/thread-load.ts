@@ -1,5 +1,6 @@
-/** How busy the event loop of this thread is. */
+/** How busy the event loops of threads are. */
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
+import type { Worker } from 'node:worker_threads'
 
 /** Each call returns the share of the time since the last call in which the thread was not idle, from 0 to 1. */
 export function createLoadMeter(): () => number {
@@ -10,4 +11,9 @@ export function createLoadMeter(): () => number {
     last = now
     return utilization
   }
+}
+
+/** Milliseconds in which the event loop of another thread was not idle, since its start; 0: it does not run. */
+export function busyTimeOf(worker: Worker | null | undefined): number {
+  return worker?.performance.eventLoopUtilization().active ?? 0
 }

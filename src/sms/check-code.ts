@@ -35,6 +35,7 @@ interface CodeCheckerDeps extends Store {
   readonly log: Log
   /** From `deriveCodeKey`. */
   readonly codeKey: KeyObject
+  readonly onCheck?: ((status: CodeCheck['status']) => void) | undefined
 }
 
 /** Rejects with a Refusal: `invalid-parameter`, `unavailable`. */
@@ -51,6 +52,7 @@ export function createCodeChecker(deps: CodeCheckerDeps): CodeChecker {
       const writes = row === undefined ? [] : buildWrites(change, row, now)
       if (writes.length > 0 && !(await tryCommit(deps.commit(writes)))) continue
       deps.log.debug({ sms_id: row?.id ?? null, workspace_id: workspaceId, status: answer.status }, 'code checked')
+      deps.onCheck?.(answer.status)
       return answer
     }
     throw new Refusal('unavailable', 'too many checks of this phone at the same moment')

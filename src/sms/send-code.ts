@@ -72,6 +72,8 @@ export interface CodeSenderDeps extends Store {
   /** The writes that count a sent code, for the commit of the provider's acceptance. */
   readonly countSent: (workspaceId: string, segments: number, now: number) => readonly Write[]
   readonly buildReceiptUrl: (smsId: string) => string
+  /** `refused`: by us; `rejected`: by the provider. */
+  readonly onSend?: ((outcome: 'sent' | 'refused' | 'rejected' | 'unanswered') => void) | undefined
 }
 
 /** Rejects with a Refusal: `invalid-parameter`, `rate-limited`, `unavailable`, `no-answer`, `bad-credentials`. */
@@ -86,10 +88,13 @@ export function createCodeSender(deps: CodeSenderDeps): CodeSender {
     const { id, phone, expires_at: expiresAt } = code
     const message = { id, phone, text, expiresAt, receiptUrl: deps.buildReceiptUrl(id) }
     const outcome = await askProvider(provider, message, { clock, deadline: startedAt + MAX_PROVIDER_TIME })
+    deps.onSend?.(sendOutcomes[outcome.kind])
     await settleSend(deps, code, outcome)
     return { id, phone, expiresAt }
   }
 }
+
+const sendOutcomes = { accepted: 'sent', refused: 'rejected', silent: 'unanswered' } as const
 
 /** The record of the code, and the message that contains it: held in memory alone. */
 interface AdmittedCode {
@@ -158,6 +163,7 @@ async function logRefusals<T>(deps: CodeSenderDeps, request: CodeRequest, admit:
     return await admit()
   } catch (error) {
     if (error instanceof Refusal) {
+      deps.onSend?.('refused')
       const { workspaceId, phone } = request
       const reason = error.details['reason'] ?? error.kind
       deps.log.info({ workspace_id: workspaceId, phone: formatForDisplay(phone), reason }, 'code refused')

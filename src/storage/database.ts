@@ -11,11 +11,26 @@ export interface Store {
   readonly commit: Commit
 }
 
+/** Bytes of a page of the file. */
+export const PAGE_BYTES = 4_096
+
+/** What one turn of the writer has committed. */
+export interface WrittenBatch {
+  /** Those that failed included. */
+  readonly requests: number
+  /** Milliseconds of the COMMIT statement, which syncs; null: nothing was committed. */
+  readonly syncTime: number | null
+}
+
 export interface Database extends Store {
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
   /** Commits that the writer has made: many requests share one. */
   readonly countCommits: () => number
+  /** Calls back after each batch of the writer. */
+  readonly onBatch: (listener: (batch: WrittenBatch) => void) => void
+  /** Milliseconds in which the writer thread was busy, since its start. */
+  readonly readBusyTime: () => number
   /** Gives up to `pages` free pages back to the file system, as periodic work after deletions. */
   readonly reclaimPages: (pages: number) => Promise<void>
   /**

@@ -56,6 +56,8 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       purgeLog: () => writer.purgeLog(),
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
+      onBatch: (listener) => writer.onBatch(listener),
+      readBusyTime: () => writer.readBusyTime(),
       close: async () => {
         await writer.close()
         reader.close()

@@ -37,6 +37,7 @@ interface PlanDeps {
 }
 
 export interface PlannedHit {
+  readonly kind: Hit['kind']
   readonly emailId: string
   /** Null: the hit has no event, it only shows that an earlier one was a machine's. */
   readonly eventId: string | null
@@ -60,7 +61,7 @@ export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
   if (email.broadcastId !== null) return planFirstHit(deps, hit, email, eventId)
   if (!deps.isAllowed(hit)) return null
   const plan = hit.kind === 'open' ? planOpen({ hit, email, eventId }) : planClick(deps, { hit, email, eventId })
-  return { emailId: email.id, eventId, ...plan }
+  return { kind: hit.kind, emailId: email.id, eventId, ...plan }
 }
 
 interface TrackedHit<Kind extends Hit> {
@@ -131,7 +132,7 @@ function planFirstHit(deps: PlanDeps, hit: Hit, email: HitEmail, eventId: string
   const { id: emailId } = email
   if (hit.kind === 'click') return planFirstClick(deps, { hit, email, eventId })
   if (!takeFirst(deps, hit, isMachineOpen(hit), eventId)) return null
-  return { emailId, eventId, ...planOpen({ hit, email, eventId }) }
+  return { kind: 'open', emailId, eventId, ...planOpen({ hit, email, eventId }) }
 }
 
 function planFirstClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): PlannedHit | null {
@@ -142,11 +143,11 @@ function planFirstClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): PlannedH
   const moved = deps.firsts.moveClick(emailId, earlier)
   if (moved !== null) {
     const marked = markMachineClicks({ workspaceId, emailId, eventIds: toJson([moved]) })
-    return { emailId, eventId: null, writes: [marked], recount: { workspaceId, emailId } }
+    return { kind: 'click', emailId, eventId: null, writes: [marked], recount: { workspaceId, emailId } }
   }
   if (!takeFirst(deps, hit, machine, eventId)) return null
   const marks = machine ? [] : [markClicked({ workspaceId, id: emailId, at: hit.at })]
-  return { emailId, eventId, writes: [recordClick(tracked, machine), ...marks], recount: null }
+  return { kind: 'click', emailId, eventId, writes: [recordClick(tracked, machine), ...marks], recount: null }
 }
 
 /** Whether the hit is recorded; from then on there is one of its kind. */

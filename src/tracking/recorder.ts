@@ -39,6 +39,8 @@ const ADDRESS_LIMIT = { burst: 5_000, perSecond: 2_500, maxKeys: 10_000 }
 interface RecorderDeps extends Store {
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
+  readonly onRecorded?: ((kind: Hit['kind'], count: number) => void) | undefined
+  readonly onLeftOut?: (() => void) | undefined
   /** For tests. */
   readonly maxWaiting?: number
   readonly retryDelay?: number
@@ -120,9 +122,17 @@ export class HitRecorder {
         tried = true
         await commit(joinWrites(planned))
       })
+      this.reportRecorded(planned)
     } catch (err) {
       log.error({ err, hits: hits.length }, 'opens and clicks could not be recorded')
     }
+  }
+
+  private reportRecorded(planned: readonly PlannedHit[]): void {
+    const events = planned.filter(({ eventId }) => eventId !== null)
+    const opens = events.filter(({ kind }) => kind === 'open').length
+    if (opens > 0) this.deps.onRecorded?.('open', opens)
+    if (events.length > opens) this.deps.onRecorded?.('click', events.length - opens)
   }
 
   /** Rejects with an error other than a fault of the database, and with any once it is to stop. */
@@ -166,6 +176,7 @@ export class HitRecorder {
 
   private leaveOut(now: number): void {
     this.shed += 1
+    this.deps.onLeftOut?.()
     if (now - this.warnedAt >= WARN_INTERVAL) this.warn(now)
   }
 

@@ -15,7 +15,7 @@ import { type AddressRules, createAddressFinder } from './endpoint-addresses.js'
 import { createEventReader } from './event-pages.js'
 import { FairTurns } from './fair-turns.js'
 import { type LaneEvents, LaneRegistry } from './lane-registry.js'
-import { OutcomeWriter } from './outcome-writer.js'
+import { OutcomeWriter, type SettledAttempt } from './outcome-writer.js'
 import type { NotMade, RequestOutcome } from './request-protocol.js'
 import { settleGone, settleOutcome } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
@@ -27,6 +27,8 @@ interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAdd
   readonly schedule: readonly number[]
   /** The load of this thread since the last call; absent: it is measured. Lets a test set it. */
   readonly readLoad?: () => number
+  /** An attempt has ended with this status of its delivery. */
+  readonly onAttempt?: ((status: SettledAttempt['result']['status']) => void) | undefined
 }
 
 /** Milliseconds in which new events and due retries are noticed, and after which attempts are limited anew. */
@@ -212,6 +214,7 @@ export class Dispatcher {
       lane.isEnabled = false
       this.turns.remove(lane)
     }
+    this.deps.onAttempt?.(settled.result.status)
     this.writer.add(lane, settled, disabling)
   }
 

@@ -6,6 +6,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../platform/processes/thread-options.js'
+import { busyTimeOf } from '../platform/thread-load.js'
 import type {
   JobOutcome,
   NotMade,
@@ -41,6 +42,11 @@ export class RequestThread {
       this.underWay.set(this.lastNumber, resolve)
       if (this.waiting.push({ ...content, number: this.lastNumber }) === 1) setImmediate(() => this.postJobs())
     })
+  }
+
+  /** Milliseconds in which the thread was busy, since its start. */
+  readBusyTime(): number {
+    return busyTimeOf(this.worker)
   }
 
   /** Requests under way are cut off. */

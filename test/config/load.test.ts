@@ -341,6 +341,7 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[inbound]\nproxies = ["0.0.0.0/0"]', 'inbound.proxies[0]'],
   ['[dns]\nzone_listen = ["127.0.0.1:53"]', 'dns.zone_listen'],
   ['[dns]\nzone_listen = ["127.0.0.1:2525"]\nnameservers = ["ns.test"]', 'dns.zone_listen[0]'],
+  ['[metrics]\nlisten = ["127.0.0.1:8443"]', 'metrics.listen[0]'],
   ['[dns]\nsecondaries = ["192.0.2.1"]', 'dns.secondaries'],
   ['[dns]\nnotify = ["192.0.2.1"]', 'dns.notify'],
   ['[dns]\nzone_listen = ["127.0.0.1:53"]\nnameservers = ["ns.test"]\nsecondaries = ["::/0"]', 'dns.secondaries[0]'],

@@ -71,6 +71,7 @@ export async function serve(
 function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
   const submission = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
   const [mx, zone] = [formatEndpoints(daemon.mx), formatEndpoints(daemon.zone)]
+  const metrics = formatEndpoints(daemon.metrics)
   const api = daemon.api.map(formatApiEndpoint)
   const { tls } = daemon
   const about = {
@@ -79,6 +80,7 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     mx,
     api,
     zone,
+    metrics,
     data_dir: dataDir,
     ca: tls.caFile,
     certificate_until: certificateExpiry(tls),
@@ -89,6 +91,7 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     formatService('MX', mx),
     formatService('REST', api),
     formatService('DNS', zone),
+    formatService('metrics', metrics),
   ]
     .flat()
     .join(', ')

@@ -43,6 +43,14 @@ export interface SettleDeps extends Store {
   readonly buildSenderNotice: BuildSenderNotice
   /** Offers a notification that is on disk to the queue. */
   readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
+  /** Called when an outcome is on disk. */
+  readonly onAttempt?: ((attempt: EndedAttempt) => void) | undefined
+}
+
+interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt'> {
+  readonly outcome: Decision['kind']
+  /** When the email was accepted, or was due. */
+  readonly enqueuedAt: number
 }
 
 /** How long an outcome that cannot be written is kept. */
@@ -67,6 +75,7 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
     const writes = [...pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
     await commitWithRetry(deps, writes, record, options)
     logOutcome(deps.log, record, decision)
+    deps.onAttempt?.({ ...record, outcome: decision.kind, enqueuedAt: record.entry.enqueued_at })
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)
   }
 }

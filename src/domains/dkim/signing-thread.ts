@@ -11,6 +11,7 @@
 import { Worker } from 'node:worker_threads'
 import { scanHeader } from '../../mail/header-fields.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
+import { busyTimeOf } from '../../platform/thread-load.js'
 import { hashRelaxedBodyAsync } from './canonical.js'
 import type { DkimKey } from './sign.js'
 import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './signing-protocol.js'
@@ -70,6 +71,11 @@ export class SigningThread {
   forgetKeys(): void {
     this.keyNumbers.clear()
     this.worker?.postMessage({ kind: 'forget' } satisfies SignerMessage)
+  }
+
+  /** Milliseconds in which the thread was busy, since its start. */
+  readBusyTime(): number {
+    return busyTimeOf(this.worker)
   }
 
   /** Ends the thread; waiting requests are rejected. */

@@ -17,6 +17,16 @@ const MAX_GROUPS = 20_000
 const MAX_WAIT = 100
 const REST = 10
 
+/** Ages by which entries are counted, in milliseconds. */
+export const AGE_BOUNDS: Readonly<Record<string, number>> = {
+  '5m': 300_000,
+  '1h': 3_600_000,
+  '4h': 14_400_000,
+  '1d': 86_400_000,
+  '3d': 259_200_000,
+}
+const ageBounds = Object.entries(AGE_BOUNDS)
+
 export type StateCounts = Readonly<Record<QueueStatus, number>>
 
 interface DomainCount extends StateCounts {
@@ -40,6 +50,8 @@ export interface QueueCensus {
   readonly total: number
   readonly states: StateCounts
   readonly oldestAt: number | null
+  /** Entries that are older, by the names of the bounds. */
+  readonly ages: Readonly<Record<string, number>>
   readonly domains: ReadonlyMap<string, DomainCount>
   readonly reasons: ReadonlyMap<string, ReasonCount>
 }
@@ -80,6 +92,7 @@ class Count implements QueueCensus {
   total = 0
   oldestAt: number | null = null
   readonly states = emptyStates()
+  readonly ages = Object.fromEntries(ageBounds.map(([name]) => [name, 0]))
   readonly domains = new Map<string, Writable<DomainCount>>()
   readonly reasons = new Map<string, Writable<ReasonCount>>()
 
@@ -90,8 +103,16 @@ class Count implements QueueCensus {
     this.total += 1
     this.states[state] += 1
     this.oldestAt = Math.min(this.oldestAt ?? entry.enqueued_at, entry.enqueued_at)
+    this.addAge(this.countedAt - entry.enqueued_at)
     this.addDomain(entry, state)
     this.addReason(entry, state)
+  }
+
+  private addAge(age: number): void {
+    for (const [name, bound] of ageBounds) {
+      if (age <= bound) return
+      this.ages[name] = (this.ages[name] ?? 0) + 1
+    }
   }
 
   private addDomain({ domain, enqueued_at }: CountedEntry, state: QueueStatus): void {

@@ -18,6 +18,7 @@ import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
+import { busyTimeOf } from '../../platform/thread-load.js'
 import type { DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
 
 export interface AuthenticationResult {
@@ -72,6 +73,11 @@ export class AuthenticationThread {
     } finally {
       this.largeHeaders.release()
     }
+  }
+
+  /** Milliseconds in which the thread was busy, since its start. */
+  readBusyTime(): number {
+    return busyTimeOf(this.worker)
   }
 
   async stop(): Promise<void> {

@@ -7,7 +7,7 @@ import type { Log } from '../../platform/log.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { ReceivedMessage } from '../../receiving/received-message.js'
 import type { Listing } from '../../spam/dnsbl.js'
-import type { Endpoint, ListenerSettings, SessionLimits } from '../session/session-gate.js'
+import type { Endpoint, ListenerSettings, SessionLimits, SessionObserver } from '../session/session-gate.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
 
 /** A recipient that receives mail here. */
@@ -31,6 +31,8 @@ export interface MxDeps {
   readonly memory?: MemoryBudget
   /** Calls `act` after so many milliseconds, unless the returned function cancels it. */
   schedule(milliseconds: number, act: () => void): () => void
+  /** Absent: nothing is measured. */
+  readonly observer?: SessionObserver | null
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly settings: MxSettings

@@ -22,7 +22,7 @@ export interface MxGate extends SessionGate {
 }
 
 export function createMxGate(deps: MxDeps): MxGate {
-  const { settings, log } = deps
+  const { settings, log, observer = null } = deps
   const refusals = new Map<MxReason, number>()
   const lines = new ClientLog(log, addressKeyOf)
   const memory = createMemoryBudget(settings.maxBytesInFlight, deps.memory)
@@ -39,10 +39,12 @@ export function createMxGate(deps: MxDeps): MxGate {
     lines,
     note(reason, about) {
       refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
+      observer?.onTurnedAway(reason)
       lines.info({ ...about, reason }, 'an MX client was turned away')
     },
     refusals: () => refusals,
     report: (error, session) => log.error({ err: error, session }, 'receiving mail failed'),
+    observer,
   }
 }
 

@@ -51,7 +51,10 @@ function listenerRules(gate: MxGate): ListenerRules<MxSession> {
   const { settings, newConnections, clock, lines } = gate
   return {
     gate,
-    openSession: (connection) => new MxSession(gate, connection),
+    openSession: (connection) => {
+      gate.observer?.onSession()
+      return new MxSession(gate, connection)
+    },
     originOf,
     checkNewClient(origin, client): SmtpReply | null {
       if (newConnections.take(origin.address, clock()).allowed) return null

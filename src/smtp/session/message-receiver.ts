@@ -83,14 +83,17 @@ export class MessageReceiver {
   ): Promise<SmtpReply | null> {
     try {
       const { raw, release } = await message.collected
-      try {
-        return await accept(raw)
-      } finally {
-        release()
-      }
+      return await this.acceptMeasured(raw, accept).finally(release)
     } catch (error) {
       return error instanceof ClientGone ? null : this.rules.replyTo(error)
     }
+  }
+
+  private async acceptMeasured(raw: Buffer, accept: (raw: Buffer) => Promise<SmtpReply>): Promise<SmtpReply> {
+    const receivedAt = performance.now()
+    const reply = await accept(raw).catch((error: unknown) => this.rules.replyTo(error))
+    this.gate.observer?.onMessage(reply.code, performance.now() - receivedAt)
+    return reply
   }
 
   private begin(size: number): Answer<IncomingMessage> {

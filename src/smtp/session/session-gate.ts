@@ -60,6 +60,14 @@ export type CommonReason =
   | 'deadline'
   | 'faults'
 
+/** Counts what a listener does; its functions only add to numbers. */
+export interface SessionObserver {
+  readonly onSession: () => void
+  readonly onTurnedAway: (reason: string) => void
+  /** A message was answered with this code, so many milliseconds after its last byte. */
+  readonly onMessage: (code: number, milliseconds: number) => void
+}
+
 /** Fields of a log line about a session. */
 export interface SessionFacts {
   readonly client: string
@@ -79,4 +87,5 @@ export interface SessionGate {
   readonly hasDiskSpace: () => boolean
   /** Logs a fault of ours. `session`: the id of its connection. */
   readonly report: (error: unknown, session: string) => void
+  readonly observer: SessionObserver | null
 }

@@ -6,7 +6,7 @@ import { minTransferPace } from '../../platform/connections/transfer-pace.js'
 import type { Log } from '../../platform/log.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { SubmittedMessage } from '../../sending/submitted-message.js'
-import type { Endpoint, ListenerSettings, SessionLimits } from '../session/session-gate.js'
+import type { Endpoint, ListenerSettings, SessionLimits, SessionObserver } from '../session/session-gate.js'
 import type { AuthLimitSettings } from './auth-limit.js'
 
 export interface SubmissionDeps {
@@ -22,6 +22,8 @@ export interface SubmissionDeps {
   hasDiskSpace(): boolean
   /** Shared by all listeners. Absent: this listener has only its own limit. */
   readonly memory?: MemoryBudget
+  /** Absent: nothing is measured. */
+  readonly observer?: SessionObserver | null
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly settings: SubmissionSettings

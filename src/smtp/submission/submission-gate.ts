@@ -24,7 +24,7 @@ type SubmissionReason =
   | 'login-timeout'
 
 export function createSubmissionGate(deps: SubmissionDeps): SubmissionGate {
-  const { settings, log } = deps
+  const { settings, log, observer = null } = deps
   const lines = new ClientLog(log, addressKeyOf)
   const memory = createMemoryBudget(settings.maxBytesInFlight, deps.memory)
   return {
@@ -32,12 +32,16 @@ export function createSubmissionGate(deps: SubmissionDeps): SubmissionGate {
     settings,
     clock: deps.clock,
     lines,
-    note: (reason, about) => lines.info({ ...about, reason }, 'a submission client was turned away'),
+    note: (reason, about) => {
+      observer?.onTurnedAway(reason)
+      lines.info({ ...about, reason }, 'a submission client was turned away')
+    },
     authLimit: createAuthLimit(settings.authFailures),
     connections: createConnectionLimiter(settings),
     memory,
     memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
     hasDiskSpace: () => deps.hasDiskSpace(),
     report: (error, session) => log.error({ err: error, session }, 'submission failed'),
+    observer,
   }
 }

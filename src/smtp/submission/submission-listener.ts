@@ -54,7 +54,10 @@ export async function startSubmissionListener(deps: SubmissionDeps): Promise<Sub
 function listenerRules(gate: SubmissionGate): ListenerRules<SubmissionSession> {
   return {
     gate,
-    openSession: (connection) => new SubmissionSession(gate, connection),
+    openSession: (connection) => {
+      gate.observer?.onSession()
+      return new SubmissionSession(gate, connection)
+    },
     originOf: (address) => originUnlessTrusted(gate, address),
     checkNewClient: () => null,
     isProxy: () => false,

@@ -27,6 +27,8 @@ export interface GroupCommit {
   /** One outcome for each request, in order. Never throws. */
   readonly run: (requests: readonly WriteRequest[]) => WriteOutcome[]
   readonly countCommits: () => number
+  /** Milliseconds of the last COMMIT statement. */
+  readonly readSyncTime: () => number
 }
 
 interface Failure {
@@ -62,6 +64,7 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
 export function createGroupCommit(db: SQLite.Database): GroupCommit {
   const statement = createStatementCache(db)
   let commits = 0
+  let syncTime = 0
 
   function applyRequest(request: WriteRequest): Failure | undefined {
     let touched = 0
@@ -102,8 +105,14 @@ export function createGroupCommit(db: SQLite.Database): GroupCommit {
   function runTransaction<Result>(body: () => Result | undefined): Result | undefined {
     statement('begin immediate').run()
     const result = body()
-    statement(result === undefined ? 'rollback' : 'commit').run()
-    if (result !== undefined) commits += 1
+    if (result === undefined) {
+      statement('rollback').run()
+      return result
+    }
+    const begun = performance.now()
+    statement('commit').run()
+    syncTime = performance.now() - begun
+    commits += 1
     return result
   }
 
@@ -119,5 +128,5 @@ export function createGroupCommit(db: SQLite.Database): GroupCommit {
     }
   }
 
-  return { run, countCommits: () => commits }
+  return { run, countCommits: () => commits, readSyncTime: () => syncTime }
 }

@@ -8,6 +8,7 @@
  * A Buffer is often a small window on a large pool, and cloning it would copy the entire pool, so such a
  * window is copied first. Only large pieces of `MovedBytes` are transferred.
  */
+import type { WrittenBatch } from '../database.js'
 import type { WriteRequest } from './group-commit.js'
 import { ConstraintViolated, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
 
@@ -41,6 +42,8 @@ export type FromWriter =
       readonly messages: number
       readonly failures: readonly WireFailure[]
       readonly commits: number
+      /** Of the batch that this answer is about; null: it was none. */
+      readonly batch: WrittenBatch | null
     }
   | { readonly kind: 'foreign-commit' }
   | { readonly kind: 'cannot-open'; readonly failure: WireFailure }

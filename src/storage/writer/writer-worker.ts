@@ -11,6 +11,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { type ConnectionOptions, openConnection } from '../connection.js'
+import type { WrittenBatch } from '../database.js'
 import { toStorageFault } from '../health/faults.js'
 import type { SQLite } from '../sqlite.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
@@ -32,6 +33,8 @@ class WriterThread {
   private database: OpenDatabase | undefined
   private dataVersion: unknown
   private commits = 0
+  /** Of the last batch. */
+  private syncTime: number | null = null
   private texts: string[] = []
   private readonly timer: NodeJS.Timeout
   private logPurge: LogPurge | undefined
@@ -85,19 +88,23 @@ class WriterThread {
       next = batch.length < MAX_BATCH ? receiveMessageOnPort(this.port)?.message : undefined
     }
     if (messages > 0) {
-      this.reply(messages, this.commit(batch))
+      const outcomes = this.commit(batch)
+      this.reply(messages, outcomes, { requests: batch.length, syncTime: this.syncTime })
       freeMemory(...movedPiecesOf(batch))
     }
-    if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)])
-    if (next?.kind === 'purge') this.reply(1, [this.purge()])
+    if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)], null)
+    if (next?.kind === 'purge') this.reply(1, [this.purge()], null)
     if (next?.kind === 'stop') this.stop()
   }
 
   private commit(batch: readonly WriteRequest[]): WriteOutcome[] {
+    this.syncTime = null
     const outcomes = this.withDatabase(({ group }) => {
       const before = group.countCommits()
       const result = group.run(batch)
-      this.commits += group.countCommits() - before
+      const made = group.countCommits() - before
+      this.commits += made
+      if (made > 0) this.syncTime = group.readSyncTime()
       return result
     })
     if (outcomes instanceof StorageFault) return batch.map(() => outcomes)
@@ -134,9 +141,9 @@ class WriterThread {
     }
   }
 
-  private reply(messages: number, outcomes: readonly WriteOutcome[]): void {
+  private reply(messages: number, outcomes: readonly WriteOutcome[], batch: WrittenBatch | null): void {
     const failures = outcomes.flatMap((error, request) => (error === undefined ? [] : [failureToWire(error, request)]))
-    this.send({ kind: 'settled', messages, failures, commits: this.commits })
+    this.send({ kind: 'settled', messages, failures, commits: this.commits, batch })
   }
 
   private stop(): void {

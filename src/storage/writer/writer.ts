@@ -8,7 +8,9 @@
  */
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../../platform/processes/thread-options.js'
+import { busyTimeOf } from '../../platform/thread-load.js'
 import type { ConnectionOptions } from '../connection.js'
+import type { WrittenBatch } from '../database.js'
 import { StorageFault, type Write } from './write.js'
 import {
   type FromWriter,
@@ -44,6 +46,7 @@ const startThread = (options: ConnectionOptions): Worker =>
 export class Writer {
   private readonly options: WriterOptions
   private readonly listeners = new Set<() => void>()
+  private readonly batchListeners = new Set<(batch: WrittenBatch) => void>()
   private worker: Worker | undefined
   /** Requests are accepted: the thread has opened the database and was not asked to stop. */
   private ready = false
@@ -87,6 +90,14 @@ export class Writer {
 
   onForeignCommit(listener: () => void): void {
     this.listeners.add(listener)
+  }
+
+  onBatch(listener: (batch: WrittenBatch) => void): void {
+    this.batchListeners.add(listener)
+  }
+
+  readBusyTime(): number {
+    return busyTimeOf(this.worker)
   }
 
   commit(writes: readonly Write[]): Promise<void> {
@@ -168,6 +179,7 @@ export class Writer {
         return
       case 'settled':
         this.commitsOfThread = message.commits
+        if (message.batch !== null) for (const listener of this.batchListeners) listener(message.batch)
         settle(this.postedRequests.splice(0, message.messages), message.failures)
         return
       case 'foreign-commit':

@@ -27,7 +27,7 @@ const floors: readonly (readonly string[])[] = [
   ['spam', 'tracking', 'webhooks', 'exports'],
   ['delivery', 'receiving'],
   ['sending'],
-  ['broadcasts', 'doctor', 'notices'],
+  ['broadcasts', 'doctor', 'monitoring', 'notices'],
   ['smtp', 'api', 'dns', 'pages'],
   ['daemon'],
   ['cli'],

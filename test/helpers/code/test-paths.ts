@@ -16,6 +16,7 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['test/log-lines.test.ts', 'the log calls of all rooms, and docs/logs.md'],
   ['test/library-members.test.ts', 'members of libraries that several rooms rely on'],
   ['test/config/shipped-files.test.ts', 'the configurations and the unit that are installed'],
+  ['test/monitoring/alerts.test.ts', 'the alert rules that are shipped'],
   ['test/storage/query-plans.test.ts', 'the SQL of all rooms'],
   ['test/api/fuzz.test.ts', 'every route with random requests'],
   ['test/api/isolation.test.ts', 'every route with the keys of another workspace'],

@@ -25,7 +25,7 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
   })
   const lines: string[] = []
   const readers = [child.stdout, child.stderr].map((input) => createInterface({ input }))
-  for (const reader of readers) reader.on('line', (line) => lines.push(line))
+  for (const reader of readers) reader.setMaxListeners(0).on('line', (line) => lines.push(line))
   const waitForLine = async (part: string, since = 0): Promise<string> => {
     for (;;) {
       const found = lines.slice(since).find((line) => line.includes(part))

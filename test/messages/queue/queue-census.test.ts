@@ -46,6 +46,20 @@ t.test('entries are counted by state, domain and reason', async (t) => {
   })
 })
 
+t.test('entries are counted by age, those for later as none', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await fill(database, 7)
+  const ids = database.read<{ id: string }>('select id from queue order by id', []).map(({ id }) => id)
+  const now = 10 * 86_400_000
+  const [minute, hour] = [60_000, 3_600_000]
+  const ages = [5 * minute, 5 * minute + 1, hour, hour + 1, 2 * 24 * hour, 5 * 24 * hour, -hour]
+  for (const [at, age] of ages.entries()) {
+    await database.commit([{ sql: 'update queue set enqueued_at = ? where id = ?', parameters: [now - age, ids[at]] }])
+  }
+  const census = await createQueueCensus({ read: database.read, clock: () => now })()
+  t.same(census.ages, { '5m': 5, '1h': 3, '4h': 2, '1d': 2, '3d': 1 })
+})
+
 t.test('a long queue is counted in steps, once for all callers', async (t) => {
   const { database } = await temporaryDatabase(t)
   await fill(database, 1_600)

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t from 'tap'
 import type { ConnectionOptions } from '../../../src/storage/connection.js'
+import type { WrittenBatch } from '../../../src/storage/database.js'
 import { watchFaults } from '../../../src/storage/health/watch-faults.js'
 import { SQLite } from '../../../src/storage/sqlite.js'
 import { createGroupCommit, type WriteRequest } from '../../../src/storage/writer/group-commit.js'
@@ -106,9 +107,28 @@ function applyToModel(model: Set<string>, request: readonly string[]): string | 
 
 t.test('many requests share few commits', async (t) => {
   const { database } = await temporaryDatabase(t)
+  const batches: WrittenBatch[] = []
+  database.onBatch((batch) => batches.push(batch))
   await Promise.all(Array.from({ length: 500 }, (_, n) => database.commit([stateWrite(`${n}`, 'x')])))
   t.ok(database.countCommits() < 20, `${database.countCommits()} commits for 500 requests`)
+  t.equal(
+    batches.reduce((sum, { requests }) => sum + requests, 0),
+    500,
+    'each request is in one of the batches',
+  )
+  t.equal(batches.length, database.countCommits())
+  t.ok(batches.every(({ syncTime }) => syncTime !== null && syncTime > 0))
+  t.ok(database.readBusyTime() > 0)
   t.equal(stateKeys(database.read).length, 500)
+})
+
+t.test('a batch that the disk does not take has no time of a sync, and the return of pages is no batch', async (t) => {
+  const { database } = await temporaryDatabase(t, { maxPages: 300 })
+  const batches: WrittenBatch[] = []
+  database.onBatch((batch) => batches.push(batch))
+  await t.rejects(database.commit([stateWrite('large', 'x'.repeat(2_000_000))]), { code: 'SQLITE_FULL' })
+  await database.reclaimPages(10)
+  t.same(batches, [{ requests: 1, syncTime: null }])
 })
 
 t.test('through the writer, one failing request of many fails alone and says why', async (t) => {

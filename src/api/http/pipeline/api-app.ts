@@ -36,6 +36,16 @@ interface AppDeps extends RunRouteDeps {
   readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
   /** Limits the lines about unauthenticated clients. */
   readonly lines: ClientLog
+  /** A request was answered; large answers may still be on their way. */
+  readonly onRequest?: ((request: EndedRequest) => void) | undefined
+}
+
+interface EndedRequest {
+  readonly method: string | undefined
+  /** Undefined: no route has the path. */
+  readonly route: string | undefined
+  readonly status: number
+  readonly milliseconds: number
 }
 
 export interface ApiApp {
@@ -74,6 +84,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
   const { identityResolver, clock, peerOf } = deps
   let phase: Phase = { kind: 'starting' }
   const app = new Koa<ApiState>()
+  if (deps.onRequest !== undefined) app.use(measureRequests(deps.onRequest))
   app.use(async (ctx: ApiContext) => {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
@@ -107,6 +118,15 @@ export function createApiApp(deps: AppDeps): ApiApp {
     },
     formatPreRequestAnswer: (answer, address) =>
       formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
+  }
+}
+
+function measureRequests(onRequest: NonNullable<AppDeps['onRequest']>) {
+  return async ({ method, state, res }: ApiContext, next: () => Promise<void>): Promise<void> => {
+    const begunAt = performance.now()
+    await next()
+    const milliseconds = performance.now() - begunAt
+    if (res.headersSent) onRequest({ method, route: state.route, status: res.statusCode, milliseconds })
   }
 }
 

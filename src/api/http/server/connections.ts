@@ -35,6 +35,8 @@ interface ConnectionsSettings extends ConnectionLimitSettings {
   readonly clock: Clock
   /** Milliseconds after which a connection without a request may be replaced. */
   readonly givesWayAfter: number
+  /** A connection has found room. */
+  readonly onEntered?: (() => void) | undefined
   /** Called for a client that is refused, and for one whose connection was replaced. */
   readonly onShortage: (reason: ReachedLimit | 'idle', client: string) => void
 }
@@ -75,6 +77,7 @@ export class Connections {
       return false
     }
     this.register(connection, kind, () => slot.release())
+    this.settings.onEntered?.()
     return true
   }
 

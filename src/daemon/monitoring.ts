@@ -1,0 +1,64 @@
+/** Wires the metrics: the observers that the rooms get, what is read at each scrape, and the listener. */
+import { listRunningBroadcasts } from '../broadcasts/active-broadcasts.js'
+import { type MetricsEndpoint, startMetricsListener } from '../monitoring/metrics-listener.js'
+import { createMonitoring, type Monitoring } from '../monitoring/monitoring.js'
+import { reportProcess } from '../monitoring/process-metrics.js'
+import { reportQueue } from '../monitoring/queue-metrics.js'
+import { reportService } from '../monitoring/service-metrics.js'
+import { reportOpenSessions } from '../monitoring/session-metrics.js'
+import { reportStorage } from '../monitoring/storage-metrics.js'
+import { version } from '../platform/version.js'
+import type { Database } from '../storage/database.js'
+import { databaseFile } from '../storage/open.js'
+import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
+import type { Listeners } from './listeners.js'
+import type { Services } from './services.js'
+
+/** Null: no listener for metrics is configured, and nothing is measured. */
+export function buildMonitoring({ config, clock, log }: DaemonOptions): Monitoring | null {
+  if (config.metrics.listen.length === 0) return null
+  return createMonitoring({ clock, onFault: (err) => log.error({ err }, 'some metrics cannot be read now') })
+}
+
+/** Opens the listener; returns where it listens. */
+export async function openMonitoring(
+  monitoring: Monitoring | null,
+  { config, log, clock, stopTimeouts = defaultStopTimeouts }: DaemonOptions,
+  { database, services, listeners }: { database: Database; services: Services; listeners: Listeners },
+  stopSteps: StopSteps,
+): Promise<readonly MetricsEndpoint[]> {
+  if (monitoring === null) return []
+  const { metrics, collect } = monitoring
+  const { read } = database
+  const { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections } = listeners.watched
+  const { data_dir: folder } = config.service
+  reportQueue(metrics, { readCensus, now: clock })
+  reportOpenSessions(metrics, {
+    submission: () => listeners.submission.connections(),
+    mx: () => listeners.mx.connections(),
+    rest: countApiConnections,
+  })
+  reportStorage(metrics, { database, folder, file: databaseFile(folder), hasDiskSpace })
+  reportService(metrics, {
+    ...{ read, version, certificateOf },
+    listBroadcasts: () => listRunningBroadcasts(read),
+    countExports: services.exports.countUnderWay,
+    memory: { mx: memory.mx, submission: memory.submission, rest: memory.requests },
+  })
+  stopSteps.push(reportProcess(metrics, busyTimesOf(database, services)).stop)
+  const listener = await startMetricsListener(config.metrics.listen, { collect, log })
+  stopSteps.push(() => listener.stop(stopTimeouts.listeners))
+  return listener.endpoints
+}
+
+function busyTimesOf(
+  database: Database,
+  { signing, receiving, webhooks }: Services,
+): Parameters<typeof reportProcess>[1] {
+  return {
+    writer: database.readBusyTime,
+    signing: () => signing.readBusyTime(),
+    authentication: receiving.readBusyTime,
+    webhooks: webhooks.readBusyTime,
+  }
+}

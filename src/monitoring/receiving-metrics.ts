@@ -1,0 +1,37 @@
+/** Mail from other servers: the results of its authentication, and the verdicts about spam. */
+import type { Authentication } from '../mail/authentication-results.js'
+import type { SpamStatus } from '../storage/tables/inbound-tables.js'
+import type { Metrics } from './registry.js'
+
+export interface ReceivingObservers {
+  readonly onAuthenticated: (results: Authentication) => void
+  readonly onSpamVerdict: (status: SpamStatus) => void
+}
+
+const methods = ['spf', 'dkim', 'dmarc', 'arc', 'iprev'] as const
+/** RFC 8601; not every method has every result. */
+const results = ['pass', 'fail', 'softfail', 'neutral', 'none', 'policy', 'temperror', 'permerror']
+
+export function createReceivingObservers(metrics: Metrics): ReceivingObservers {
+  const authentication = metrics.counter({
+    name: 'posthorn_authentication_results_total',
+    help: 'Results of the authentication of inbound messages. Each DKIM signature counts; dkim none: an unsigned message.',
+    labels: { method: methods, result: results },
+  })
+  const verdicts = metrics.counter({
+    name: 'posthorn_spam_verdicts_total',
+    help: 'Inbound messages by the status that their spam score gives them.',
+    labels: { status: ['clean', 'suspicious', 'spam'] satisfies SpamStatus[] },
+  })
+  return {
+    onAuthenticated: ({ spf, dkim, dmarc, arc, iprev }) => {
+      authentication.add(['spf', spf.result])
+      if (dkim.length === 0) authentication.add(['dkim', 'none'])
+      for (const { result } of dkim) authentication.add(['dkim', result])
+      authentication.add(['dmarc', dmarc.result])
+      authentication.add(['arc', arc.result])
+      authentication.add(['iprev', iprev.result])
+    },
+    onSpamVerdict: (status) => verdicts.add([status]),
+  }
+}

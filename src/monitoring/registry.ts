@@ -1,0 +1,152 @@
+/**
+ * The metrics of the process, kept by prom-client, which is known in this file alone.
+ *
+ * Each label states all of its values, and all series exist from the start. So their number never grows, a rate over
+ * a series that was never counted is 0 instead of nothing, and a value that is not in the list counts as `other`, or
+ * not at all where the list has no `other`.
+ */
+import {
+  Registry as Collected,
+  Counter as PromCounter,
+  Gauge as PromGauge,
+  Histogram as PromHistogram,
+} from 'prom-client'
+
+/** The values of each label. */
+type Labels = Readonly<Record<string, readonly string[]>>
+
+interface MetricSpec {
+  readonly name: string
+  readonly help: string
+  readonly labels?: Labels
+}
+
+interface HistogramSpec extends MetricSpec {
+  /** Upper bounds, ascending. */
+  readonly buckets: readonly number[]
+}
+
+/** Values of labels are in the order of the labels. */
+interface Counter {
+  readonly add: (values: readonly string[], amount?: number) => void
+  /** For a total that is counted elsewhere; one that has decreased begins anew, as after a restart. */
+  readonly setTotal: (values: readonly string[], total: number) => void
+}
+
+interface Gauge {
+  readonly set: (values: readonly string[], value: number) => void
+}
+
+interface Histogram {
+  readonly observe: (values: readonly string[], value: number) => void
+}
+
+export interface Metrics {
+  readonly counter: (spec: MetricSpec) => Counter
+  readonly gauge: (spec: MetricSpec) => Gauge
+  readonly histogram: (spec: HistogramSpec) => Histogram
+  /** Called before each scrape. */
+  readonly onScrape: (read: () => Promise<void> | void) => void
+  /** In the text format of Prometheus; each reader that fails leaves its metrics as they are. */
+  readonly render: () => Promise<string>
+}
+
+export const CONTENT_TYPE: string = Collected.PROMETHEUS_CONTENT_TYPE
+
+/** `onFault`: a reader has begun to fail. */
+export function createMetrics(onFault: (error: unknown) => void): Metrics {
+  const registry = new Collected()
+  const readers: (() => Promise<void> | void)[] = []
+  const failing = new Set<(typeof readers)[number]>()
+  const render = async (): Promise<string> => {
+    for (const read of readers) {
+      try {
+        await read()
+        failing.delete(read)
+      } catch (error) {
+        if (!failing.has(read)) onFault(error)
+        failing.add(read)
+      }
+    }
+    return registry.metrics()
+  }
+  return {
+    counter: (spec) => createCounter(new PromCounter(toOptions(registry, spec)), spec),
+    gauge: (spec) => createGauge(new PromGauge(toOptions(registry, spec)), spec),
+    histogram: (spec) =>
+      createHistogram(new PromHistogram({ ...toOptions(registry, spec), buckets: [...spec.buckets] }), spec),
+    onScrape: (read) => readers.push(read),
+    render,
+  }
+}
+
+interface PromOptions {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: string[]
+  readonly registers: Collected[]
+}
+
+function toOptions(registry: Collected, { name, help, labels = {} }: MetricSpec): PromOptions {
+  return { name, help, labelNames: Object.keys(labels), registers: [registry] }
+}
+
+function createCounter(metric: PromCounter, { labels = {} }: MetricSpec): Counter {
+  const find = openSeries(labels, (values) => {
+    const series = metric.labels(...values)
+    series.inc(0)
+    return { inc: (amount: number) => series.inc(amount), restart: () => metric.remove(...values), total: 0 }
+  })
+  return {
+    add: (values, amount = 1) => find(values)?.inc(amount),
+    setTotal: (values, total) => {
+      const series = find(values)
+      if (series === undefined) return
+      if (total < series.total) {
+        series.restart()
+        series.total = 0
+      }
+      series.inc(total - series.total)
+      series.total = total
+    },
+  }
+}
+
+function createGauge(metric: PromGauge, { labels = {} }: MetricSpec): Gauge {
+  const find = openSeries(labels, (values) => {
+    const series = metric.labels(...values)
+    series.set(0)
+    return series
+  })
+  return { set: (values, value) => find(values)?.set(value) }
+}
+
+function createHistogram(metric: PromHistogram, { labels = {} }: MetricSpec): Histogram {
+  const names = Object.keys(labels)
+  const find = openSeries(labels, (values) => {
+    metric.zero(Object.fromEntries(names.map((name, at) => [name, values[at] ?? ''])))
+    return metric.labels(...values)
+  })
+  return { observe: (values, value) => find(values)?.observe(value) }
+}
+
+/** Opens all series of a metric; returns the function that finds one by the values of its labels. */
+function openSeries<Series>(
+  labels: Labels,
+  open: (values: string[]) => Series,
+): (values: readonly string[]) => Series | undefined {
+  const lists = Object.values(labels).map((list) => new Set(list))
+  const all = new Map(combinationsOf(Object.values(labels)).map((values) => [values.join('\n'), open(values)]))
+  return (values) => {
+    const known = all.get(values.length === 1 ? (values[0] ?? '') : values.join('\n'))
+    if (known !== undefined) return known
+    return all.get(values.map((value, at) => (lists[at]?.has(value) ? value : 'other')).join('\n'))
+  }
+}
+
+function combinationsOf(lists: readonly (readonly string[])[]): string[][] {
+  return lists.reduce<string[][]>(
+    (found, list) => found.flatMap((before) => list.map((value) => [...before, value])),
+    [[]],
+  )
+}

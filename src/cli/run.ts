@@ -23,6 +23,7 @@ import {
   textOption,
   UsageError,
 } from './command.js'
+import { certificateCommands } from './commands/certificate-commands.js'
 import { check } from './commands/check.js'
 import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
@@ -65,6 +66,7 @@ export const databaseCommands: readonly Command[] = [
   ...suppressionCommands,
   ...smsCommands,
   ...zoneCommands,
+  ...certificateCommands,
   ...storageCommands,
 ]
 

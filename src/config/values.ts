@@ -121,10 +121,7 @@ export const hostName: z.ZodType<DomainName, string> = textValue(
   'a host name such as "mail.example.net" (international names in their xn-- form)',
   parsers.parseHostName,
 )
-export const mailbox: z.ZodType<Address, string> = textValue(
-  'an address such as "posthorn@example.net"',
-  parseMailbox,
-)
+export const mailbox: z.ZodType<Address, string> = textValue('an address such as "posthorn@example.net"', parseMailbox)
 /** null: none. */
 export const mailboxOrNone: z.ZodType<Address | null, string> = textValue(
   'an address such as "postmaster@example.net", or "" for none',

@@ -7,7 +7,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
+import type { CertificateView } from '../certificates/certificate-list.js'
 import type { Config } from '../config/complete.js'
+import type { ListenAddress } from '../config/network-values.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
 import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
@@ -17,10 +19,13 @@ import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
+import { openCertificates, startCertificates } from './certificates.js'
 import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { openServices } from './services.js'
 import { watchCommits } from './storage-watch.js'
+
+type PairSettings = Pick<Config['tls'], 'cert_file' | 'key_file'>
 
 export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]
@@ -29,13 +34,17 @@ export interface Daemon extends ServedRoutes {
   /** Where the service zone is served, over UDP and TCP. */
   readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
+  /** Where challenges of an ACME server are answered over plain HTTP. */
+  readonly challenges: readonly ListenAddress[]
   readonly tls: TlsFiles
   readonly database: Database
   /**
    * Reads the certificate that these settings name and uses it from the next handshake on; open sessions keep
    * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
    */
-  readonly loadCertificate: (tls: Config['tls']) => Promise<TlsFiles>
+  readonly loadCertificate: (tls: PairSettings) => Promise<TlsFiles>
+  /** Those from the ACME server; empty without one. */
+  readonly listCertificates: () => readonly CertificateView[]
   readonly stop: () => Promise<void>
 }
 
@@ -54,20 +63,31 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const watched = watchCommits(opened.commit, { clock, log })
     stopSteps.push(watched.stop)
     const database = { ...opened, commit: suppressions.watch(watched.commit) }
-    const tls = await loadConfiguredTls(config, clock())
+    const certificates = await openCertificates(options)
+    const tls = (await certificates.readDefault()) ?? (await loadConfiguredTls(config.service, config.tls, clock()))
     const services = await openServices(options, database, suppressions, stopSteps)
-    const listeners = await openListeners(options, database, tls, services, stopSteps)
-    const onForeignChange = createChangeAcknowledger({ database, log, forget: listeners.onForeignChange })
+    const listeners = await openListeners(options, database, tls, certificates, services, stopSteps)
+    const { served, useCertificate: useDefault } = listeners
+    const certificateDeps = { ...options, database, delivery: services.delivery, certificates, served, useDefault }
+    const certificateWork = await startCertificates(certificateDeps, stopSteps)
+    const forget = (): void => {
+      listeners.onForeignChange()
+      certificateWork.wake()
+    }
+    const onForeignChange = createChangeAcknowledger({ database, log, forget })
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
     const loadCertificate: Daemon['loadCertificate'] = async (settings) => {
-      const loaded = await loadConfiguredTls({ ...config, tls: settings }, clock())
+      const loaded =
+        (await certificates.readDefault()) ?? (await loadConfiguredTls(config.service, settings, clock()))
       listeners.useCertificate(loaded)
       return loaded
     }
     const { routes, browserRoutes } = listeners
-    return { ...endpointsOf(listeners), routes, browserRoutes, tls, database, loadCertificate, stop }
+    const { endpoints: challenges, list: listCertificates } = certificateWork
+    const endpoints = { ...endpointsOf(listeners), challenges }
+    return { ...endpoints, routes, browserRoutes, tls, database, loadCertificate, listCertificates, stop }
   } catch (error) {
     await stop()
     throw error
@@ -78,8 +98,11 @@ function endpointsOf({ submission, mx, zone, api }: Listeners): Pick<Daemon, 'su
   return { submission: submission.endpoints, mx: mx.endpoints, zone: zone.endpoints, api: api.endpoints }
 }
 
-function loadConfiguredTls({ service, tls }: Config, now: number): Promise<TlsFiles> {
-  const configured =
-    tls.cert_file === null || tls.key_file === null ? null : { certFile: tls.cert_file, keyFile: tls.key_file }
-  return loadTlsFiles(configured, { folder: join(service.data_dir, 'tls'), hostname: service.hostname, now })
+function loadConfiguredTls(
+  { data_dir, hostname }: Config['service'],
+  { cert_file: certFile, key_file: keyFile }: PairSettings,
+  now: number,
+): Promise<TlsFiles> {
+  const configured = certFile === null || keyFile === null ? null : { certFile, keyFile }
+  return loadTlsFiles(configured, { folder: join(data_dir, 'tls'), hostname, now })
 }

@@ -5,6 +5,7 @@
  */
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
+import type { DomainName } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
@@ -18,6 +19,7 @@ import { type BeginTracking, createEmailTracker } from '../tracking/track-email.
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
+import type { Certificates } from './certificates.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import { createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
@@ -36,25 +38,32 @@ export interface Listeners extends ServedRoutes {
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
+  /** The certificate that clients get who name no other. */
+  readonly served: Pick<TlsFiles, 'cert'>
 }
 
 export async function openListeners(
   { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
   database: Database,
   tls: TlsFiles,
+  certificates: Pick<Certificates, 'served' | 'answers'>,
   services: Services,
   stopSteps: StopSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
   const served = { ...tls }
+  const listenerTls = { cert: tls.cert, key: tls.key, SNICallback: certificates.served?.chooseContext }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
-  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
-  const api = await openApiListener({ ...common, database, limits, uiFolder })
+  const memory = createMessageMemory(config)
+  const common = { config, clock, log, tls: listenerTls, apiKeyCache, domains, hasDiskSpace, memory }
+  const challengeAnswers = certificates.answers
+  const api = await openApiListener({ ...common, challengeAnswers, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
-  const sending = wireSending({ config, clock, served }, database, services)
+  const servesName = (name: DomainName): boolean => certificates.served?.serves(name) ?? false
+  const sending = wireSending({ config, clock, served, servesName }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
   const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
@@ -76,7 +85,8 @@ export async function openListeners(
     rotationDeps: domainChecks.rotationDeps,
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, submission, log)
-  return { ...listeners, ...routes, onForeignChange, useCertificate: (renewed) => serve(listeners, renewed, served) }
+  const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
+  return { ...listeners, ...routes, onForeignChange, useCertificate, served }
 }
 
 async function startDiskWatch(
@@ -126,6 +136,7 @@ async function stopListeners(listeners: readonly Listener[], limit: number): Pro
 interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>
+  readonly servesName: (name: DomainName) => boolean
 }
 
 interface Sending {
@@ -137,14 +148,15 @@ interface Sending {
 }
 
 function wireSending(
-  { config: { service, api }, clock, served }: SendingDeps,
+  { config: { service, api }, clock, served, servesName }: SendingDeps,
   { read, commit }: Database,
   { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
 ): Sending {
   const { hostname, public_url: publicUrl } = service
   const claim = runner.claim.bind(runner)
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
-  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf: () => served.cert, clock })
+  const certificateOf = (): string => served.cert
+  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf, servesName, clock })
   const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
   const findVerifiedDomain = domains.findVerified
   return {

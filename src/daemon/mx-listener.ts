@@ -2,7 +2,7 @@
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import type { TlsFiles } from '../platform/tls-files.js'
+import type { ListenerTls } from '../platform/tls-files.js'
 import { checkRecipient } from '../receiving/check-recipient.js'
 import { defaultMxLimits, type MxSettings } from '../smtp/mx/mx-deps.js'
 import { type MxListener, startMxListener } from '../smtp/mx/mx-listener.js'
@@ -13,7 +13,7 @@ interface MxDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  readonly tls: TlsFiles
+  readonly tls: ListenerTls
   readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'mx'>
   readonly receiving: Receiving
@@ -45,12 +45,12 @@ export function openMxListener({
   })
 }
 
-function buildMxSettings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSettings {
+function buildMxSettings({ service, inbound }: Config, tls: ListenerTls): MxSettings {
   return {
     ...defaultMxLimits,
     hostname: service.hostname,
     listen: inbound.listen,
-    tls: { cert, key },
+    tls,
     proxies: inbound.proxies,
     maxConnections: inbound.max_connections,
     maxConnectionsPerAddress: inbound.max_connections_per_address,

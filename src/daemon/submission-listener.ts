@@ -7,7 +7,7 @@ import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import type { TlsFiles } from '../platform/tls-files.js'
+import type { ListenerTls } from '../platform/tls-files.js'
 import type { AcceptSubmission } from '../sending/accept-submission.js'
 import { checkEnvelopeSender } from '../sending/sender-policy.js'
 import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission/submission-deps.js'
@@ -18,7 +18,7 @@ interface SubmissionDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  readonly tls: TlsFiles
+  readonly tls: ListenerTls
   readonly apiKeyCache: ApiKeyCache
   readonly domains: SendingDomainCache
   /** By workspace: each message counts as one request. */
@@ -48,13 +48,13 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
   })
 }
 
-function buildSubmissionSettings({ service, submission }: Config, { cert, key }: TlsFiles): SubmissionSettings {
+function buildSubmissionSettings({ service, submission }: Config, tls: ListenerTls): SubmissionSettings {
   return {
     ...defaultSubmissionLimits,
     hostname: service.hostname,
     listen: submission.listen,
     listenTls: submission.listen_tls,
-    tls: { cert, key },
+    tls,
     allowPlaintextLoopback: submission.allow_plaintext_loopback,
     maxConnections: submission.max_connections,
     maxConnectionsPerAddress: submission.max_connections_per_address,

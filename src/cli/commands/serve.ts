@@ -54,6 +54,7 @@ export async function serve(
 function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
   const submission = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
   const [mx, zone] = [formatEndpoints(daemon.mx), formatEndpoints(daemon.zone)]
+  const acme = formatEndpoints(daemon.challenges)
   const api = daemon.api.map(formatApiEndpoint)
   const { tls } = daemon
   const about = {
@@ -62,6 +63,7 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     mx,
     api,
     zone,
+    ...(acme.length === 0 ? {} : { acme }),
     data_dir: dataDir,
     ca: tls.caFile,
     certificate_until: certificateExpiry(tls),
@@ -72,6 +74,7 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     formatService('MX', mx),
     formatService('REST', api),
     formatService('DNS', zone),
+    formatService('ACME', acme),
   ]
     .flat()
     .join(', ')

@@ -184,6 +184,7 @@ export type EventType =
  * Read by our own rooms only, never shown to a subscriber. `domain.broken`: DNS no longer has the
  * expected records; a warning while mail still goes out. `webhook.test` is delivered to the webhook that it tests;
  * `webhook.disabled`: the service switched a webhook off. `sms.held`: no codes are sent to numbers with a prefix.
+ * `certificate.expiring`, in the operator's workspace: a certificate of the service expires and was not renewed.
  */
 export type InternalEventType =
   | 'invitation.created'
@@ -191,6 +192,7 @@ export type InternalEventType =
   | 'webhook.test'
   | 'webhook.disabled'
   | 'sms.held'
+  | 'certificate.expiring'
 
 export interface EventsTable {
   seq: Generated<number>

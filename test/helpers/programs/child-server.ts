@@ -6,6 +6,8 @@ import type { Test } from 'tap'
 
 export interface ChildServer {
   readonly signal: (name: NodeJS.Signals) => void
+  /** Resolves when it has ended. */
+  readonly ended: Promise<unknown>
   /** Resolves to the first line of its output that has `words`, counted from line `since`. */
   readonly waitForLine: (words: string, since?: number) => Promise<string>
   /** The number of lines of its output. */
@@ -37,6 +39,7 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
   await waitForLine(ready)
   return {
     signal: (name) => void child.kill(name),
+    ended,
     waitForLine,
     lines: () => lines.length,
     listLines: (part) => lines.filter((line) => line.includes(part)),

@@ -1,0 +1,97 @@
+/**
+ * Debian's Pebble, an ACME server for tests, with pebble-challtestsrv as the DNS of its validations: both as child
+ * processes on free ports of 127.0.0.1. Its certificates have no limit on rates; its accounts live as long as it does.
+ */
+import { writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Test } from 'tap'
+import { createSelfSigned } from '../certificates.js'
+import { temporaryFolder } from '../database/database.js'
+import { freeBase } from '../free-port.js'
+import { type ChildServer, childServer } from './child-server.js'
+import { skipWithout } from './skip-without.js'
+
+export interface Pebble {
+  readonly directory: string
+  /** Signs the certificate of the directory. */
+  readonly caFile: string
+  /** Where it validates: the ports that it connects to on 127.0.0.1. */
+  readonly httpPort: number
+  readonly tlsPort: number
+  /** Its root certificate, which changes with each start. */
+  readonly readRoot: () => Promise<string>
+  /** Validations of this name go to the address. */
+  readonly pointTo: (name: string, address: string) => Promise<void>
+  /** Starts it again, without its accounts, orders and root. */
+  readonly restart: () => Promise<void>
+  /** Lines of its log with these words. */
+  readonly listLines: (words: string) => readonly string[]
+}
+
+interface PebbleOptions {
+  /** Seconds for which its certificates are valid. */
+  readonly lifetime?: number
+  /** Names that it refuses. */
+  readonly refused?: readonly string[]
+}
+
+export function skipWithoutPebble(): false | string {
+  return skipWithout('pebble') || skipWithout('pebble-challtestsrv')
+}
+
+const offsets = [0, 1, 2, 3, 4, 5]
+
+export async function startPebble(t: Test, { lifetime = 7_776_000, refused = [] }: PebbleOptions = {}): Promise<Pebble> {
+  const home = temporaryFolder(t)
+  const base = await freeBase(offsets)
+  const [port, management, dnsPort, dnsManagement, httpPort, tlsPort] = offsets.map((offset) => base + offset)
+  const { cert, key } = await createSelfSigned(['localhost', '127.0.0.1'])
+  const at = (name: string): string => join(home, name)
+  writeFileSync(at('cert.pem'), cert)
+  writeFileSync(at('key.pem'), key)
+  const pebble = {
+    listenAddress: `127.0.0.1:${port}`,
+    managementListenAddress: `127.0.0.1:${management}`,
+    certificate: at('cert.pem'),
+    privateKey: at('key.pem'),
+    httpPort,
+    tlsPort,
+    domainBlocklist: refused,
+    certificateValidityPeriod: lifetime,
+  }
+  writeFileSync(at('pebble.json'), JSON.stringify({ pebble }))
+  const dnsWords = ['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsManagement}`, '-defaultIPv6', '']
+  const unused = ['-http01', '', '-https01', '', '-tlsalpn01', '']
+  await childServer(t, ['pebble-challtestsrv', ...dnsWords, ...unused], 'management server')
+  const variables = ['PEBBLE_VA_NOSLEEP=1', 'PEBBLE_AUTHZREUSE=0']
+  const words = ['env', ...variables, 'pebble', '-config', at('pebble.json'), '-dnsserver', `127.0.0.1:${dnsPort}`]
+  const start = (): Promise<ChildServer> => childServer(t, words, 'ACME directory available')
+  let server = await start()
+  return {
+    directory: `https://localhost:${port}/dir`,
+    caFile: at('cert.pem'),
+    httpPort: httpPort ?? 0,
+    tlsPort: tlsPort ?? 0,
+    readRoot: () => readRoot(management ?? 0, cert),
+    pointTo: async (host, address) => {
+      const body = JSON.stringify({ host: `${host}.`, addresses: [address] })
+      await fetch(`http://127.0.0.1:${dnsManagement}/add-a`, { method: 'POST', body })
+    },
+    restart: async () => {
+      server.signal('SIGKILL')
+      await server.ended
+      server = await start()
+    },
+    listLines: (part) => server.listLines(part),
+  }
+}
+
+function readRoot(port: number, ca: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/roots/0', ca }, (answer) => resolve(text(answer)))
+    sent.on('error', reject)
+    sent.end()
+  })
+}

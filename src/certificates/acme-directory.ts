@@ -3,9 +3,10 @@
  *
  * The library's requests go through our HTTP client: verified TLS with our authorities, no proxy of the environment, no
  * redirects, a limit on size and time, and no hidden repetitions. A refused request rejects with an AcmeProblem, a
- * server that does not answer with an HttpFault. The library has one place for its adapter in a process, so the
- * directory that was opened last serves all.
+ * server that does not answer with an HttpFault. The library has one adapter in a process, so each call carries the
+ * directory that it is for.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Order as AcmeOrder, Authorization } from 'acme-client'
 import { formatForDisplay } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
@@ -70,7 +71,8 @@ type Adapter = Extract<Library['axios']['defaults']['adapter'], (config: never) 
 export async function openAcmeDirectory(deps: DirectoryDeps): Promise<AcmeDirectory> {
   const loaded = await import('acme-client')
   const library = loaded.default as unknown as Library
-  library.axios.defaults.adapter = createAdapter(deps)
+  library.axios.defaults.adapter = adapter
+  const within: Within = (work) => currentDirectory.run(deps, work)
   const open = (accountKey: string, accountUrl?: string): LibraryClient =>
     new library.Client({
       directoryUrl: deps.url.href,
@@ -78,41 +80,51 @@ export async function openAcmeDirectory(deps: DirectoryDeps): Promise<AcmeDirect
       ...(accountUrl === undefined ? {} : { accountUrl }),
     })
   return {
-    async createAccount(key, email) {
-      const client = open(key)
-      const contact = email === null ? [] : [`mailto:${email}`]
-      await client.createAccount({ termsOfServiceAgreed: true, contact })
-      return client.getAccountUrl()
-    },
-    useAccount: (key, url) => useAccount(library, open(key, url)),
+    createAccount: (key, email) =>
+      within(async () => {
+        const client = open(key)
+        const contact = email === null ? [] : [`mailto:${email}`]
+        await client.createAccount({ termsOfServiceAgreed: true, contact })
+        return client.getAccountUrl()
+      }),
+    useAccount: (key, url) => useAccount(library, open(key, url), within),
     readRenewalWindow: (id) => readRenewalWindow(deps, id),
   }
 }
 
-function useAccount(library: Library, client: LibraryClient): AcmeAccount {
-  // The library reads the URL and the status alone, and answers with the complete order.
+/** The directory that a call of the library is for. */
+const currentDirectory = new AsyncLocalStorage<DirectoryDeps>()
+
+type Within = <T>(work: () => Promise<T>) => Promise<T>
+
+function useAccount(library: Library, client: LibraryClient, within: Within): AcmeAccount {
+  // The library reads the URL alone, and answers with the complete order.
   const readFull = ({ url }: Pick<Order, 'url'>): Promise<AcmeOrder> => client.getOrder({ url } as AcmeOrder)
   return {
-    async createOrder(name, replaces) {
+    createOrder: (name, replaces) => {
       const order = { identifiers: [{ type: 'dns', value: name }], ...(replaces === null ? {} : { replaces }) }
-      return client.createOrder(order)
+      return within(() => client.createOrder(order))
     },
-    readOrder: (url) => readFull({ url }),
-    async readChallenges(order, type) {
-      const authorizations = await client.getAuthorizations(await readFull(order))
-      const pending = authorizations.filter(({ status }) => status !== 'valid')
-      return Promise.all(pending.map((authorization) => toChallenge(library, client, authorization, type)))
-    },
-    async readOrderProblem(order) {
-      const full = await readFull(order)
-      const authorizations = await client.getAuthorizations(full)
-      return authorizations.map(findFault).find((fault) => fault !== null) ?? readValidationProblem(full.error)
-    },
-    async finalize(order, name, key) {
-      const [, request] = await library.crypto.createCsr({ altNames: [name] }, key)
-      await client.finalizeOrder(await readFull(order), request)
-    },
-    readCertificate: async (order) => client.getCertificate(await readFull(order)),
+    readOrder: (url) => within(() => readFull({ url })),
+    readChallenges: (order, type) =>
+      within(async () => {
+        const authorizations = await client.getAuthorizations(await readFull(order))
+        const pending = authorizations.filter(({ status }) => status !== 'valid')
+        const open = pending.map((authorization) => toChallenge(library, client, authorization, type))
+        return (await Promise.all(open)).map((challenge) => ({ ...challenge, begin: () => within(challenge.begin) }))
+      }),
+    readOrderProblem: (order) =>
+      within(async () => {
+        const full = await readFull(order)
+        const authorizations = await client.getAuthorizations(full)
+        return authorizations.map(findFault).find((fault) => fault !== null) ?? readValidationProblem(full.error)
+      }),
+    finalize: (order, name, key) =>
+      within(async () => {
+        const [, request] = await library.crypto.createCsr({ altNames: [name] }, key)
+        await client.finalizeOrder(await readFull(order), request)
+      }),
+    readCertificate: (order) => within(async () => client.getCertificate(await readFull(order))),
   }
 }
 
@@ -147,28 +159,21 @@ function findFault({ status, challenges }: Authorization): AcmeProblem | null {
     : readValidationProblem(failed.error)
 }
 
-function createAdapter({ http, clock, userAgent }: DirectoryDeps): Adapter {
-  const adapter = async (config: Parameters<Adapter>[0]): ReturnType<Adapter> => {
-    const method = (config.method ?? 'get').toUpperCase() as HttpMethod
-    const body: unknown = config.data
-    const answer = await http.send(method, {
-      url: parseServerUrl(config.url ?? ''),
-      headers: { 'user-agent': userAgent, ...(method === 'POST' ? { 'content-type': 'application/jose+json' } : {}) },
-      body: typeof body === 'string' ? body : null,
-      timeout: REQUEST_TIMEOUT,
-    })
-    const data = parseAnswer(answer)
-    refuseProblem(answer, data, clock())
-    return {
-      data,
-      status: answer.status,
-      statusText: '',
-      headers: { ...answer.headers } as never,
-      config,
-      request: null,
-    }
-  }
-  return adapter
+async function adapter(config: Parameters<Adapter>[0]): ReturnType<Adapter> {
+  const directory = currentDirectory.getStore()
+  if (directory === undefined) throw new Error('a request outside of a call for a directory')
+  const { http, clock, userAgent } = directory
+  const method = (config.method ?? 'get').toUpperCase() as HttpMethod
+  const body: unknown = config.data
+  const answer = await http.send(method, {
+    url: parseServerUrl(config.url ?? ''),
+    headers: { 'user-agent': userAgent, ...(method === 'POST' ? { 'content-type': 'application/jose+json' } : {}) },
+    body: typeof body === 'string' ? body : null,
+    timeout: REQUEST_TIMEOUT,
+  })
+  const data = parseAnswer(answer)
+  refuseProblem(answer, data, clock())
+  return { data, status: answer.status, statusText: '', headers: { ...answer.headers } as never, config, request: null }
 }
 
 /** The server names the URLs of all further requests: they must be as safe as its own. */

@@ -79,8 +79,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
     const loadCertificate: Daemon['loadCertificate'] = async (settings) => {
-      const loaded =
-        (await certificates.readDefault()) ?? (await loadConfiguredTls(config.service, settings, clock()))
+      const loaded = (await certificates.readDefault()) ?? (await loadConfiguredTls(config.service, settings, clock()))
       listeners.useCertificate(loaded)
       return loaded
     }

@@ -24,6 +24,9 @@ export interface Pebble {
   readonly readRoot: () => Promise<string>
   /** Validations of this name go to the address. */
   readonly pointTo: (name: string, address: string) => Promise<void>
+  /** `HOST:PORT` of the DNS of its validations: every name is at 127.0.0.1. */
+  readonly dnsAddress: string
+  readonly stop: () => void
   /** Starts it again, without its accounts, orders and root. */
   readonly restart: () => Promise<void>
   /** Lines of its log with these words. */
@@ -35,6 +38,8 @@ interface PebbleOptions {
   readonly lifetime?: number
   /** Names that it refuses. */
   readonly refused?: readonly string[]
+  /** It takes up to three seconds for each validation. */
+  readonly slow?: boolean
 }
 
 export function skipWithoutPebble(): false | string {
@@ -43,7 +48,10 @@ export function skipWithoutPebble(): false | string {
 
 const offsets = [0, 1, 2, 3, 4, 5]
 
-export async function startPebble(t: Test, { lifetime = 7_776_000, refused = [] }: PebbleOptions = {}): Promise<Pebble> {
+export async function startPebble(
+  t: Test,
+  { lifetime = 7_776_000, refused = [], slow = false }: PebbleOptions = {},
+): Promise<Pebble> {
   const home = temporaryFolder(t)
   const base = await freeBase(offsets)
   const [port, management, dnsPort, dnsManagement, httpPort, tlsPort] = offsets.map((offset) => base + offset)
@@ -65,7 +73,7 @@ export async function startPebble(t: Test, { lifetime = 7_776_000, refused = [] 
   const dnsWords = ['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsManagement}`, '-defaultIPv6', '']
   const unused = ['-http01', '', '-https01', '', '-tlsalpn01', '']
   await childServer(t, ['pebble-challtestsrv', ...dnsWords, ...unused], 'management server')
-  const variables = ['PEBBLE_VA_NOSLEEP=1', 'PEBBLE_AUTHZREUSE=0']
+  const variables = [slow ? 'PEBBLE_VA_SLEEPTIME=3' : 'PEBBLE_VA_NOSLEEP=1', 'PEBBLE_AUTHZREUSE=0']
   const words = ['env', ...variables, 'pebble', '-config', at('pebble.json'), '-dnsserver', `127.0.0.1:${dnsPort}`]
   const start = (): Promise<ChildServer> => childServer(t, words, 'ACME directory available')
   let server = await start()
@@ -79,6 +87,8 @@ export async function startPebble(t: Test, { lifetime = 7_776_000, refused = [] 
       const body = JSON.stringify({ host: `${host}.`, addresses: [address] })
       await fetch(`http://127.0.0.1:${dnsManagement}/add-a`, { method: 'POST', body })
     },
+    dnsAddress: `127.0.0.1:${dnsPort}`,
+    stop: () => server.signal('SIGKILL'),
     restart: async () => {
       server.signal('SIGKILL')
       await server.ended

@@ -18,9 +18,14 @@ import type { CertificateFiles } from './certificate-files.js'
 import { type CertificateView, describeCertificate } from './certificate-list.js'
 import { type NameRecord, newNameRecord } from './name-record.js'
 import type { OrderLimits } from './order-limits.js'
-import { isValidAt, renewalTimeOf, waitAfterFailures } from './renewal-plan.js'
+import { isValidAt, renewalTimeOf, type Validity, waitAfterFailures } from './renewal-plan.js'
 import type { RenewalWindows } from './renewal-windows.js'
 import type { ServedCertificates } from './served-certificates.js'
+
+interface IssuedCertificate extends Validity {
+  readonly name: DomainName
+  readonly fault: string | null
+}
 
 interface CertificateNames {
   readonly service: readonly DomainName[]
@@ -55,12 +60,15 @@ export class CertificateRunner {
   private readonly stopping = new AbortController()
   private waking = new AbortController()
   private running: Promise<void> = Promise.resolve()
+  private onNames: () => void = () => undefined
   private serverFailures = 0
   private serverRestsUntil = 0
 
   constructor(private readonly deps: RunnerDeps) {}
 
-  start(): void {
+  /** `onNames`: called once, when the names and what is known of them are read. */
+  start(onNames: () => void): void {
+    this.onNames = onNames
     this.running = this.run()
   }
 
@@ -83,6 +91,14 @@ export class CertificateRunner {
     })
   }
 
+  /** Those that have a certificate. */
+  listIssued(): readonly IssuedCertificate[] {
+    return this.names.flatMap((name) => {
+      const facts = this.deps.served.factsOf(name)
+      return facts === null ? [] : [{ name, ...facts, fault: this.records.get(name)?.fault ?? null }]
+    })
+  }
+
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       this.waking = new AbortController()
@@ -101,6 +117,8 @@ export class CertificateRunner {
     const { service, mailHosts } = await listNames()
     this.names = [...new Set([...service, ...this.byExpiry(mailHosts)])]
     for (const name of this.names) if (!this.records.has(name)) await this.loadRecord(name)
+    this.onNames()
+    this.onNames = () => undefined
     const asked = new Set(await files.listRequests())
     for (const name of this.names) {
       if (this.stopping.signal.aborted) return

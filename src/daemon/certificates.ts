@@ -101,12 +101,17 @@ export async function startCertificates(deps: CertificateDeps, stopSteps: StopSt
   const { config, certificates } = deps
   const { acme } = config.tls
   const runner = certificates.served === null ? null : createRunner(deps, certificates.served, stopSteps)
-  startExpiryWatch(deps, () => listWatched(deps, runner), stopSteps)
-  if (runner === null) return { endpoints: [], wake: () => undefined, list: () => [] }
+  if (runner === null) {
+    // Whoever made it.
+    const list = () => [{ name: config.service.hostname, fault: null, ...readCertificateFacts(deps.served.cert) }]
+    createExpiryWatch(deps, list, stopSteps).start()
+    return { endpoints: [], wake: () => undefined, list: () => [] }
+  }
+  const watch = createExpiryWatch(deps, () => runner.listIssued(), stopSteps)
   const listenerDeps = { answers: certificates.answers, publicUrl: config.service.public_url }
   const listener = await openChallengeListener(acme.http_listen, listenerDeps)
   stopSteps.push(() => listener.stop())
-  runner.start()
+  runner.start(() => watch.start())
   return { endpoints: listener.endpoints, wake: () => runner.wake(), list: () => runner.list() }
 }
 
@@ -186,25 +191,11 @@ function readOwnAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 }
 
-/** Those of ACME, else the default certificate, whoever made it. */
-function listWatched(
-  { config, served, certificates }: CertificateDeps,
-  runner: CertificateRunner | null,
-): readonly WatchedCertificate[] {
-  const host = config.service.hostname
-  const own = certificates.served
-  if (own === null || runner === null) return [{ name: host, fault: null, ...readCertificateFacts(served.cert) }]
-  return runner.list().flatMap(({ name, last_fault: fault }) => {
-    const facts = own.factsOf(name)
-    return facts === null ? [] : [{ name, fault, from: facts.from, to: facts.to }]
-  })
-}
-
-function startExpiryWatch(
+function createExpiryWatch(
   { config, clock, log, database, delivery }: CertificateDeps,
   list: () => readonly WatchedCertificate[],
   stopSteps: StopSteps,
-): void {
+): ExpiryWatch {
   const { hostname, mail_from: mailFrom } = config.service
   const { read, commit } = database
   const watch = new ExpiryWatch({
@@ -220,5 +211,5 @@ function startExpiryWatch(
     },
   })
   stopSteps.push(() => watch.stop())
-  watch.start()
+  return watch
 }

@@ -16,7 +16,7 @@ const SIX_DAYS = 6 * 86_400
 const alone = { [HOST]: { addresses: ['127.0.0.1'] } }
 t.jobs = 2
 
-t.test('a certificate of six days is renewed at two thirds of its lifetime', options, async (t) => {
+t.test('a certificate of six days is renewed at two thirds of its lifetime', { ...options }, async (t) => {
   const pebble = await startPebble(t, { lifetime: SIX_DAYS })
   const app = await acmeDaemon(t, pebble, { zone: alone })
   await waitUntilIssued(app, [HOST])
@@ -32,32 +32,39 @@ t.test('a certificate of six days is renewed at two thirds of its lifetime', opt
   t.equal(pebble.listLines('order-plz').length, 2)
 })
 
-t.test('a name that fails waits, keeps no other from its certificate, and can be asked for', options, async (t) => {
-  const pebble = await startPebble(t)
-  await pebble.pointTo(HOST, '127.0.0.9')
-  const app = await acmeDaemon(t, pebble)
-  await waitUntilIssued(app, ['mx.mail.service.test', 'posthorn.a.test'])
-  const failed = await waitUntil('the failure', () => findView(app, HOST)?.last_fault && findView(app, HOST))
-  t.match(failed, { state: 'none', until: null, last_fault: /127\.0\.0\.9.*connection refused/s })
-  const wait = Date.parse(failed.next_try ?? '') - app.now()
-  t.ok(wait > 14 * 60_000 && wait < 17 * 60_000, `${wait}`)
+t.test(
+  'a name that fails waits, keeps no other from its certificate, and can be asked for',
+  { ...options },
+  async (t) => {
+    const pebble = await startPebble(t)
+    await pebble.pointTo(HOST, '127.0.0.9')
+    const app = await acmeDaemon(t, pebble)
+    await waitUntilIssued(app, ['mx.mail.service.test', 'posthorn.a.test'])
+    const failed = await waitUntil('the failure', () => findView(app, HOST)?.last_fault && findView(app, HOST))
+    t.match(failed, { state: 'none', until: null, last_fault: /127\.0\.0\.9.*connection refused/s })
+    const wait = Date.parse(failed.next_try ?? '') - app.now()
+    t.ok(wait > 14 * 60_000 && wait < 17 * 60_000, `${wait}`)
 
-  const listed = await app.cli('certificates', '--json')
-  t.match(listed.json(), { data: [{ name: HOST, state: 'none', last_fault: failed.last_fault }, {}, {}, {}] })
-  t.match((await app.cli('certificates')).out, /^NAME +STATE +UNTIL +NEXT TRY +LAST FAULT\n/)
-  t.match(await app.cli('certificates', 'renew', 'else.test'), { status: 1, err: /else\.test is not among the names/ })
+    const listed = await app.cli('certificates', '--json')
+    t.match(listed.json(), { data: [{ name: HOST, state: 'none', last_fault: failed.last_fault }, {}, {}, {}] })
+    t.match((await app.cli('certificates')).out, /^NAME +STATE +UNTIL +NEXT TRY +LAST FAULT\n/)
+    t.match(await app.cli('certificates', 'renew', 'else.test'), {
+      status: 1,
+      err: /else\.test is not among the names/,
+    })
 
-  const again = await app.cli('certificates', 'renew', HOST)
-  t.match(again, { status: 1, out: /connection refused/ }, 'an operator need not wait')
-  const second = Date.parse(findView(app, HOST)?.next_try ?? '') - app.now()
-  t.ok(second > 14 * 60_000 && second < 17 * 60_000, `${second}`)
-  await pebble.pointTo(HOST, '127.0.0.1')
-  t.match(await app.cli('certificates', 'renew', HOST), { status: 0, out: new RegExp(`${HOST} +valid`) })
-  t.match(findView(app, HOST), { state: 'valid', last_fault: null })
-  t.same(app.errors, [])
-})
+    const again = await app.cli('certificates', 'renew', HOST)
+    t.match(again, { status: 1, out: /connection refused/ }, 'an operator need not wait')
+    const second = Date.parse(findView(app, HOST)?.next_try ?? '') - app.now()
+    t.ok(second > 14 * 60_000 && second < 17 * 60_000, `${second}`)
+    await pebble.pointTo(HOST, '127.0.0.1')
+    t.match(await app.cli('certificates', 'renew', HOST), { status: 0, out: new RegExp(`${HOST} +valid`) })
+    t.match(findView(app, HOST), { state: 'valid', last_fault: null })
+    t.same(app.errors, [])
+  },
+)
 
-t.test('a name that the server refuses waits longer each time', options, async (t) => {
+t.test('a name that the server refuses waits longer each time', { ...options }, async (t) => {
   const pebble = await startPebble(t, { refused: [HOST] })
   const app = await acmeDaemon(t, pebble, { zone: alone })
   const fault = await waitUntil('the refusal', () => findView(app, HOST)?.last_fault)
@@ -69,7 +76,7 @@ t.test('a name that the server refuses waits longer each time', options, async (
   }
 })
 
-t.test('an account that the server does not know any more is made again', options, async (t) => {
+t.test('an account that the server does not know any more is made again', { ...options }, async (t) => {
   const pebble = await startPebble(t)
   const app = await acmeDaemon(t, pebble, { zone: alone })
   await waitUntilIssued(app, [HOST])
@@ -80,7 +87,7 @@ t.test('an account that the server does not know any more is made again', option
   t.equal((await readServed(apiPort(app), HOST, await pebble.readRoot())).subjectaltname, `DNS:${HOST}`)
 })
 
-t.test('a server that does not answer is no fault of the name', options, async (t) => {
+t.test('a server that does not answer is no fault of the name', { ...options }, async (t) => {
   const pebble = await startPebble(t)
   pebble.stop()
   const app = await acmeDaemon(t, pebble, { zone: alone })
@@ -90,7 +97,7 @@ t.test('a server that does not answer is no fault of the name', options, async (
   t.ok(wait > 50_000 && wait < 70_000, `${wait}`)
 })
 
-t.test('after SIGKILL in the middle of an order, the order goes on', options, async (t) => {
+t.test('after SIGKILL in the middle of an order, the order goes on', { ...options }, async (t) => {
   const pebble = await startPebble(t, { slow: true })
   const folder = temporaryFolder(t)
   const settings = {
@@ -115,20 +122,24 @@ t.test('after SIGKILL in the middle of an order, the order goes on', options, as
   t.match(JSON.parse(listed.stdout), { data: [{ name: HOST, state: 'valid', days: 89, last_fault: null }] })
 })
 
-t.test('a certificate that expires soon is a warning, an event and a notice to the operator', options, async (t) => {
-  const pebble = await startPebble(t)
-  const app = await acmeDaemon(t, pebble, { zone: alone })
-  await waitUntilIssued(app, [HOST])
-  await app.stop()
-  pebble.stop()
-  const later = await acmeDaemon(t, pebble, { zone: alone, folder: app.folder, ahead: 80 * DAY })
-  await waitUntil('the warning', () => later.lines.some((line) => line.includes('a certificate expires soon')))
-  const events = later.rows<{ data: string }>(`select data from events where type = 'certificate.expiring'`)
-  t.equal(events.length, 1)
-  t.match(JSON.parse(events[0]?.data ?? ''), { name: HOST, expires_at: /Z$/ })
-  const mails = later.rows<{ subject: string }>(`select subject from emails where workspace_id = 'service'`)
-  t.match(mails, [{ subject: new RegExp(`^The certificate of ${HOST} expires on `) }])
-})
+t.test(
+  'a certificate that expires soon is a warning, an event and a notice to the operator',
+  { ...options },
+  async (t) => {
+    const pebble = await startPebble(t)
+    const app = await acmeDaemon(t, pebble, { zone: alone })
+    await waitUntilIssued(app, [HOST])
+    await app.stop()
+    pebble.stop()
+    const later = await acmeDaemon(t, pebble, { zone: alone, folder: app.folder, ahead: 80 * DAY })
+    await waitUntil('the warning', () => later.lines.some((line) => line.includes('a certificate expires soon')))
+    const events = later.rows<{ data: string }>(`select data from events where type = 'certificate.expiring'`)
+    t.equal(events.length, 1)
+    t.match(JSON.parse(events[0]?.data ?? ''), { name: HOST, expires_at: /Z$/ })
+    const mails = later.rows<{ subject: string }>(`select subject from emails where workspace_id = 'service'`)
+    t.match(mails, [{ subject: new RegExp(`^The certificate of ${HOST} expires on `) }])
+  },
+)
 
 function readOrNull(file: string): string | null {
   try {

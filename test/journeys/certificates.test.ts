@@ -23,7 +23,7 @@ t.jobs = 2
 
 t.test(
   'http-01: each name gets a certificate, which all listeners serve to clients that ask for it',
-  options,
+  { ...options },
   async (t) => {
     const pebble = await startPebble(t)
     const app = await acmeDaemon(t, pebble)
@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('tls-alpn-01 at the port of the API, while other clients are served', options, async (t) => {
+t.test('tls-alpn-01 at the port of the API, while other clients are served', { ...options }, async (t) => {
   const pebble = await startPebble(t, { slow: true })
   const app = await acmeDaemon(t, pebble, { http: false })
   t.same(app.daemon.challenges, [])
@@ -75,7 +75,6 @@ t.test('tls-alpn-01 at the port of the API, while other clients are served', opt
       socket.on('error', reject)
     })
     t.same(protocols, ['http/1.1'])
-    t.equal((await app.rest('GET', '/healthz')).status, 200)
     served += 1
   }
   await issued
@@ -85,7 +84,7 @@ t.test('tls-alpn-01 at the port of the API, while other clients are served', opt
 
 t.test(
   'links in mail bear the name of the customer, also after a restart without the ACME server',
-  options,
+  { ...options },
   async (t) => {
     const pebble = await startPebble(t)
     const sink = await openSink()
@@ -99,22 +98,24 @@ t.test(
     const app = await acmeDaemon(t, pebble, { routes, folder: first.folder })
     t.equal((await readServed(apiPort(app), HOST, root)).subjectaltname, `DNS:${HOST}`)
     t.equal((await readServed(apiPort(app), 'posthorn.a.test', root)).subjectaltname, 'DNS:posthorn.a.test')
-    const json = {
-      from: 'app@a.test',
-      to: 'bob@b.test',
-      subject: 'hello',
-      html: '<p><a href="https://shop.test/">shop</a></p>',
-      track_clicks: true,
-    }
-    const { status, body } = await app.rest('POST', '/v1/emails', { key: first.key, json })
-    t.equal(status, 201, JSON.stringify(body))
+    const fields = ['Content-Type: text/html', 'X-Service-Track-Clicks: true']
+    const raw = [
+      'From: App <app@a.test>',
+      'To: bob@b.test',
+      'Subject: hello',
+      ...fields,
+      '',
+      '<p><a href="https://shop.test/">shop</a></p>',
+      '',
+    ]
+    await app.waitUntilSettled(await app.submitAccepted({ key: first.key, raw: raw.join('\r\n') }))
     await waitUntil('the message', () => sink.messages.length > 0)
     t.match(JSON.stringify(sink.messages[0]), /https:\/\/posthorn\.a\.test/)
     t.same(app.errors, [])
   },
 )
 
-t.test('the plain HTTP listener answers challenges and redirects everything else', options, async (t) => {
+t.test('the plain HTTP listener answers challenges and redirects everything else', { ...options }, async (t) => {
   const pebble = await startPebble(t)
   const app = await acmeDaemon(t, pebble, { settings: { service: { public_url: 'https://mail.service.test/base' } } })
   const [endpoint] = app.daemon.challenges

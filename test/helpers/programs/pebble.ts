@@ -85,7 +85,10 @@ export async function startPebble(
     readRoot: () => readRoot(management ?? 0, cert),
     pointTo: async (host, address) => {
       const body = JSON.stringify({ host: `${host}.`, addresses: [address] })
-      await fetch(`http://127.0.0.1:${dnsManagement}/add-a`, { method: 'POST', body })
+      const post = (path: string): Promise<unknown> =>
+        fetch(`http://127.0.0.1:${dnsManagement}/${path}`, { method: 'POST', body })
+      await post('clear-a')
+      await post('add-a')
     },
     dnsAddress: `127.0.0.1:${dnsPort}`,
     stop: () => server.signal('SIGKILL'),

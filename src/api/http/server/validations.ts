@@ -75,4 +75,6 @@ function peekClientHello(socket: Socket, limit: number, onVerdict: (verdict: Hel
   }
   socket.once('close', stop)
   socket.on('readable', peek)
+  // What was read and put back before causes no event.
+  peek()
 }

@@ -137,7 +137,7 @@ export class CertificateRunner {
 
   private async loadRecord(name: DomainName): Promise<void> {
     const record = await this.deps.files.readRecord(name)
-    for (const at of record.orders) this.deps.limits.record(name, at)
+    this.deps.limits.load(name, record)
     this.records.set(name, record)
   }
 
@@ -166,6 +166,7 @@ export class CertificateRunner {
       if (elsewhere !== null) throw new AcmeProblem('', elsewhere, 'name')
       const pair = await order(name, record.failures, this.stopping.signal)
       await served.replace(name, pair)
+      this.deps.limits.recordIssue(name, clock())
       await this.deps.files.removeOrder(name)
       windows.forget(name)
       this.serverFailures = 0
@@ -209,7 +210,7 @@ export class CertificateRunner {
 
   private async store(name: DomainName, record: NameRecord): Promise<void> {
     const { files, limits, clock } = this.deps
-    const stored = { ...record, orders: limits.recentOrders(name, clock()) }
+    const stored = { ...record, ...limits.recall(name, clock()) }
     this.records.set(name, stored)
     await files.storeRecord(name, stored)
   }

@@ -9,8 +9,9 @@ export interface NameRecord {
   readonly triedAt: number | null
   /** No try before this time; 0: there is no reason to wait. */
   readonly nextTryAt: number
-  /** Orders within the last week. */
+  /** Orders and certificates that count for rate limits. */
   readonly orders: readonly number[]
+  readonly issued: readonly number[]
 }
 
 export const newNameRecord: NameRecord = {
@@ -19,21 +20,28 @@ export const newNameRecord: NameRecord = {
   triedAt: null,
   nextTryAt: 0,
   orders: [],
+  issued: [],
 }
 
 /** A value that is missing or of another type has its first one. */
 export function parseNameRecord(stored: unknown): NameRecord {
-  const [fault, orders] = [ownValueOf(stored, 'fault'), ownValueOf(stored, 'orders')]
+  const fault = ownValueOf(stored, 'fault')
   return {
     failures: numberOf(stored, 'failures') ?? 0,
     fault: typeof fault === 'string' ? fault : null,
     triedAt: numberOf(stored, 'triedAt'),
     nextTryAt: numberOf(stored, 'nextTryAt') ?? 0,
-    orders: Array.isArray(orders) ? orders.filter(Number.isFinite) : [],
+    orders: timesOf(stored, 'orders'),
+    issued: timesOf(stored, 'issued'),
   }
 }
 
 function numberOf(stored: unknown, field: keyof NameRecord): number | null {
   const value = ownValueOf(stored, field)
   return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
+
+function timesOf(stored: unknown, field: keyof NameRecord): readonly number[] {
+  const values = ownValueOf(stored, field)
+  return Array.isArray(values) ? values.filter(Number.isFinite) : []
 }

@@ -161,7 +161,7 @@ function createOrdering(
         accountUrl: url,
         type: types[failures % types.length] ?? 'http-01',
         replaces: windows.replacedId(name),
-        onCreated: () => limits.record(name, clock()),
+        onCreated: () => limits.recordOrder(name, clock()),
       },
       name,
     )

@@ -18,7 +18,7 @@ t.test('everything comes back as it was stored, readable for the owner alone', a
   t.equal(await files.readPair(name), null)
   t.same(await files.readRecord(name), newNameRecord)
   const pair = await createSelfSigned([name])
-  const record = { failures: 2, fault: 'no', triedAt: 5, nextTryAt: 7, orders: [1, 2] }
+  const record = { failures: 2, fault: 'no', triedAt: 5, nextTryAt: 7, orders: [1, 2], issued: [3] }
   const order = { url: 'https://acme.test/order/1', account: 'https://acme.test/account/1', key: pair.key }
   await files.storePair(name, pair)
   await files.storeRecord(name, record)

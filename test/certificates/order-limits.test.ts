@@ -12,38 +12,48 @@ function nameOf(at: number, domain = `customer-${at}.com`) {
   return parseDomainName(`posthorn.${domain}`)
 }
 
-t.test('one name: four orders a week, unless its certificates live for days', async (t) => {
+t.test('one name: four certificates a week, unless its certificates live for days', async (t) => {
   const limits = new OrderLimits()
   const name = nameOf(1)
   for (let at = 0; at < 4; at += 1) {
     t.equal(limits.nextOrderAt(name, now + at * HOUR, YEAR_OF_CERTIFICATE), now + at * HOUR)
-    limits.record(name, now + at * HOUR)
+    limits.recordOrder(name, now + at * HOUR)
+    limits.recordIssue(name, now + at * HOUR)
   }
   t.equal(limits.nextOrderAt(name, now + 4 * HOUR, YEAR_OF_CERTIFICATE), now + WEEK)
   t.equal(limits.nextOrderAt(name, now + 4 * HOUR, null), now + WEEK)
   t.equal(limits.nextOrderAt(name, now + 4 * HOUR, 6 * 24 * HOUR), now + 4 * HOUR)
   t.equal(limits.nextOrderAt(nameOf(2), now + 4 * HOUR, null), now + 4 * HOUR, 'another name need not wait')
-  t.same(limits.recentOrders(name, now + WEEK + HOUR / 2), [now + HOUR, now + 2 * HOUR, now + 3 * HOUR])
+  t.same(limits.recall(name, now + WEEK + HOUR / 2), {
+    orders: [],
+    issued: [now + HOUR, now + 2 * HOUR, now + 3 * HOUR],
+  })
 })
 
-t.test('one registered domain: forty orders a week', async (t) => {
+t.test('one registered domain: forty certificates a week', async (t) => {
   const limits = new OrderLimits()
-  for (let at = 0; at < 40; at += 1) limits.record(nameOf(at, `team-${at}.customer.co.uk`), now + at)
+  for (let at = 0; at < 40; at += 1) limits.recordIssue(nameOf(at, `team-${at}.customer.co.uk`), now + at)
   t.equal(limits.nextOrderAt(nameOf(0, 'another.customer.co.uk'), now + HOUR, null), now + WEEK)
   t.equal(limits.nextOrderAt(nameOf(0, 'other.co.uk'), now + HOUR, null), now + HOUR, 'co.uk is no registered domain')
 })
 
 t.test('the account: two hundred orders in three hours', async (t) => {
   const limits = new OrderLimits()
-  for (let at = 0; at < 200; at += 1) limits.record(nameOf(at), now + at)
+  for (let at = 0; at < 200; at += 1) limits.recordOrder(nameOf(at), now + at)
   t.equal(limits.nextOrderAt(nameOf(999), now + HOUR, null), now + 3 * HOUR)
-  limits.record(nameOf(999), now + 4 * HOUR)
+  limits.recordOrder(nameOf(999), now + 4 * HOUR)
   t.equal(limits.nextOrderAt(nameOf(1000), now + 4 * HOUR, null), now + 4 * HOUR)
 })
 
-t.test('orders that are read from files in any order count', async (t) => {
+t.test('what was read from files in any order counts', async (t) => {
   const limits = new OrderLimits()
   const name = nameOf(1)
-  for (const at of [3, 1, 2, 0]) limits.record(name, now + at)
+  limits.load(name, { orders: [], issued: [now + 3, now + 1, now + 2, now] })
   t.equal(limits.nextOrderAt(name, now + HOUR, null), now + WEEK)
+})
+
+t.test('orders without a certificate do not keep a name waiting', async (t) => {
+  const limits = new OrderLimits()
+  for (let at = 0; at < 20; at += 1) limits.recordOrder(nameOf(1), now + at)
+  t.equal(limits.nextOrderAt(nameOf(1), now + HOUR, null), now + HOUR)
 })

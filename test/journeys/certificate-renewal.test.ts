@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { setOperatorWorkspace } from '../../src/accounts/operator-workspace.js'
 import { writeConfiguration } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { skipWithoutPebble, startPebble } from '../helpers/programs/pebble.js'
@@ -133,7 +134,10 @@ t.test(
     pebble.stop()
     const later = await acmeDaemon(t, pebble, { zone: alone, folder: app.folder, ahead: 80 * DAY })
     await waitUntil('the warning', () => later.lines.some((line) => line.includes('a certificate expires soon')))
-    const events = later.rows<{ data: string }>(`select data from events where type = 'certificate.expiring'`)
+    const events = await waitUntil('the event', () => {
+      const found = later.rows<{ data: string }>(`select data from events where type = 'certificate.expiring'`)
+      return found.length > 0 && found
+    })
     t.equal(events.length, 1)
     t.match(JSON.parse(events[0]?.data ?? ''), { name: HOST, expires_at: /Z$/ })
     const mails = later.rows<{ subject: string }>(`select subject from emails where workspace_id = 'service'`)

@@ -32,7 +32,10 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
     for (;;) {
       const found = lines.slice(since).find((line) => line.includes(part))
       if (found !== undefined) return found
-      const next = await Promise.race([...readers.map((reader) => once(reader, 'line')), ended])
+      const looking = new AbortController()
+      const { signal } = looking
+      const next = await Promise.race([...readers.map((reader) => once(reader, 'line', { signal })), ended])
+      looking.abort()
       if (next === null) throw new Error(`${program} ended: ${lines.join('\n')}`)
     }
   }

@@ -69,10 +69,9 @@ type Adapter = Extract<Library['axios']['defaults']['adapter'], (config: never) 
 
 /** Loads the library, which takes a tenth of a second: to be called before listeners are open. */
 export async function openAcmeDirectory(deps: DirectoryDeps): Promise<AcmeDirectory> {
-  const loaded = await import('acme-client')
-  const library = loaded.default as unknown as Library
-  library.axios.defaults.adapter = adapter
-  const within: Within = (work) => currentDirectory.run(deps, work)
+  const library = await import('acme-client')
+  library.axios.defaults.adapter = sendRequest
+  const callWithin: CallWithin = (work) => currentDirectory.run(deps, work)
   const open = (accountKey: string, accountUrl?: string): LibraryClient =>
     new library.Client({
       directoryUrl: deps.url.href,
@@ -81,13 +80,13 @@ export async function openAcmeDirectory(deps: DirectoryDeps): Promise<AcmeDirect
     })
   return {
     createAccount: (key, email) =>
-      within(async () => {
+      callWithin(async () => {
         const client = open(key)
         const contact = email === null ? [] : [`mailto:${email}`]
         await client.createAccount({ termsOfServiceAgreed: true, contact })
         return client.getAccountUrl()
       }),
-    useAccount: (key, url) => useAccount(library, open(key, url), within),
+    useAccount: (key, url) => useAccount(library, open(key, url), callWithin),
     readRenewalWindow: (id) => readRenewalWindow(deps, id),
   }
 }
@@ -95,36 +94,41 @@ export async function openAcmeDirectory(deps: DirectoryDeps): Promise<AcmeDirect
 /** The directory that a call of the library is for. */
 const currentDirectory = new AsyncLocalStorage<DirectoryDeps>()
 
-type Within = <T>(work: () => Promise<T>) => Promise<T>
+type CallWithin = <T>(work: () => Promise<T>) => Promise<T>
 
-function useAccount(library: Library, client: LibraryClient, within: Within): AcmeAccount {
+function useAccount(library: Library, client: LibraryClient, callWithin: CallWithin): AcmeAccount {
   // The library reads the URL alone, and answers with the complete order.
-  const readFull = ({ url }: Pick<Order, 'url'>): Promise<AcmeOrder> => client.getOrder({ url } as AcmeOrder)
+  const unread = { status: 'pending', finalize: '' } as const
+  const readFull = ({ url }: Pick<Order, 'url'>): Promise<AcmeOrder> =>
+    client.getOrder({ ...unread, identifiers: [], authorizations: [], url })
   return {
     createOrder: (name, replaces) => {
       const order = { identifiers: [{ type: 'dns', value: name }], ...(replaces === null ? {} : { replaces }) }
-      return within(() => client.createOrder(order))
+      return callWithin(() => client.createOrder(order))
     },
-    readOrder: (url) => within(() => readFull({ url })),
+    readOrder: (url) => callWithin(() => readFull({ url })),
     readChallenges: (order, type) =>
-      within(async () => {
+      callWithin(async () => {
         const authorizations = await client.getAuthorizations(await readFull(order))
         const pending = authorizations.filter(({ status }) => status !== 'valid')
         const open = pending.map((authorization) => toChallenge(library, client, authorization, type))
-        return (await Promise.all(open)).map((challenge) => ({ ...challenge, begin: () => within(challenge.begin) }))
+        return (await Promise.all(open)).map((challenge) => ({
+          ...challenge,
+          begin: () => callWithin(challenge.begin),
+        }))
       }),
     readOrderProblem: (order) =>
-      within(async () => {
+      callWithin(async () => {
         const full = await readFull(order)
         const authorizations = await client.getAuthorizations(full)
         return authorizations.map(findFault).find((fault) => fault !== null) ?? readValidationProblem(full.error)
       }),
     finalize: (order, name, key) =>
-      within(async () => {
+      callWithin(async () => {
         const [, request] = await library.crypto.createCsr({ altNames: [name] }, key)
         await client.finalizeOrder(await readFull(order), request)
       }),
-    readCertificate: (order) => within(async () => client.getCertificate(await readFull(order))),
+    readCertificate: (order) => callWithin(async () => client.getCertificate(await readFull(order))),
   }
 }
 
@@ -159,11 +163,13 @@ function findFault({ status, challenges }: Authorization): AcmeProblem | null {
     : readValidationProblem(failed.error)
 }
 
-async function adapter(config: Parameters<Adapter>[0]): ReturnType<Adapter> {
+const methods: readonly HttpMethod[] = ['GET', 'HEAD', 'POST']
+
+async function sendRequest(config: Parameters<Adapter>[0]): ReturnType<Adapter> {
   const directory = currentDirectory.getStore()
   if (directory === undefined) throw new Error('a request outside of a call for a directory')
   const { http, clock, userAgent } = directory
-  const method = (config.method ?? 'get').toUpperCase() as HttpMethod
+  const method = methods.find((one) => one === config.method?.toUpperCase()) ?? 'GET'
   const body: unknown = config.data
   const answer = await http.send(method, {
     url: parseServerUrl(config.url ?? ''),
@@ -173,7 +179,8 @@ async function adapter(config: Parameters<Adapter>[0]): ReturnType<Adapter> {
   })
   const data = parseAnswer(answer)
   refuseProblem(answer, data, clock())
-  return { data, status: answer.status, statusText: '', headers: { ...answer.headers } as never, config, request: null }
+  const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
+  return { data, status: answer.status, statusText: '', headers, config, request: null }
 }
 
 /** The server names the URLs of all further requests: they must be as safe as its own. */

@@ -6,7 +6,7 @@ import { formatForDisplay } from '../mail/address.js'
 import { toPrintableText } from '../mail/printable.js'
 import { isRecord, ownValueOf } from '../platform/records.js'
 
-export type ProblemSubject = 'name' | 'account' | 'rate-limit' | 'server'
+type ProblemSubject = 'name' | 'account' | 'rate-limit' | 'server'
 
 const PREFIX = 'urn:ietf:params:acme:error:'
 /** Characters of the server's explanation that are kept. */

@@ -12,7 +12,7 @@ import {
   renewalTimeOf,
 } from './renewal-plan.js'
 
-export type CertificateState = 'valid' | 'renewal-due' | 'expired' | 'none'
+type CertificateState = 'valid' | 'renewal-due' | 'expired' | 'none'
 
 /** Times are ISO 8601. */
 export interface CertificateView {

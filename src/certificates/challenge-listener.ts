@@ -23,7 +23,7 @@ interface ListenerDeps {
   readonly publicUrl: string
 }
 
-export interface ChallengeListener {
+interface ChallengeListener {
   /** In the order of the settings, with the ports that were bound. */
   readonly endpoints: readonly ListenAddress[]
   readonly stop: () => Promise<void>

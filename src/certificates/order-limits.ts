@@ -25,7 +25,7 @@ const nameLimit: Limit = { count: 4, within: WEEK }
 const SHORT_LIFETIME = 15 * 24 * HOUR
 
 /** Epoch milliseconds of what counts for a name. */
-export interface CountedTimes {
+interface CountedTimes {
   readonly orders: readonly number[]
   readonly issued: readonly number[]
 }

@@ -36,7 +36,7 @@ interface ServiceConfig {
 
 type AcmeSettings = Frozen<Settings['tls']['acme']>
 
-export interface AcmeConfig extends Omit<AcmeSettings, 'ca_file'> {
+interface AcmeConfig extends Omit<AcmeSettings, 'ca_file'> {
   /** null: the authorities of the system. */
   readonly ca_file: string | null
 }

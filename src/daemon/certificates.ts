@@ -5,6 +5,7 @@
  * can answer challenges.
  */
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { AccountKeeper } from '../certificates/acme-account.js'
 import { type AcmeDirectory, type ChallengeType, openAcmeDirectory } from '../certificates/acme-directory.js'
 import { AcmeProblem } from '../certificates/acme-problem.js'
@@ -27,69 +28,94 @@ import type { DomainName } from '../mail/address.js'
 import { composeCertificateNotices } from '../notices/certificate-notice.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import { createHttpClient, type HttpClient } from '../platform/http/http-client.js'
-import { readAuthorities, type TlsFiles } from '../platform/tls-files.js'
+import { type ListenerTls, loadTlsFiles, readAuthorities, type TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import type { DaemonOptions, StopSteps } from './daemon-options.js'
 import type { Delivery } from './delivery.js'
 import { systemEdges } from './edges.js'
+import type { Listeners } from './listeners.js'
 
 /** Bytes of an answer of an ACME server; a chain has some 6 KB. */
 const MAX_ANSWER_BYTES = 256 * 1024
 const HTTPS_PORT = 443
 
+export type PairSettings = Pick<Config['tls'], 'cert_file' | 'key_file'>
+
 export interface Certificates {
-  /** Null: ACME is off. */
-  readonly served: ServedCertificates | null
+  /** What listeners serve from the start: the default certificate, and others by name. */
+  readonly listenerTls: ListenerTls
+  /** The default certificate. */
+  readonly tls: TlsFiles
   readonly answers: ChallengeAnswers
-  /** The certificate of the host name, once there is one: the default of all listeners. */
-  readonly readDefault: () => Promise<TlsFiles | null>
-  readonly files: CertificateFiles
-  readonly directory: { readonly acme: AcmeDirectory; readonly http: HttpClient } | null
+  /** Whether clients that ask for this name get a valid certificate of its own. */
+  readonly servesName: (name: DomainName) => boolean
+  /** The default certificate as it should be now: of the ACME server, else of these settings. */
+  readonly loadDefault: (settings: PairSettings) => Promise<TlsFiles>
+  /** Null: ACME is off. */
+  readonly acme: OpenAcme | null
 }
 
-export async function openCertificates({ config, clock, log }: DaemonOptions): Promise<Certificates> {
-  const { service, tls } = config
+interface OpenAcme {
+  readonly files: CertificateFiles
+  readonly served: ServedCertificates
+  readonly directory: AcmeDirectory
+  readonly http: HttpClient
+}
+
+export async function openCertificates(options: DaemonOptions): Promise<Certificates> {
+  const { service, tls } = options.config
+  const acme = tls.acme.enabled ? await openAcme(options) : null
+  const loadDefault = async (settings: PairSettings): Promise<TlsFiles> =>
+    (await readHostCertificate(service.hostname, acme)) ?? loadConfiguredTls(service, settings, options.clock())
+  const files = await loadDefault(tls)
+  return {
+    tls: files,
+    listenerTls: { cert: files.cert, key: files.key, SNICallback: acme?.served.chooseContext },
+    answers: new ChallengeAnswers(),
+    servesName: (name) => acme?.served.serves(name) ?? false,
+    loadDefault,
+    acme,
+  }
+}
+
+async function openAcme({ config: { service, tls }, clock, log }: DaemonOptions): Promise<OpenAcme> {
   const files = new CertificateFiles(service.data_dir)
-  const answers = new ChallengeAnswers()
-  if (!tls.acme.enabled) return { served: null, answers, files, directory: null, readDefault: async () => null }
   const onFault = (name: string, err: unknown): void => log.error({ name, err }, 'a certificate cannot be used')
   const served = new ServedCertificates({ files, clock, onFault })
   await served.load()
   const authorities = tls.acme.ca_file === null ? undefined : await readAuthorities(tls.acme.ca_file)
-  const http = await createHttpClient({
-    maxConnections: 2,
-    maxBodyBytes: MAX_ANSWER_BYTES,
-    maxDroppedBytes: 0,
-    authorities,
-  })
-  const acme = await openAcmeDirectory({ url: tls.acme.directory, http, clock, userAgent: `Posthorn/${version}` })
-  return {
-    ...{ served, answers, files },
-    directory: { acme, http },
-    readDefault: () => readHostCertificate(service.hostname, { files, served }),
-  }
+  const limits = { maxConnections: 2, maxBodyBytes: MAX_ANSWER_BYTES, maxDroppedBytes: 0 }
+  const http = await createHttpClient({ ...limits, authorities })
+  const userAgent = `Posthorn/${version}`
+  const directory = await openAcmeDirectory({ url: tls.acme.directory, http, clock, userAgent })
+  return { files, served, directory, http }
 }
 
-async function readHostCertificate(
-  hostname: DomainName,
-  { files, served }: { readonly files: CertificateFiles; readonly served: ServedCertificates },
-): Promise<TlsFiles | null> {
-  const pair = served.serves(hostname) ? await files.readPair(hostname) : null
-  return pair === null ? null : { ...pair, caFile: files.pathOf(hostname) }
+/** Null: there is none yet. */
+async function readHostCertificate(hostname: DomainName, acme: OpenAcme | null): Promise<TlsFiles | null> {
+  if (acme === null || !acme.served.serves(hostname)) return null
+  const pair = await acme.files.readPair(hostname)
+  return pair === null ? null : { ...pair, caFile: acme.files.pathOf(hostname) }
+}
+
+function loadConfiguredTls(
+  { data_dir, hostname }: Config['service'],
+  { cert_file: certFile, key_file: keyFile }: PairSettings,
+  now: number,
+): Promise<TlsFiles> {
+  const configured = certFile === null || keyFile === null ? null : { certFile, keyFile }
+  return loadTlsFiles(configured, { folder: join(data_dir, 'tls'), hostname, now })
 }
 
 interface CertificateDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'log' | 'edges'> {
   readonly database: Database
   readonly delivery: Delivery
   readonly certificates: Certificates
-  /** The default certificate of the listeners. */
-  readonly served: Pick<TlsFiles, 'cert'>
-  /** Each listener serves this certificate to clients that name no other. */
-  readonly useDefault: (tls: TlsFiles) => void
+  readonly listeners: Pick<Listeners, 'served' | 'useCertificate'>
 }
 
-export interface CertificateWork {
+interface CertificateWork {
   /** Where challenges over plain HTTP are answered. */
   readonly endpoints: readonly ListenAddress[]
   readonly wake: () => void
@@ -98,55 +124,53 @@ export interface CertificateWork {
 }
 
 export async function startCertificates(deps: CertificateDeps, stopSteps: StopSteps): Promise<CertificateWork> {
-  const { config, certificates } = deps
-  const { acme } = config.tls
-  const runner = certificates.served === null ? null : createRunner(deps, certificates.served, stopSteps)
+  const { config, certificates, listeners } = deps
+  const { service, tls } = config
+  const runner = certificates.acme === null ? null : createRunner(deps, certificates.acme, stopSteps)
   if (runner === null) {
-    // Whoever made it.
-    const list = () => [{ name: config.service.hostname, fault: null, ...readCertificateFacts(deps.served.cert) }]
+    const list = () => [{ name: service.hostname, fault: null, ...readCertificateFacts(listeners.served.cert) }]
     createExpiryWatch(deps, list, stopSteps).start()
     return { endpoints: [], wake: () => undefined, list: () => [] }
   }
   const watch = createExpiryWatch(deps, () => runner.listIssued(), stopSteps)
-  const listenerDeps = { answers: certificates.answers, publicUrl: config.service.public_url }
-  const listener = await openChallengeListener(acme.http_listen, listenerDeps)
+  const listenerDeps = { answers: certificates.answers, publicUrl: service.public_url }
+  const listener = await openChallengeListener(tls.acme.http_listen, listenerDeps)
   stopSteps.push(() => listener.stop())
   runner.start(() => watch.start())
   return { endpoints: listener.endpoints, wake: () => runner.wake(), list: () => runner.list() }
 }
 
-function createRunner(deps: CertificateDeps, served: ServedCertificates, stopSteps: StopSteps): CertificateRunner {
-  const { config, clock, log, edges, database, certificates, useDefault } = deps
-  const { files, directory } = certificates
-  if (directory === null) throw new Error('the ACME directory is not open')
+function createRunner(deps: CertificateDeps, acme: OpenAcme, stopSteps: StopSteps): CertificateRunner {
+  const { config, clock, log, edges, database, listeners } = deps
+  const { files, served, directory, http } = acme
   const ending = new AbortController()
   const { resolver, random } = { ...systemEdges(), ...edges }
   const settings = { ...defaultResolverSettings, servers: config.dns.servers, cacheSize: 0 }
   const { resolveAddresses } = resolver ?? openResolver(settings, clock, ending.signal)
-  const windows = new RenewalWindows({ directory: directory.acme, files, clock })
+  const windows = new RenewalWindows({ directory, files, clock })
   const limits = new OrderLimits()
   const nameDeps = { resolveAddresses, publicAddresses: config.service.public_addresses, readOwnAddresses }
   const runner = new CertificateRunner({
     ...{ files, served, windows, limits, clock, random, log },
     listNames: async () => ({ service: listServiceNames(config), mailHosts: await listMailHosts(database.read) }),
     checkName: (name) => checkName(name, nameDeps),
-    order: createOrdering(deps, directory.acme, { windows, limits }),
+    order: createOrdering(deps, acme, { windows, limits }),
     onIssued: (name, pair) => {
-      if (name === config.service.hostname) useDefault({ ...pair, caFile: files.pathOf(name) })
+      if (name === config.service.hostname) listeners.useCertificate({ ...pair, caFile: files.pathOf(name) })
     },
   })
   stopSteps.push(async () => {
     const stopped = runner.stop()
     ending.abort()
-    await directory.http.close()
+    await http.close()
     await stopped
   })
   return runner
 }
 
 function createOrdering(
-  { config, clock, log, certificates: { files, answers } }: CertificateDeps,
-  directory: AcmeDirectory,
+  { config, clock, log, certificates: { answers } }: CertificateDeps,
+  { files, directory }: OpenAcme,
   { windows, limits }: Pick<RunnerDeps, 'windows' | 'limits'>,
 ): RunnerDeps['order'] {
   const { directory: directoryUrl, email } = config.tls.acme

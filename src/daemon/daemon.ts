@@ -5,13 +5,11 @@
  * or are released; then the database closes. Everything acknowledged is already on disk.
  */
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { CertificateView } from '../certificates/certificate-list.js'
-import type { Config } from '../config/complete.js'
 import type { ListenAddress } from '../config/network-values.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
-import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
+import type { TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
 import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
@@ -19,13 +17,11 @@ import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
-import { openCertificates, startCertificates } from './certificates.js'
+import { openCertificates, type PairSettings, startCertificates } from './certificates.js'
 import { type DaemonOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { openServices } from './services.js'
 import { watchCommits } from './storage-watch.js'
-
-type PairSettings = Pick<Config['tls'], 'cert_file' | 'key_file'>
 
 export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]
@@ -64,29 +60,26 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     stopSteps.push(watched.stop)
     const database = { ...opened, commit: suppressions.watch(watched.commit) }
     const certificates = await openCertificates(options)
-    const tls = (await certificates.readDefault()) ?? (await loadConfiguredTls(config.service, config.tls, clock()))
     const services = await openServices(options, database, suppressions, stopSteps)
-    const listeners = await openListeners(options, database, tls, certificates, services, stopSteps)
-    const { served, useCertificate: useDefault } = listeners
-    const certificateDeps = { ...options, database, delivery: services.delivery, certificates, served, useDefault }
-    const certificateWork = await startCertificates(certificateDeps, stopSteps)
+    const listeners = await openListeners(options, database, certificates, services, stopSteps)
+    const { delivery } = services
+    const orders = await startCertificates({ ...options, database, delivery, certificates, listeners }, stopSteps)
     const forget = (): void => {
       listeners.onForeignChange()
-      certificateWork.wake()
+      orders.wake()
     }
     const onForeignChange = createChangeAcknowledger({ database, log, forget })
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
     const loadCertificate: Daemon['loadCertificate'] = async (settings) => {
-      const loaded = (await certificates.readDefault()) ?? (await loadConfiguredTls(config.service, settings, clock()))
+      const loaded = await certificates.loadDefault(settings)
       listeners.useCertificate(loaded)
       return loaded
     }
     const { routes, browserRoutes } = listeners
-    const { endpoints: challenges, list: listCertificates } = certificateWork
-    const endpoints = { ...endpointsOf(listeners), challenges }
-    return { ...endpoints, routes, browserRoutes, tls, database, loadCertificate, listCertificates, stop }
+    const bound = { ...endpointsOf(listeners), challenges: orders.endpoints, tls: certificates.tls }
+    return { ...bound, routes, browserRoutes, database, loadCertificate, listCertificates: orders.list, stop }
   } catch (error) {
     await stop()
     throw error
@@ -95,13 +88,4 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 function endpointsOf({ submission, mx, zone, api }: Listeners): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {
   return { submission: submission.endpoints, mx: mx.endpoints, zone: zone.endpoints, api: api.endpoints }
-}
-
-function loadConfiguredTls(
-  { data_dir, hostname }: Config['service'],
-  { cert_file: certFile, key_file: keyFile }: PairSettings,
-  now: number,
-): Promise<TlsFiles> {
-  const configured = certFile === null || keyFile === null ? null : { certFile, keyFile }
-  return loadTlsFiles(configured, { folder: join(data_dir, 'tls'), hostname, now })
 }

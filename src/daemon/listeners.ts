@@ -45,24 +45,20 @@ export interface Listeners extends ServedRoutes {
 export async function openListeners(
   { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
   database: Database,
-  tls: TlsFiles,
-  certificates: Pick<Certificates, 'served' | 'answers'>,
+  certificates: Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>,
   services: Services,
   stopSteps: StopSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
-  const served = { ...tls }
-  const listenerTls = { cert: tls.cert, key: tls.key, SNICallback: certificates.served?.chooseContext }
+  const { listenerTls: tls, answers: challengeAnswers, servesName } = certificates
+  const served = { cert: tls.cert }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
-  const memory = createMessageMemory(config)
-  const common = { config, clock, log, tls: listenerTls, apiKeyCache, domains, hasDiskSpace, memory }
-  const challengeAnswers = certificates.answers
+  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, challengeAnswers, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
-  const servesName = (name: DomainName): boolean => certificates.served?.serves(name) ?? false
   const sending = wireSending({ config, clock, served, servesName }, database, services)
   const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
   const submission = await openSubmissionListener({ ...common, requests: limits.requests, accept: acceptMessage })

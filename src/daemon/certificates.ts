@@ -34,7 +34,6 @@ import type { Database } from '../storage/database.js'
 import type { DaemonOptions, StopSteps } from './daemon-options.js'
 import type { Delivery } from './delivery.js'
 import { systemEdges } from './edges.js'
-import type { Listeners } from './listeners.js'
 
 /** Bytes of an answer of an ACME server; a chain has some 6 KB. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -110,9 +109,13 @@ function loadConfiguredTls(
 
 interface CertificateDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'log' | 'edges'> {
   readonly database: Database
-  readonly delivery: Delivery
+  readonly services: { readonly delivery: Delivery }
   readonly certificates: Certificates
-  readonly listeners: Pick<Listeners, 'served' | 'useCertificate'>
+  readonly listeners: {
+    /** The default certificate. */
+    readonly served: Pick<TlsFiles, 'cert'>
+    readonly useCertificate: (tls: TlsFiles) => void
+  }
 }
 
 interface CertificateWork {
@@ -216,7 +219,7 @@ function readOwnAddresses(): readonly string[] {
 }
 
 function createExpiryWatch(
-  { config, clock, log, database, delivery }: CertificateDeps,
+  { config, clock, log, database, services }: CertificateDeps,
   list: () => readonly WatchedCertificate[],
   stopSteps: StopSteps,
 ): ExpiryWatch {
@@ -229,7 +232,7 @@ function createExpiryWatch(
       return {
         writes: notices.flatMap(({ enqueued }) => enqueued.writes),
         onCommitted: () => {
-          for (const { enqueued, raw } of notices) delivery.runner.offer(enqueued, raw)
+          for (const { enqueued, raw } of notices) services.delivery.runner.offer(enqueued, raw)
         },
       }
     },

@@ -62,8 +62,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const certificates = await openCertificates(options)
     const services = await openServices(options, database, suppressions, stopSteps)
     const listeners = await openListeners(options, database, certificates, services, stopSteps)
-    const { delivery } = services
-    const orders = await startCertificates({ ...options, database, delivery, certificates, listeners }, stopSteps)
+    const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
     const forget = (): void => {
       listeners.onForeignChange()
       orders.wake()

@@ -42,18 +42,19 @@ export interface Listeners extends ServedRoutes {
   readonly served: Pick<TlsFiles, 'cert'>
 }
 
+type ListenerCertificates = Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>
+
 export async function openListeners(
   { config, clock, log, logTail, stopTimeouts = defaultStopTimeouts, uiFolder }: DaemonOptions,
   database: Database,
-  certificates: Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>,
+  { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
   services: Services,
   stopSteps: StopSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
-  const { listenerTls: tls, answers: challengeAnswers, servesName } = certificates
   const served = { cert: tls.cert }
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
-  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms } = services
+  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms, delivery } = services
   const hasDiskSpace = await startDiskWatch({ config, log }, stopSteps)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory: createMessageMemory(config) }
   const api = await openApiListener({ ...common, challengeAnswers, database, limits, uiFolder })
@@ -68,8 +69,7 @@ export async function openListeners(
   const zone = await openZoneListener({ ...common, database })
   open.push(zone)
   const listeners = { submission, mx, zone, api: api.listener }
-  const onQueueChanged = services.delivery.wake
-  const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged })
+  const operator = wireOperator({ ...common, logTail, database, served, listeners, onQueueChanged: delivery.wake })
   stopSteps.push(operator.stop)
   const routes = api.serve({
     ...common,

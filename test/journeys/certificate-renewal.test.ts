@@ -41,7 +41,10 @@ t.test(
     await pebble.pointTo(HOST, '127.0.0.9')
     const app = await acmeDaemon(t, pebble)
     await waitUntilIssued(app, ['mx.mail.service.test', 'posthorn.a.test'])
-    const failed = await waitUntil('the failure', () => findView(app, HOST)?.last_fault && findView(app, HOST))
+    const failed = await waitUntil('the failure', () => {
+      const view = findView(app, HOST)
+      return view?.last_fault !== null && view
+    })
     t.match(failed, { state: 'none', until: null, last_fault: /127\.0\.0\.9.*connection refused/s })
     const wait = Date.parse(failed.next_try ?? '') - app.now()
     t.ok(wait > 14 * 60_000 && wait < 17 * 60_000, `${wait}`)
@@ -130,6 +133,7 @@ t.test(
     const pebble = await startPebble(t)
     const app = await acmeDaemon(t, pebble, { zone: alone })
     await waitUntilIssued(app, [HOST])
+    await app.daemon.database.commit([setOperatorWorkspace(app.workspaceId)])
     await app.stop()
     pebble.stop()
     const later = await acmeDaemon(t, pebble, { zone: alone, folder: app.folder, ahead: 80 * DAY })

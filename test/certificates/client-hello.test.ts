@@ -50,7 +50,7 @@ t.test('others are ordinary connections', async (t) => {
 
 t.test('no bytes make it fail', async (t) => {
   const real = await helloOf(t, 'mail.a.test', [ALPN_PROTOCOL])
-  assert(
+  await assert(
     property(uint8Array({ maxLength: 2_000 }), (bytes) => {
       readClientHello(Buffer.from(bytes))
       readClientHello(Buffer.concat([Buffer.from([22, 3, 1, bytes.length >> 8, bytes.length & 0xff, 1]), bytes]))

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { setOperatorWorkspace } from '../../src/accounts/operator-workspace.js'
+import { CertificateFiles } from '../../src/certificates/certificate-files.js'
 import { writeConfiguration } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { skipWithoutPebble, startPebble } from '../helpers/programs/pebble.js'
@@ -91,6 +92,21 @@ t.test('an account that the server does not know any more is made again', { ...o
   t.equal((await readServed(apiPort(app), HOST, await pebble.readRoot())).subjectaltname, `DNS:${HOST}`)
 })
 
+t.test('an account that was deactivated is replaced by a new one', { ...options }, async (t) => {
+  const pebble = await startPebble(t)
+  const app = await acmeDaemon(t, pebble, { zone: alone })
+  await waitUntilIssued(app, [HOST])
+  const files = new CertificateFiles(app.config.service.data_dir)
+  const account = await files.readAccount(new URL(pebble.directory))
+  t.ok(account)
+  await pebble.deactivate(account?.key ?? '', account?.url ?? '')
+  const renewed = await app.cli('certificates', 'renew', HOST)
+  t.match(renewed, { status: 0 }, renewed.err)
+  const replaced = await files.readAccount(new URL(pebble.directory))
+  t.not(replaced?.url, account?.url)
+  t.not(replaced?.key, account?.key)
+})
+
 t.test('a server that does not answer is no fault of the name', { ...options }, async (t) => {
   const pebble = await startPebble(t)
   pebble.stop()
@@ -102,7 +118,7 @@ t.test('a server that does not answer is no fault of the name', { ...options }, 
 })
 
 t.test('after SIGKILL in the middle of an order, the order goes on', { ...options }, async (t) => {
-  const pebble = await startPebble(t, { slow: true })
+  const pebble = await startPebble(t, { slow: true, trusting: true })
   const folder = temporaryFolder(t)
   const settings = {
     ...acmeSettings(pebble),

@@ -110,7 +110,8 @@ t.test(
     ]
     await app.waitUntilSettled(await app.submitAccepted({ key: first.key, raw: raw.join('\r\n') }))
     await waitUntil('the message', () => sink.messages.length > 0)
-    t.match(JSON.stringify(sink.messages[0]), /https:\/\/posthorn\.a\.test/)
+    const body = sink.messages[0]?.raw.toString().replaceAll('=\r\n', '')
+    t.match(body, /https:\/\/posthorn\.a\.test\/v1\/track\/click\//)
     t.same(app.errors, [])
   },
 )

@@ -31,7 +31,7 @@ t.test('a certificate of six days is renewed at two thirds of its lifetime', { .
   t.equal(findView(app, HOST)?.state, 'renewal-due')
   await app.cli('key', 'create', '--workspace', app.workspaceId, '--name', 'wakes the daemon')
   await waitUntil('the new certificate', async () => (await serial()) !== first, 60_000)
-  t.equal(pebble.listLines('order-plz').length, 2)
+  t.equal(pebble.listLines('orders in the db').length, 2)
 })
 
 t.test(
@@ -134,7 +134,7 @@ t.test('after SIGKILL in the middle of an order, the order goes on', { ...option
   await first.ended
   const second = await serve(t, at)
   await second.waitForLog(({ msg }) => msg === 'a certificate was issued')
-  t.equal(pebble.listLines('order-plz').length, 1, 'it was not ordered again')
+  t.equal(pebble.listLines('orders in the db').length, 1, 'it was not ordered again')
   const stored = readFileSync(join(folder, `data/tls/acme/${HOST}/certificate.pem`), 'utf8')
   t.ok(stored.startsWith((JSON.parse(order) as { readonly key: string }).key), 'the key of the first process')
   t.equal((await readServed(second.apiPort, HOST, await pebble.readRoot())).subjectaltname, `DNS:${HOST}`)

@@ -50,7 +50,7 @@ t.test(
       state: 'none',
       last_fault: 'posthorn.other.test does not exist in DNS',
     })
-    t.equal(pebble.listLines('order-plz').length, 3, 'no order for a name that does not lead here')
+    t.equal(pebble.listLines('orders in the db').length, 3, 'no order for a name that does not lead here')
   },
 )
 

@@ -128,7 +128,7 @@ interface OwnedAccount {
 async function deactivate({ port, ca, accountKey, accountUrl }: OwnedAccount): Promise<void> {
   const send = (method: string, path: string, body = ''): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const headers = { 'Content-Type': 'application/jose+json' }
+      const headers = { 'Content-Type': 'application/jose+json', Host: new URL(accountUrl).host }
       const sent = request({ host: '127.0.0.1', port, path, method, ca, headers }, (answer) => resolve(answer.resume()))
       sent.on('error', reject)
       sent.end(body)

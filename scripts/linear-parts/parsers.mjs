@@ -11,6 +11,7 @@ import { parseCallbackBody } from '../../dist/src/api/http/input/callback-fields
 import { readReport as readSmsReport } from '../../dist/src/api/sms/receipts.js'
 import { composeFrame } from '../../dist/src/broadcasts/compose-frame.js'
 import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.js'
+import { readClientHello } from '../../dist/src/certificates/client-hello.js'
 import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
 import { parseQuery } from '../../dist/src/dns/query.js'
@@ -84,6 +85,12 @@ async function smppUnits(octets) {
     units.push(smppUnit(body), smppUnit(Buffer.concat([receipt, lengthOf(body), body])))
   }
   for await (const unit of readPdus(inPieces(Buffer.concat(units), 50))) readDelivery(decodePdu(unit))
+}
+
+/** A record that claims to have the whole text, cut off at the limit as the connection would be. */
+function helloOf(text) {
+  const body = Buffer.from(text).subarray(0, 16_000)
+  return readClientHello(Buffer.concat([Buffer.from([22, 3, 1]), lengthOf(body), Buffer.from([1]), body]))
 }
 
 const gatewayLogin = { username: 'account', password: 'secret', sender: 'Posthorn', body_template: '{}' }
@@ -322,6 +329,7 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => analyzeContent(parsed(raw, nothing), circumstances)),
   },
+  { name: 'start of a TLS connection', inputs: texts, read: tolerant(helloOf) },
   { name: 'units of SMPP', inputs: lines, read: tolerant(smppUnits) },
   { name: 'agents of requests', inputs: texts, read: tolerant(isMachineAgent) },
   { name: 'targets of links', inputs: texts, read: tolerant((text) => toLocation(`https://b.test/${text}`)) },

@@ -23,6 +23,7 @@ import {
   textOption,
   UsageError,
 } from './command.js'
+import { certificateCommands } from './commands/certificate-commands.js'
 import { check } from './commands/check.js'
 import { doctorCommands } from './commands/doctor.js'
 import { domainCommands } from './commands/domain-commands.js'
@@ -77,6 +78,7 @@ export const databaseCommands: readonly Command[] = [
   ...suppressionCommands,
   ...smsCommands,
   ...zoneCommands,
+  ...certificateCommands,
   ...storageCommands,
   ...standbyCommands,
   ...topCommands,

@@ -34,10 +34,18 @@ interface ServiceConfig {
   readonly public_addresses: readonly string[]
 }
 
+type AcmeSettings = Frozen<Settings['tls']['acme']>
+
+interface AcmeConfig extends Omit<AcmeSettings, 'ca_file'> {
+  /** null: the authorities of the system. */
+  readonly ca_file: string | null
+}
+
 /** null: no certificate is configured, and a self-signed one is created. */
 interface TlsConfig {
   readonly cert_file: string | null
   readonly key_file: string | null
+  readonly acme: AcmeConfig
 }
 
 export interface LimitsConfig {
@@ -90,6 +98,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
     tls: {
       cert_file: tls.cert_file === '' ? null : resolve(folder, tls.cert_file),
       key_file: tls.key_file === '' ? null : resolve(folder, tls.key_file),
+      acme: { ...tls.acme, ca_file: tls.acme.ca_file === '' ? null : resolve(folder, tls.acme.ca_file) },
     },
     limits: { ...limits, plans: { ...builtInPlans, ...limits.plans } },
     sms: {

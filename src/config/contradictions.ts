@@ -24,6 +24,7 @@ export function findContradictions(settings: Settings, written: FileSettings): r
   return [
     ...findLongZone(settings.service),
     ...findHalfPair(settings.tls),
+    ...findAcmeContradictions(settings),
     ...findLongWaits(settings.outbound, written.outbound ?? {}),
     ...findLongIdleTime(settings.ui, written.ui ?? {}),
     ...findSharedListeners(settings),
@@ -56,6 +57,19 @@ function findHalfPair({ cert_file, key_file }: Settings['tls']): readonly Proble
   return [{ key, message: `found without ${other}; allowed: both, or neither for a self-signed pair` }]
 }
 
+/** Certificates come from one source, and a challenge must have a listener that answers it. */
+function findAcmeContradictions({ tls: { acme, cert_file }, api }: Settings): readonly Problem[] {
+  if (!acme.enabled) return []
+  const key = 'tls.acme.enabled'
+  const both = 'found true beside tls.cert_file; allowed: one of them'
+  const unreachable = 'found true without tls.acme.http_listen and a TLS address in api.listen; allowed: at least one'
+  const hasListener = acme.http_listen.length > 0 || api.listen.some(({ kind }) => kind === 'tls')
+  return [
+    ...(cert_file === '' ? [] : [{ key, message: both }]),
+    ...(hasListener ? [] : [{ key, message: unreachable }]),
+  ]
+}
+
 function findLongIdleTime(ui: Settings['ui'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
   const { session_idle: idle, session_max: max } = written
   if (idle === undefined || max === undefined || ui.session_idle <= ui.session_max) return []
@@ -84,7 +98,8 @@ function findLongWaits(outbound: Settings['outbound'], written: Readonly<Record<
   return problems
 }
 
-function findSharedListeners({ api, submission, inbound, dns, metrics }: Settings): readonly Problem[] {
+function findSharedListeners(settings: Settings): readonly Problem[] {
+  const { api, submission, inbound, dns, metrics, tls } = settings
   const seen = new Map<string, string>()
   const addresses = [
     ...withKeys('api.listen', api.listen),
@@ -93,6 +108,7 @@ function findSharedListeners({ api, submission, inbound, dns, metrics }: Setting
     ...withKeys('inbound.listen', inbound.listen),
     ...withKeys('dns.zone_listen', dns.zone_listen),
     ...withKeys('metrics.listen', metrics.listen),
+    ...(tls.acme.enabled ? withKeys('tls.acme.http_listen', tls.acme.http_listen) : []),
   ]
   return addresses.flatMap(({ key, address }) => {
     const text = formatListenerAddress(address)

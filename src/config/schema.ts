@@ -31,6 +31,13 @@ const service = section({
 const tls = section({
   cert_file: value.pathOrNone.prefault(''),
   key_file: value.pathOrNone.prefault(''),
+  acme: section({
+    enabled: value.flag.prefault(false),
+    directory: value.httpsUrl.prefault('https://acme-v02.api.letsencrypt.org/directory'),
+    email: value.mailboxOrNone.prefault(''),
+    http_listen: value.list(value.listen, 'addresses with a port').prefault(['0.0.0.0:80']),
+    ca_file: value.pathOrNone.prefault(''),
+  }).prefault({}),
 })
 
 const api = section({

@@ -110,16 +110,23 @@ export const flag: z.ZodType<boolean, boolean> = z.boolean('true or false')
 export const path: z.ZodType<string, string> = textValue('a path', (written) => (written === '' ? undefined : written))
 export const pathOrNone: z.ZodType<string, string> = z.string('a path, or "" for none')
 
-export const hostName: z.ZodType<DomainName, string> = textValue(
-  'a host name such as "mail.example.net" (international names in their xn-- form)',
-  parsers.parseHostName,
-)
-export const mailbox: z.ZodType<Address, string> = textValue('an address such as "posthorn@example.net"', (written) => {
+function parseMailbox(written: string): Address | undefined {
   const [local = '', domain = '', ...more] = written.split('@')
   const isPlain = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(local)
   if (!isPlain || more.length > 0 || parsers.parseHostName(domain) === undefined) return undefined
   return tryParseAddress(written) ?? undefined
-})
+}
+
+export const hostName: z.ZodType<DomainName, string> = textValue(
+  'a host name such as "mail.example.net" (international names in their xn-- form)',
+  parsers.parseHostName,
+)
+export const mailbox: z.ZodType<Address, string> = textValue('an address such as "posthorn@example.net"', parseMailbox)
+/** null: none. */
+export const mailboxOrNone: z.ZodType<Address | null, string> = textValue(
+  'an address such as "postmaster@example.net", or "" for none',
+  (written) => (written === '' ? null : parseMailbox(written)),
+)
 export const publicUrl: z.ZodType<string, string> = textValue(
   'an address such as "https://mail.example.net", without a query',
   parsers.parsePublicUrl,
@@ -178,6 +185,15 @@ export const httpsUrlOrNone: z.ZodType<URL | null, string> = textValue(
     const url = written === '' ? null : parsers.parseHttpUrl(written)
     return url?.protocol === 'http:' ? undefined : url
   },
+)
+
+export const httpsUrl: z.ZodType<URL, string> = textValue(
+  'an "https://" URL with a host, without "?", "#" and a password',
+  (written) => {
+    const url = parsers.parseHttpUrl(written)
+    return url?.protocol === 'https:' && url.username === '' && url.password === '' ? url : undefined
+  },
+  true,
 )
 
 /** A country whose numbers may be sent codes, as ISO 3166-1 alpha-2 in upper case. */

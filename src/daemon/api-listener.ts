@@ -17,8 +17,10 @@ import type { Route } from '../api/http/route.js'
 import { listenerTimeouts } from '../api/http/server/api-server.js'
 import { Connections } from '../api/http/server/connections.js'
 import { type ApiListener, startApiListener } from '../api/http/server/listener.js'
+import { createValidations } from '../api/http/server/validations.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
+import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import type { Config } from '../config/complete.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { appFolder, loadAppFiles } from '../pages/app-files.js'
@@ -29,7 +31,7 @@ import type { Log } from '../platform/log.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
 import { openSpool, type Spool } from '../platform/spool-file.js'
-import type { TlsFiles } from '../platform/tls-files.js'
+import type { ListenerTls } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { buildApiRoutes, type RouteDeps } from './api-routes.js'
@@ -54,7 +56,8 @@ interface ApiDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  readonly tls: TlsFiles
+  readonly tls: ListenerTls
+  readonly challengeAnswers: ChallengeAnswers
   readonly database: Database
   readonly apiKeyCache: ApiKeyCache
   readonly limits: Limits
@@ -106,7 +109,9 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
   const files = config.ui.enabled ? await loadAppFiles(deps.uiFolder ?? appFolder) : null
   const app = buildApp(deps, { connections, isProxy, lines, spool })
-  const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
+  const validations = createValidations(deps.challengeAnswers, listenerTimeouts.handshake)
+  const serverDeps = { app, connections, tls, validations, timeouts: listenerTimeouts, log }
+  const listener = await startApiListener(config.api.listen, serverDeps)
   return {
     listener,
     countConnections: () => connections.size,

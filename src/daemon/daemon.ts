@@ -5,14 +5,15 @@
  * or are released; then the database closes. Everything acknowledged is already on disk.
  */
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
+import { type CertificateView } from '../certificates/certificate-list.js'
 import type { Config } from '../config/complete.js'
-import { createLiveConfig, type ReloadedSettings } from '../config/live-config.js'
+import { type ReloadedSettings, createLiveConfig } from '../config/live-config.js'
+import { type ListenAddress } from '../config/network-values.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
 import { type MetricsEndpoint } from '../monitoring/metrics-listener.js'
 import { createRoomLogs } from '../platform/room-logs.js'
-import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
+import { type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
 import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
@@ -20,6 +21,7 @@ import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { createSuppressionCache, type SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
+import { type Certificates, openCertificates, type PairSettings, startCertificates } from './certificates.js'
 import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
@@ -37,13 +39,17 @@ export interface Daemon extends ServedRoutes {
   readonly api: readonly ApiEndpoint[]
   /** Where Prometheus reads the metrics. */
   readonly metrics: readonly MetricsEndpoint[]
+  /** Where challenges of an ACME server are answered over plain HTTP. */
+  readonly challenges: readonly ListenAddress[]
   readonly tls: TlsFiles
   readonly database: Database
   /**
    * Reads the certificate that these settings name and uses it from the next handshake on; open sessions keep
    * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
    */
-  readonly loadCertificate: (tls: Config['tls']) => Promise<TlsFiles>
+  readonly loadCertificate: (tls: PairSettings) => Promise<TlsFiles>
+  /** Those from the ACME server; empty without one. */
+  readonly listCertificates: () => readonly CertificateView[]
   /**
    * Puts in force what can change while the daemon runs, and says what was changed. Rejects, and changes nothing, if the
    * certificate cannot be used.
@@ -63,36 +69,27 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   const monitoring = buildMonitoring(started)
   const logs = createRoomLogs(log, config.log.levels)
   const options: StartOptions = { ...started, config, logs, observers: monitoring?.observers ?? null }
-  const folder = config.service.data_dir
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    const lock = lockDataFolder(folder)
-    stopSteps.push(() => lock.release())
-    await upgradeAtStart(folder, log, options.upgrade)
-    const opened = await openDatabase({ file: databaseFile(folder) })
-    const standby = await startStandby(config, options.logs.of('storage'))
-    // After the database is closed: then the last commit is copied too.
-    stopSteps.push(() => standby?.stop())
-    stopSteps.push(() => opened.close())
-    const suppressions = createSuppressionCache(opened)
-    const database = watchDatabase(options, opened, suppressions, stopSteps)
-    const tls = await loadConfiguredTls(config, clock())
+    const { opened, database, suppressions } = await openStorage(options, stopSteps)
+    const certificates = await openCertificates(options)
     const services = await openServices(options, database, suppressions, stopSteps)
-    const listeners = await openListeners(options, database, tls, services, stopSteps)
+    const listeners = await openListeners(options, database, certificates, services, stopSteps)
+    const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
     const metrics = await openMonitoring(monitoring, options, { database, services, listeners }, stopSteps)
-    const onForeignChange = createChangeAcknowledger({
-      database,
-      log: options.logs.of('storage'),
-      forget: listeners.onForeignChange,
-    })
+    const forget = (): void => {
+      listeners.onForeignChange()
+      orders.wake()
+    }
+    const onForeignChange = createChangeAcknowledger({ database, log: logs.of('storage'), forget })
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
     return {
-      ...{ ...endpointsOf(listeners), metrics, tls, database, stop },
-      ...createReload(options, live, { services, listeners }),
+      ...{ ...endpointsOf(listeners), metrics, challenges: orders.endpoints, tls: certificates.tls, database, stop },
+      ...createReload(options, live, { services, listeners, certificates }),
+      listCertificates: orders.list,
       probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
       describeLoad: () => describeLoad(listeners, services),
     }
@@ -100,6 +97,30 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     await stop()
     throw error
   }
+}
+
+interface OpenStorage {
+  /** As it was opened: its commits are not watched. */
+  readonly opened: Database
+  readonly database: Database
+  readonly suppressions: SuppressionCache
+}
+
+/** Locks the data folder, upgrades its database where it is of an earlier version, and opens it. */
+async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise<OpenStorage> {
+  const { config, log, logs } = options
+  const folder = config.service.data_dir
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const lock = lockDataFolder(folder)
+  stopSteps.push(() => lock.release())
+  await upgradeAtStart(folder, log, options.upgrade)
+  const opened = await openDatabase({ file: databaseFile(folder) })
+  const standby = await startStandby(config, logs.of('storage'))
+  // After the database is closed: then the last commit is copied too.
+  stopSteps.push(() => standby?.stop())
+  stopSteps.push(() => opened.close())
+  const suppressions = createSuppressionCache(opened)
+  return { opened, database: watchDatabase(options, opened, suppressions, stopSteps), suppressions }
 }
 
 /** The database whose commits the rooms make. */
@@ -119,15 +140,16 @@ function watchDatabase(
 interface Parts {
   readonly services: Services
   readonly listeners: Listeners
+  readonly certificates: Certificates
 }
 
 function createReload(
   options: StartOptions,
   live: ReturnType<typeof createLiveConfig>,
-  { services, listeners }: Parts,
+  { services, listeners, certificates }: Parts,
 ): Pick<Daemon, 'loadCertificate' | 'reload'> {
   const loadCertificate: Daemon['loadCertificate'] = async (tls) => {
-    const loaded = await loadConfiguredTls({ ...options.config, tls }, options.clock())
+    const loaded = await certificates.loadDefault(tls)
     listeners.useCertificate(loaded)
     return loaded
   }
@@ -167,10 +189,4 @@ function endpointsOf({ submission, mx, zone, api, routes, browserRoutes }: Liste
     zone: zone.endpoints,
     api: api.endpoints,
   }
-}
-
-function loadConfiguredTls({ service, tls }: Config, now: number): Promise<TlsFiles> {
-  const configured =
-    tls.cert_file === null || tls.key_file === null ? null : { certFile: tls.cert_file, keyFile: tls.key_file }
-  return loadTlsFiles(configured, { folder: join(service.data_dir, 'tls'), hostname: service.hostname, now })
 }

@@ -5,6 +5,7 @@
  */
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
+import type { DomainName } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
@@ -18,6 +19,7 @@ import { type BeginTracking, createEmailTracker } from '../tracking/track-email.
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
+import { type Certificates } from './certificates.js'
 import { type DaemonOptions, type StartOptions, type StopSteps, defaultStopTimeouts } from './daemon-options.js'
 import { type MessageMemory, createMessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
@@ -38,6 +40,8 @@ export interface Listeners extends ServedRoutes {
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
   readonly watched: Watched
+  /** The certificate that clients get who name no other. */
+  readonly served: Pick<TlsFiles, 'cert'>
 }
 
 /** What the metrics read. */
@@ -49,25 +53,27 @@ interface Watched extends Pick<Operator, 'readCensus'> {
   readonly countApiConnections: () => number
 }
 
+type ListenerCertificates = Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>
+
 export async function openListeners(
   { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder, observers }: StartOptions,
   database: Database,
-  tls: TlsFiles,
+  { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
   services: Services,
   stopSteps: StopSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
-  const served = { ...tls }
+  const served = { cert: tls.cert }
   const certificateOf = (): string => served.cert
   stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms, hits } = services
   const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
   const memory = createMessageMemory(config)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers }
-  const api = await openApiListener({ ...common, log: logs.of('api'), database, limits, uiFolder })
+  const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
-  const sending = wireSending({ config, clock, served }, database, services)
+  const sending = wireSending({ config, clock, served, servesName }, database, services)
   const accept = acceptSubmission({ read: database.read, clock, ...sending })
   const behind = { ...common, logs, database, requests: limits.requests, accept, receiving }
   const others = await openOtherListeners(behind, open)
@@ -85,7 +91,7 @@ export async function openListeners(
   const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
   const { readCensus } = operator
   const watched = { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections: api.countConnections }
-  return { ...listeners, ...routes, onForeignChange, useCertificate, watched }
+  return { ...listeners, ...routes, onForeignChange, useCertificate, watched, served }
 }
 
 /** Adds each to `open` at once, so that it is closed if a later one cannot be opened. */
@@ -178,6 +184,7 @@ async function stopListeners(listeners: readonly Listener[], limit: number): Pro
 interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>
+  readonly servesName: (name: DomainName) => boolean
 }
 
 interface Sending {
@@ -189,14 +196,15 @@ interface Sending {
 }
 
 function wireSending(
-  { config: { service, api }, clock, served }: SendingDeps,
+  { config: { service, api }, clock, served, servesName }: SendingDeps,
   { read, commit }: Database,
   { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
 ): Sending {
   const { hostname, public_url: publicUrl } = service
   const claim = runner.claim.bind(runner)
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
-  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf: () => served.cert, clock })
+  const certificateOf = (): string => served.cert
+  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf, servesName, clock })
   const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
   const findVerifiedDomain = domains.findVerified
   return {

@@ -4,7 +4,7 @@ import { readEachTime } from '../config/follow-setting.js'
 import { type Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import type { TlsFiles } from '../platform/tls-files.js'
+import type { ListenerTls } from '../platform/tls-files.js'
 import { checkRecipient } from '../receiving/check-recipient.js'
 import { defaultMxLimits, type MxSettings } from '../smtp/mx/mx-deps.js'
 import { type MxListener, startMxListener } from '../smtp/mx/mx-listener.js'
@@ -15,7 +15,7 @@ interface MxDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  readonly tls: TlsFiles
+  readonly tls: ListenerTls
   readonly hasDiskSpace: () => boolean
   readonly observers: Observers | null
   readonly memory: Pick<MessageMemory, 'mx'>
@@ -51,13 +51,13 @@ export function openMxListener({
 }
 
 /** What a reload changes is in force for the next connection or command. */
-function buildMxSettings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSettings {
+function buildMxSettings({ service, inbound }: Config, tls: ListenerTls): MxSettings {
   return readEachTime(
     {
       ...defaultMxLimits,
       hostname: service.hostname,
       listen: inbound.listen,
-      tls: { cert, key },
+      tls,
     },
     {
       proxies: () => inbound.proxies,

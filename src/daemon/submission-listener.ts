@@ -9,7 +9,7 @@ import { Refusal } from '../mail/refusal.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import type { TlsFiles } from '../platform/tls-files.js'
+import type { ListenerTls } from '../platform/tls-files.js'
 import type { AcceptSubmission } from '../sending/accept-submission.js'
 import { checkEnvelopeSender } from '../sending/sender-policy.js'
 import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission/submission-deps.js'
@@ -20,7 +20,7 @@ interface SubmissionDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  readonly tls: TlsFiles
+  readonly tls: ListenerTls
   readonly apiKeyCache: ApiKeyCache
   readonly domains: SendingDomainCache
   /** By workspace: each message counts as one request. */
@@ -53,14 +53,14 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
 }
 
 /** What a reload changes is in force for the next connection or command. */
-function buildSubmissionSettings({ service, submission }: Config, { cert, key }: TlsFiles): SubmissionSettings {
+function buildSubmissionSettings({ service, submission }: Config, tls: ListenerTls): SubmissionSettings {
   return readEachTime(
     {
       ...defaultSubmissionLimits,
       hostname: service.hostname,
       listen: submission.listen,
       listenTls: submission.listen_tls,
-      tls: { cert, key },
+      tls,
     },
     {
       allowPlaintextLoopback: () => submission.allow_plaintext_loopback,

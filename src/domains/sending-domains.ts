@@ -117,6 +117,17 @@ export const verifiedByName = prepareRead<{ domain: DomainName }>()(({ db, slot 
     .where('status', '=', sql.lit('verified' as const)),
 )
 
+/** A page of the verified domains of all workspaces, in the order of their names, from the partial index alone. */
+export const verifiedAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .select('domain')
+    .where('status', '=', sql.lit('verified' as const))
+    .where('domain', '>', sql<DomainName>`${slot('after')}`)
+    .orderBy('domain')
+    .limit(slot('limit')),
+)
+
 /**
  * The domain's mail host, a CNAME into the service zone. Return paths and tracking links use it, so that SPF aligns
  * with the From domain.

@@ -9,7 +9,7 @@
 import { X509Certificate } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import type { SubjectAltNameEntry } from 'selfsigned'
 import { errorMessageOf } from './errors.js'
 
@@ -18,6 +18,14 @@ export interface TlsPair {
   /** Chain included. */
   readonly cert: string
   readonly key: string
+}
+
+/** Answers with the context for the name that a client asks for; with none, the listener uses its own. */
+export type SniCallback = (name: string, respond: (error: Error | null, context?: SecureContext) => void) => void
+
+/** What a TLS listener serves: the pair, and others by name. */
+export interface ListenerTls extends TlsPair {
+  readonly SNICallback?: SniCallback | undefined
 }
 
 export interface TlsFiles extends TlsPair {

@@ -1,7 +1,7 @@
 /**
  * The base of the URLs that we put into a domain's mail: `service.public_url`, with the domain's mail host in place of
- * its host while the loaded certificate is valid and names that host. So links belong to the sending domain where that
- * works, and always work.
+ * its host while a certificate for that host is served and valid: one of its own, or the default one if that names it.
+ * So links belong to the sending domain where that works, and always work.
  *
  * A listener of ours must serve TLS itself: behind a proxy, our certificate says nothing about what clients reach.
  */
@@ -15,22 +15,32 @@ interface TrackingHostDeps {
   /** `service.public_url`. */
   readonly publicUrl: string
   readonly servesTls: boolean
-  /** The certificate that the listeners serve now, PEM. */
+  /** The default certificate that the listeners serve now, PEM. */
   readonly certificateOf: () => string
+  /** Whether clients that ask for this name get a valid certificate of its own. */
+  readonly servesName: (name: DomainName) => boolean
   readonly clock: Clock
 }
 
 /** Without a trailing slash. */
 export type TrackingBaseFor = (domain: DomainName) => string
 
-export function createTrackingHost({ publicUrl, servesTls, certificateOf, clock }: TrackingHostDeps): TrackingBaseFor {
+export function createTrackingHost({
+  publicUrl,
+  servesTls,
+  certificateOf,
+  servesName,
+  clock,
+}: TrackingHostDeps): TrackingBaseFor {
   if (!servesTls || !publicUrl.startsWith('https:')) return () => publicUrl
   let loaded: LoadedCertificate = { pem: '', from: 0, to: 0, baseOf: () => publicUrl }
   return (domain) => {
+    const host = mailHostOf(domain)
+    if (servesName(host)) return replaceHost(publicUrl, host)
     const pem = certificateOf()
     if (pem !== loaded.pem) loaded = readCertificate(pem, publicUrl)
     const now = clock()
-    return now >= loaded.from && now < loaded.to ? loaded.baseOf(mailHostOf(domain)) : publicUrl
+    return now >= loaded.from && now < loaded.to ? loaded.baseOf(host) : publicUrl
   }
 }
 

@@ -42,7 +42,10 @@ t.test("without a file everything listens on loopback and is stored in the user'
   })
   const noZone = { zone_listen: [], nameservers: [], ttl: 60 * minute, caa: [], secondaries: [], notify: [] }
   t.match(defaults.dns, noZone)
-  t.same(defaults.tls, { cert_file: null, key_file: null })
+  const { acme, ...pair } = defaults.tls
+  t.same(pair, { cert_file: null, key_file: null })
+  t.match(acme, { enabled: false, email: null, http_listen: [{ host: '0.0.0.0', port: 80 }], ca_file: null })
+  t.equal(acme.directory.href, 'https://acme-v02.api.letsencrypt.org/directory')
   t.same(defaults.api.listen, [{ kind: 'tls', host: '127.0.0.1', port: 8443 }])
   t.same(defaults.submission.listen, [{ host: '127.0.0.1', port: 1587 }])
   t.same(defaults.submission.listen_tls, [{ host: '127.0.0.1', port: 1465 }])
@@ -97,6 +100,10 @@ t.test('values are converted to the units that the code uses', async (t) => {
     [tls]
     cert_file = "tls/cert.pem"
     key_file = "/keys/key.pem"
+    [tls.acme]
+    email = "Postmaster@Example.net"
+    directory = "https://acme.test:14000/dir"
+    ca_file = "tls/ca.pem"
     [api]
     listen = ["[::]:8443", "http://127.0.0.9:8080", "http://[::1]:0", "unix:run/api.sock", "unix:/run/posthorn/api.sock"]
     trusted_proxies = ["192.0.2.7", "10.0.0.0/8"]
@@ -117,7 +124,9 @@ t.test('values are converted to the units that the code uses', async (t) => {
     parseConfig(text, '/etc/posthorn/posthorn.toml', laptop),
   )
   t.equal(service.data_dir, '/etc/posthorn/state', 'paths count from the folder of the file')
-  t.same(tls, { cert_file: '/etc/posthorn/tls/cert.pem', key_file: '/keys/key.pem' })
+  t.match(tls, { cert_file: '/etc/posthorn/tls/cert.pem', key_file: '/keys/key.pem' })
+  t.match(tls.acme, { email: 'Postmaster@example.net', ca_file: '/etc/posthorn/tls/ca.pem' })
+  t.equal(tls.acme.directory.href, 'https://acme.test:14000/dir')
   t.same(api.listen, [
     { kind: 'tls', host: '::', port: 8443 },
     { kind: 'http', host: '127.0.0.9', port: 8080 },
@@ -319,6 +328,10 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[limits]\ninvitations_per_day = 0', 'limits.invitations_per_day'],
   ['[limits.plans."two\\nlines"]', 'limits.plans."two\\nlines"'],
   ['[log]\nformat = nan', 'log.format'],
+  ['[tls.acme]\ndirectory = "http://acme.test/dir"', 'tls.acme.directory'],
+  ['[tls.acme]\ndirectory = "https://user:pass@acme.test/dir"', 'tls.acme.directory'],
+  ['[tls.acme]\nemail = "postmaster"', 'tls.acme.email'],
+  ['[tls.acme]\nhttp_listen = ["80"]', 'tls.acme.http_listen[0]'],
 ]
 
 t.test('a value that does not fit is refused under its own key', async (t) => {
@@ -329,6 +342,9 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   [`[service]\nzone = "${'a.'.repeat(122)}test"`, 'service.zone'],
   ['[tls]\ncert_file = "c.pem"', 'tls.cert_file'],
   ['[tls]\nkey_file = "k.pem"', 'tls.key_file'],
+  ['[tls]\ncert_file = "c.pem"\nkey_file = "k.pem"\n[tls.acme]\nenabled = true', 'tls.acme.enabled'],
+  ['[tls.acme]\nenabled = true\nhttp_listen = []\n[api]\nlisten = ["unix:/run/a"]', 'tls.acme.enabled'],
+  ['[tls.acme]\nenabled = true\nhttp_listen = ["127.0.0.1:8443"]', 'tls.acme.http_listen[0]'],
   ['[outbound]\nexpire_after = "1h"\nretry_schedule = ["5m", "1h"]', 'outbound.retry_schedule[1]'],
   ['[ui]\nsession_idle = "2d"\nsession_max = "1d"', 'ui.session_idle'],
   ['[outbound]\nexpire_after = "1h"\ndelay_notice_after = "60m"', 'outbound.delay_notice_after'],

@@ -14,7 +14,10 @@ t.test('the mail host, while a valid certificate names it', async (t) => {
   const expired = await createSelfSigned(['posthorn.a.test'], { expired: true })
   let pem = named.cert
   let now = Date.UTC(2026, 10, 21)
-  const baseFor = createTrackingHost({ publicUrl, servesTls: true, certificateOf: () => pem, clock: () => now })
+  const served = new Set<string>()
+  const servesName = (name: string): boolean => served.has(name)
+  const clock = (): number => now
+  const baseFor = createTrackingHost({ publicUrl, servesTls: true, certificateOf: () => pem, servesName, clock })
   t.equal(baseFor(domain), 'https://posthorn.a.test:8443/base')
   t.equal(baseFor(other), publicUrl)
   pem = wildcard.cert
@@ -26,11 +29,14 @@ t.test('the mail host, while a valid certificate names it', async (t) => {
   t.equal(baseFor(domain), 'https://posthorn.a.test:8443/base')
   now = Date.UTC(2019, 0, 1)
   t.equal(baseFor(domain), publicUrl, 'it is not valid yet')
+  served.add('posthorn.a.test')
+  t.equal(baseFor(domain), 'https://posthorn.a.test:8443/base', 'a certificate of its own is served')
+  t.equal(baseFor(other), publicUrl)
 })
 
 t.test('service.public_url where no listener of ours serves TLS to clients', async (t) => {
   const { cert } = await createSelfSigned(['posthorn.a.test'])
-  const deps = { certificateOf: () => cert, clock: () => Date.UTC(2026, 10, 21) }
+  const deps = { certificateOf: () => cert, servesName: () => true, clock: () => Date.UTC(2026, 10, 21) }
   const plain = 'http://mail.test'
   t.equal(createTrackingHost({ ...deps, publicUrl, servesTls: false })(domain), publicUrl)
   t.equal(createTrackingHost({ ...deps, publicUrl: plain, servesTls: true })(domain), plain)

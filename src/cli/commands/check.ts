@@ -79,6 +79,9 @@ async function findProblems({ service, tls, sms }: Config): Promise<readonly Pro
   if (cert_file !== null && key_file !== null) await collectProblem('tls', () => readTlsFiles(cert_file, key_file))
   if (sms.provider === 'smpp' && ca_file !== null)
     await collectProblem('sms.smpp.ca_file', () => readAuthorities(ca_file))
+  const { enabled, ca_file: acmeAuthorities } = tls.acme
+  if (enabled && acmeAuthorities !== null)
+    await collectProblem('tls.acme.ca_file', () => readAuthorities(acmeAuthorities))
   await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir))
   return problems
 }

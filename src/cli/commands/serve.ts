@@ -72,6 +72,7 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
   const submission = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
   const [mx, zone] = [formatEndpoints(daemon.mx), formatEndpoints(daemon.zone)]
   const metrics = formatEndpoints(daemon.metrics)
+  const acme = formatEndpoints(daemon.challenges)
   const api = daemon.api.map(formatApiEndpoint)
   const { tls } = daemon
   const about = {
@@ -81,6 +82,7 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     api,
     zone,
     metrics,
+    ...(acme.length === 0 ? {} : { acme }),
     data_dir: dataDir,
     ca: tls.caFile,
     certificate_until: certificateExpiry(tls),
@@ -92,6 +94,7 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     formatService('REST', api),
     formatService('DNS', zone),
     formatService('metrics', metrics),
+    formatService('ACME', acme),
   ]
     .flat()
     .join(', ')

@@ -1,5 +1,5 @@
 /**
- * A client for POST requests over HTTP/1.1, on undici: connections are kept, redirects are not followed, TLS
+ * A client for requests over HTTP/1.1, on undici: connections are kept, redirects are not followed, TLS
  * certificates are verified.
  *
  * The time limit covers all of a request: the wait for a connection, TLS, sending, and the complete answer. Credentials
@@ -29,7 +29,8 @@ interface HttpRequest {
   readonly url: URL
   /** Values are latin1 and are sent byte for byte. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  readonly body: Buffer | string
+  /** Null: none. */
+  readonly body: Buffer | string | null
   /** Milliseconds. */
   readonly timeout: number
   /** The only addresses that are dialled; absent: those that the system finds. */
@@ -44,8 +45,12 @@ export interface HttpAnswer {
   readonly isComplete: boolean
 }
 
+export type HttpMethod = 'GET' | 'HEAD' | 'POST'
+
 export interface HttpClient {
   /** Rejects with HttpFault if there is no answer. */
+  readonly send: (method: HttpMethod, request: HttpRequest) => Promise<HttpAnswer>
+  /** `send` with the method POST. */
   readonly post: (request: HttpRequest) => Promise<HttpAnswer>
   /** Ends all requests and connections. */
   readonly close: () => Promise<void>
@@ -88,8 +93,10 @@ export async function createHttpClient(settings: HttpClientSettings): Promise<Ht
     pools.set(key, pool)
     return pool
   }
+  const send: HttpClient['send'] = (method, request) => runRequest(findPool(request), method, request, settings)
   return {
-    post: (request) => runRequest(findPool(request), request, settings),
+    send,
+    post: (request) => send('POST', request),
     close: async () => {
       const open = [...pools.values()]
       await Promise.all(open.map((pool) => pool.destroy()))
@@ -107,7 +114,12 @@ function pinTo(addresses: readonly string[]): LookupFunction {
   }
 }
 
-function runRequest(pool: Pool, request: HttpRequest, settings: HttpClientSettings): Promise<HttpAnswer> {
+function runRequest(
+  pool: Pool,
+  method: HttpMethod,
+  request: HttpRequest,
+  settings: HttpClientSettings,
+): Promise<HttpAnswer> {
   const { timeout } = request
   return new Promise((resolve, reject) => {
     const exchange = new Exchange(settings, (outcome) => {
@@ -117,20 +129,20 @@ function runRequest(pool: Pool, request: HttpRequest, settings: HttpClientSettin
     })
     const timer = setTimeout(() => exchange.cancel(new HttpFault(`no answer within ${timeout / 1000} s`)), timeout)
     try {
-      pool.dispatch(dispatchOptionsOf(request), exchange)
+      pool.dispatch(dispatchOptionsOf(method, request), exchange)
     } catch (error) {
       exchange.cancel(error)
     }
   })
 }
 
-function dispatchOptionsOf({ url, headers, body }: HttpRequest): Dispatcher.DispatchOptions {
+function dispatchOptionsOf(method: HttpMethod, { url, headers, body }: HttpRequest): Dispatcher.DispatchOptions {
   const { username, password, pathname, search } = url
   const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const authorization = login === ':' ? {} : { authorization: `Basic ${Buffer.from(login).toString('base64')}` }
   const fields: HttpRequest['headers'] = { ...authorization, ...headers }
   return {
-    method: 'POST',
+    method,
     path: `${pathname}${search}`,
     headers: Object.entries(fields).flatMap(([name, value]) =>
       typeof value === 'string' ? [name, value] : value.flatMap((each) => [name, each]),

@@ -4,7 +4,7 @@ import type { ConnectionLimiter, ConnectionLimitSettings } from '../../platform/
 import type { TransferPace } from '../../platform/connections/transfer-pace.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
-import type { TlsPair } from '../../platform/tls-files.js'
+import type { ListenerTls } from '../../platform/tls-files.js'
 
 /** Sizes in bytes, times in milliseconds. */
 export interface SessionLimits extends ConnectionLimitSettings {
@@ -42,7 +42,7 @@ export interface Endpoint {
 
 export interface ListenerSettings extends SessionLimits {
   readonly hostname: string
-  readonly tls: TlsPair
+  readonly tls: ListenerTls
 }
 
 /** Why a client is turned away, by either kind of listener. */

@@ -209,6 +209,7 @@ export type EventType =
  * expected records; a warning while mail still goes out. `webhook.test` is delivered to the webhook that it tests;
  * `webhook.disabled`: the service switched a webhook off. `sms.held`: no codes are sent to numbers with a prefix.
  * `service.checks_failed`: what a notice to the operator tells of.
+ * `certificate.expiring`, in the operator's workspace: a certificate of the service expires and was not renewed.
  */
 export type InternalEventType =
   | 'invitation.created'
@@ -217,6 +218,7 @@ export type InternalEventType =
   | 'webhook.disabled'
   | 'sms.held'
   | 'service.checks_failed'
+  | 'certificate.expiring'
 
 export interface EventsTable {
   seq: Generated<number>

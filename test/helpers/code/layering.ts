@@ -24,7 +24,7 @@ const floors: readonly (readonly string[])[] = [
   ['storage'],
   ['events', 'metrics', 'suppressions', 'accounts', 'content', 'audiences'],
   ['messages', 'domains', 'imports', 'sms'],
-  ['spam', 'tracking', 'webhooks', 'exports'],
+  ['spam', 'tracking', 'webhooks', 'exports', 'certificates'],
   ['delivery', 'receiving'],
   ['sending'],
   ['broadcasts', 'doctor', 'monitoring', 'notices'],

@@ -6,6 +6,8 @@ import type { Test } from 'tap'
 
 export interface ChildServer {
   readonly signal: (name: NodeJS.Signals) => void
+  /** Resolves when it has ended. */
+  readonly ended: Promise<unknown>
   /** Resolves to the first line of its output that has `words`, counted from line `since`. */
   readonly waitForLine: (words: string, since?: number) => Promise<string>
   /** The number of lines of its output. */
@@ -30,13 +32,17 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
     for (;;) {
       const found = lines.slice(since).find((line) => line.includes(part))
       if (found !== undefined) return found
-      const next = await Promise.race([...readers.map((reader) => once(reader, 'line')), ended])
+      const looking = new AbortController()
+      const { signal } = looking
+      const next = await Promise.race([...readers.map((reader) => once(reader, 'line', { signal })), ended])
+      looking.abort()
       if (next === null) throw new Error(`${program} ended: ${lines.join('\n')}`)
     }
   }
   await waitForLine(ready)
   return {
     signal: (name) => void child.kill(name),
+    ended,
     waitForLine,
     lines: () => lines.length,
     listLines: (part) => lines.filter((line) => line.includes(part)),

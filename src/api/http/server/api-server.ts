@@ -10,7 +10,7 @@ import { createServer as createPlainServer, type RequestListener, type Server, t
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Log } from '../../../platform/log.js'
-import type { TlsPair } from '../../../platform/tls-files.js'
+import type { ListenerTls, TlsPair } from '../../../platform/tls-files.js'
 import {
   connectNotAllowed,
   type PreRequestAnswer,
@@ -21,6 +21,7 @@ import {
 } from '../output/pre-request-answer.js'
 import type { ApiApp } from '../pipeline/api-app.js'
 import { type Connections, type EndpointKind, isUnderWay } from './connections.js'
+import type { Validations } from './validations.js'
 
 /** How long the server waits for a client, in milliseconds. */
 export interface ListenerTimeouts {
@@ -54,7 +55,9 @@ const MAX_HEADER_BYTES = 16_384
 export interface ServerDeps {
   readonly app: ApiApp
   readonly connections: Connections
-  readonly tls: TlsPair
+  readonly tls: ListenerTls
+  /** Absent: none come. */
+  readonly validations?: Validations
   readonly timeouts: ListenerTimeouts
   readonly log: Pick<Log, 'debug' | 'warn'>
 }
@@ -77,7 +80,12 @@ export function createApiServer(kind: EndpointKind, deps: ServerDeps): ApiServer
     return { kind, server }
   }
   const server = createTlsServer(
-    { ...toHttpOptions(timeouts), ...toTlsOptions(tls), handshakeTimeout: timeouts.handshake },
+    {
+      ...toHttpOptions(timeouts),
+      ...toTlsOptions(tls),
+      ...(tls.SNICallback === undefined ? {} : { SNICallback: tls.SNICallback }),
+      handshakeTimeout: timeouts.handshake,
+    },
     answer,
   )
   attachEventHandlers(server, kind, deps, answer)
@@ -135,7 +143,7 @@ function attachEventHandlers(
 function interceptConnections(
   server: Server | TlsServer,
   kind: EndpointKind,
-  { connections, timeouts: { handshake } }: ServerDeps,
+  { connections, validations, timeouts: { handshake } }: ServerDeps,
   answerAndClose: (socket: Socket, content: PreRequestAnswer) => void,
 ): void {
   const connectionHandlers = server.listeners('connection')
@@ -149,9 +157,11 @@ function interceptConnections(
       if (kind === 'tls') socket.destroy()
       else answerAndClose(socket, tooManyConnections)
     } else if (kind === 'tls') {
-      peekFirstByte(socket, handshake, (byte) =>
-        byte === TLS_HANDSHAKE ? handOver(socket) : answerAndClose(socket, plainHttpOnTls),
-      )
+      peekFirstByte(socket, handshake, (byte) => {
+        if (byte !== TLS_HANDSHAKE) answerAndClose(socket, plainHttpOnTls)
+        else if (validations === undefined) handOver(socket)
+        else validations.divert(socket, () => handOver(socket))
+      })
     } else handOver(socket)
   })
 }

@@ -1,0 +1,40 @@
+/**
+ * The names that get certificates: those of the service, and the mail host of each verified domain.
+ *
+ * A name is skipped that no certificate authority can validate: `localhost`, a name of one label, an address.
+ */
+import { isIP } from 'node:net'
+import type { Config } from '../config/complete.js'
+import { mailHostOf, verifiedAfter } from '../domains/sending-domains.js'
+import { type DomainName, tryParseDomainName } from '../mail/address.js'
+import type { Read } from '../storage/prepared.js'
+import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
+
+export function listServiceNames({ service, inbound, api }: Pick<Config, 'service' | 'inbound' | 'api'>): DomainName[] {
+  const servesTls = api.listen.some(({ kind }) => kind === 'tls')
+  const publicHost = tryParseDomainName(new URL(service.public_url).hostname)
+  const names = [
+    service.hostname,
+    ...(servesTls && publicHost !== null ? [publicHost] : []),
+    ...(inbound.listen.length > 0 ? [service.inbound_mx_host] : []),
+  ]
+  return [...new Set(names)].filter(canBeValidated)
+}
+
+/** In steps: an installation may have thousands of domains. */
+export async function listMailHosts(read: Read): Promise<DomainName[]> {
+  const names: DomainName[] = []
+  let after = ''
+  for (;;) {
+    await waitForStep()
+    const page = verifiedAfter(read, { after, limit: ROW_STEP })
+    names.push(...page.map(({ domain }) => mailHostOf(domain)).filter(canBeValidated))
+    const last = page.at(-1)
+    if (last === undefined || page.length < ROW_STEP) return names
+    after = last.domain
+  }
+}
+
+function canBeValidated(name: DomainName): boolean {
+  return name.includes('.') && isIP(name) === 0 && !name.endsWith('.localhost')
+}

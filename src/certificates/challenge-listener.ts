@@ -1,0 +1,110 @@
+/**
+ * The plain HTTP listener of `tls.acme.http_listen`: it answers challenges of type http-01 and redirects every other
+ * request to `service.public_url`, or answers 404 if that is not an https URL.
+ *
+ * It reads no body, keeps no connection, and closes connections beyond its limit at once.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { ListenAddress } from '../config/network-values.js'
+import { boundAddressOf } from '../platform/bound-address.js'
+import type { ChallengeAnswers } from './challenge-answers.js'
+
+const CHALLENGE_PATH = '/.well-known/acme-challenge/'
+/** Tokens have at least 128 bits in base64url (RFC 8555 section 8.3). */
+const MAX_TOKEN_LENGTH = 256
+const MAX_CONNECTIONS = 256
+const MAX_HEADER_BYTES = 8_192
+/** Milliseconds for a whole request. */
+const REQUEST_TIMEOUT = 5_000
+const CHECK_INTERVAL = 1_000
+
+interface ListenerDeps {
+  readonly answers: Pick<ChallengeAnswers, 'textOf'>
+  readonly publicUrl: string
+}
+
+interface ChallengeListener {
+  /** In the order of the settings, with the ports that were bound. */
+  readonly endpoints: readonly ListenAddress[]
+  readonly stop: () => Promise<void>
+}
+
+/** Rejects, with nothing left open, if one of the addresses cannot be bound. */
+export async function openChallengeListener(
+  listen: readonly ListenAddress[],
+  deps: ListenerDeps,
+): Promise<ChallengeListener> {
+  const servers: Server[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map(closeServer))
+  }
+  try {
+    for (const address of listen) servers.push(await openServer(address, deps))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const endpoints = servers.map((server) => {
+    const { address: host, port } = boundAddressOf(server)
+    return { host, port }
+  })
+  return { endpoints, stop }
+}
+
+function openServer({ host, port }: ListenAddress, deps: ListenerDeps): Promise<Server> {
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: REQUEST_TIMEOUT,
+      requestTimeout: REQUEST_TIMEOUT,
+      connectionsCheckingInterval: CHECK_INTERVAL,
+    },
+    (request, response) => answerRequest(request, response, deps),
+  )
+  server.maxConnections = MAX_CONNECTIONS
+  server.setTimeout(2 * REQUEST_TIMEOUT)
+  server.on('clientError', (_error, socket) => socket.destroy())
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, ipv6Only: host.includes(':') }, () => {
+      server.off('error', reject)
+      // A fault of accepting, such as too many open files, ends neither the server nor the process.
+      server.on('error', () => undefined)
+      resolve(server)
+    })
+  })
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+function answerRequest(request: IncomingMessage, response: ServerResponse, deps: ListenerDeps): void {
+  const { status, text, location } = decideAnswer(request, deps)
+  response.setHeader('Connection', 'close')
+  response.setHeader('Content-Type', 'text/plain; charset=utf-8')
+  if (location !== undefined) response.setHeader('Location', location)
+  response.statusCode = status
+  response.end(text)
+}
+
+interface PlainAnswer {
+  readonly status: number
+  readonly text: string
+  readonly location?: string
+}
+
+function decideAnswer({ url = '', method }: IncomingMessage, { answers, publicUrl }: ListenerDeps): PlainAnswer {
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (url.startsWith(CHALLENGE_PATH)) {
+    const token = url.slice(CHALLENGE_PATH.length)
+    const text = isRead && token.length <= MAX_TOKEN_LENGTH ? answers.textOf(token) : undefined
+    return text === undefined ? { status: 404, text: 'no challenge has this token\n' } : { status: 200, text }
+  }
+  const isRedirected = isRead && url.startsWith('/') && publicUrl.startsWith('https:')
+  if (!isRedirected) return { status: 404, text: 'not found\n' }
+  return { status: 308, text: '', location: `${new URL(publicUrl).origin}${url}` }
+}

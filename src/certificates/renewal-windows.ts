@@ -1,0 +1,60 @@
+/**
+ * When the ACME server wants certificates to be renewed (RFC 9773), asked twice a day for each. A server without this
+ * service, or one that does not answer, changes nothing.
+ */
+import type { DomainName } from '../mail/address.js'
+import type { Clock } from '../platform/clock.js'
+import type { AcmeDirectory } from './acme-directory.js'
+import type { CertificateFiles } from './certificate-files.js'
+import { renewalInfoId } from './renewal-info.js'
+import type { RenewalWindow } from './renewal-plan.js'
+
+interface WindowDeps {
+  readonly directory: Pick<AcmeDirectory, 'readRenewalWindow'>
+  readonly files: Pick<CertificateFiles, 'readPair'>
+  readonly clock: Clock
+}
+
+/** Milliseconds. */
+const INTERVAL = 12 * 3_600_000
+
+interface KnownWindow {
+  readonly askedAt: number
+  readonly id: string | null
+  readonly window: RenewalWindow | null
+}
+
+export class RenewalWindows {
+  private readonly known = new Map<DomainName, KnownWindow>()
+
+  constructor(private readonly deps: WindowDeps) {}
+
+  windowOf(name: DomainName): RenewalWindow | null {
+    return this.known.get(name)?.window ?? null
+  }
+
+  /** The id of the certificate that an order replaces; null: the server does not know such ids. */
+  replacedId(name: DomainName): string | null {
+    const known = this.known.get(name)
+    return known?.window === undefined || known.window === null ? null : known.id
+  }
+
+  /** Asks the server if it is time to. Never rejects. */
+  async refresh(name: DomainName): Promise<void> {
+    const { clock, directory, files } = this.deps
+    if (clock() - (this.known.get(name)?.askedAt ?? Number.NEGATIVE_INFINITY) < INTERVAL) return
+    try {
+      const pair = await files.readPair(name)
+      const id = pair === null ? null : renewalInfoId(pair.cert)
+      const window = id === null ? null : await directory.readRenewalWindow(id)
+      this.known.set(name, { askedAt: clock(), id, window })
+    } catch {
+      this.known.set(name, { askedAt: clock(), id: null, window: null })
+    }
+  }
+
+  /** Its certificate was replaced, or the name is not served any more. */
+  forget(name: DomainName): void {
+    this.known.delete(name)
+  }
+}

@@ -8,7 +8,7 @@ import { skipWithout } from '../../helpers/programs/skip-without.js'
 
 const receiver = `import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.bind(sys.argv[1])
+s.bind(sys.argv[1].replace('@', '\\0'))
 print('bound', flush=True)
 while True:
     print(repr(s.recv(4096).decode()), flush=True)`
@@ -23,20 +23,21 @@ async function listen(t: Test, path: string): Promise<AsyncIterator<string>> {
 }
 
 t.test('each message is one datagram, a line for each part', { skip: skipWithout('python3') }, async (t) => {
-  const path = join(temporaryFolder(t), 'notify')
-  const datagrams = await listen(t, path)
-  const warnings: unknown[] = []
-  const socket = openNotifySocket(path, { warn: (...words: unknown[]) => void warnings.push(words) })
-  socket.send('READY=1', 'STATUS=two\nlines')
-  t.equal((await datagrams.next()).value, "'READY=1\\nSTATUS=two lines\\n'")
-  socket.send('WATCHDOG=1')
-  t.equal((await datagrams.next()).value, "'WATCHDOG=1\\n'")
-  socket.close()
-  t.same(warnings, [])
+  for (const path of [join(temporaryFolder(t), 'notify'), `@posthorn-test-${process.pid}`]) {
+    const datagrams = await listen(t, path)
+    const warnings: unknown[] = []
+    const socket = openNotifySocket(path, { warn: (...words: unknown[]) => void warnings.push(words) })
+    socket.send('READY=1', 'STATUS=two\nlines')
+    t.equal((await datagrams.next()).value, "'READY=1\\nSTATUS=two lines\\n'", path)
+    socket.send('WATCHDOG=1')
+    t.equal((await datagrams.next()).value, "'WATCHDOG=1\\n'")
+    socket.close()
+    t.same(warnings, [])
+  }
 })
 
 t.test('a socket that is not there is logged once, and the daemon goes on', async (t) => {
-  for (const path of [join(temporaryFolder(t), 'absent'), '@abstract', 'relative']) {
+  for (const path of [join(temporaryFolder(t), 'absent'), '@absent', 'relative', `/${'x'.repeat(108)}`]) {
     const warnings: unknown[] = []
     const socket = openNotifySocket(path, { warn: (about: unknown) => void warnings.push(about) })
     socket.send('READY=1')

@@ -11,6 +11,12 @@ import { deleteEntry, holdEntry, type ListedEntry, releaseEntry, retryEntry } fr
 export const queueActs = ['hold', 'release', 'retry', 'delete'] as const
 export type QueueAct = (typeof queueActs)[number]
 
+/**
+ * Milliseconds until a retried entry is due: by then the daemon, which looks four times a second, has noticed the act
+ * and forgotten which hosts were down. An entry that it took up before would wait for them again.
+ */
+const NOTICE_TIME = 1_000
+
 interface ActRules {
   readonly action: AuditAction
   readonly change: (entry: ListedEntry, at: number) => readonly Write[]
@@ -19,7 +25,7 @@ interface ActRules {
 const rules: Readonly<Record<QueueAct, ActRules>> = {
   hold: { action: 'queue.held', change: ({ id }, at) => [holdEntry(id, at)] },
   release: { action: 'queue.released', change: ({ id }, at) => [releaseEntry(id, at)] },
-  retry: { action: 'queue.retried', change: ({ id }, at) => [retryEntry({ id, at })] },
+  retry: { action: 'queue.retried', change: ({ id }, at) => [retryEntry({ id, at: at + NOTICE_TIME })] },
   delete: { action: 'queue.deleted', change: (entry, at) => deleteEntry(entry, at, 'operator') },
 }
 

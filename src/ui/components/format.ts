@@ -8,17 +8,18 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 export function formatDateTime(iso: string): string {
-  return keepWhole(dateTime.format(new Date(iso)))
+  return formatWhole(dateTime, iso)
 }
 
 /** A line does not end before the `PM` of a time. */
-function keepWhole(time: string): string {
-  return time.replace(/\s(?=\P{Nd}+$)/u, '\u00A0')
+function formatWhole(format: Intl.DateTimeFormat, iso: string): string {
+  const parts = format.formatToParts(new Date(iso))
+  return parts.map(({ value }, at) => (parts[at + 1]?.type === 'dayPeriod' ? '\u00A0' : value)).join('')
 }
 
 /** With seconds. */
 export function formatSecond(iso: string): string {
-  return keepWhole(second.format(new Date(iso)))
+  return formatWhole(second, iso)
 }
 
 export function formatDay(iso: string): string {

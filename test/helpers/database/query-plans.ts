@@ -51,6 +51,12 @@ export interface AllowedPlan {
 export const allowedPlans: readonly AllowedPlan[] = [
   {
     statement:
+      'delete from "known_browsers" where "user_id" = ? and "token_hash" in (select "token_hash" from "known_browsers" ' +
+      'where "user_id" = ? order by "last_used_at" desc limit ? offset ?)',
+    because: 'a user has at most 20 of them and the one that has just been added',
+  },
+  {
+    statement:
       'select * from (select "id", "email_id", "url" from "links" where "email_id" = ? limit ?) as "known" ' +
       'where "url" = ? limit ?',
     because: 'the links of one email, found by an index, and no more of them than the limit',

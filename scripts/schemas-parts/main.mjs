@@ -29,7 +29,7 @@ async function makeFixture(last, target) {
     const database = await openDatabase({ file, migrations: known })
     const rows = await fillTables(database)
     await database.close()
-    createBackup({ from: file, to: copy })
+    await createBackup({ from: file, to: copy })
     const bytes = gzipSync(readFileSync(copy), { level: 9 })
     writeFileSync(target, bytes, { flag: 'wx' })
     process.stdout.write(`${target}: ${rows} rows, ${bytes.length} bytes\n`)

@@ -22,6 +22,7 @@ import type { BrowserRoute } from '../api/http/session-route.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import type { Config } from '../config/complete.js'
+import { followSetting, readEachTime } from '../config/follow-setting.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { appFolder, loadAppFiles } from '../pages/app-files.js'
 import { createUiPages } from '../pages/ui-pages.js'
@@ -83,29 +84,11 @@ export interface ServedRoutes {
 }
 
 export async function openApiListener(deps: ApiDeps): Promise<Api> {
-  const { config, clock, log, tls } = deps
-  const isProxy = (address: string): boolean => createProxyCheck(config.api.trusted_proxies)(address)
+  const { config, log, tls } = deps
+  const proxyCheck = followSetting(() => config.api.trusted_proxies, createProxyCheck)
+  const isProxy = (address: string): boolean => proxyCheck()(address)
   const lines = new ClientLog(log, addressKeyOf)
-  const observer = deps.observers?.observeListener('rest')
-  const connections = new Connections({
-    isProxy,
-    clock,
-    get maxConnections() {
-      return config.api.max_connections
-    },
-    get maxConnectionsPerAddress() {
-      return config.api.max_connections_per_address
-    },
-    get maxConnectionsPerNetwork() {
-      return config.api.max_connections_per_network
-    },
-    givesWayAfter: EVICTABLE_AFTER,
-    onEntered: () => observer?.onSession(),
-    onShortage: (reason, client) => {
-      observer?.onTurnedAway(turnAwayReasons[reason])
-      lines.info({ client, reason }, 'an API client was turned away')
-    },
-  })
+  const connections = admitConnections(deps, isProxy, lines)
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
   const files = config.ui.enabled ? await loadAppFiles(deps.uiFolder ?? appFolder) : null
   const app = buildApp(deps, { connections, isProxy, lines, spool })
@@ -124,6 +107,29 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
       return { routes, browserRoutes: browser?.routes ?? [] }
     },
   }
+}
+
+function admitConnections(
+  { config, clock, observers }: ApiDeps,
+  isProxy: (address: string) => boolean,
+  lines: ClientLog,
+): Connections {
+  const observer = observers?.observeListener('rest')
+  const fixed = {
+    ...{ isProxy, clock, givesWayAfter: EVICTABLE_AFTER },
+    onEntered: () => observer?.onSession(),
+    onShortage: (reason: keyof typeof turnAwayReasons, client: string) => {
+      observer?.onTurnedAway(turnAwayReasons[reason])
+      lines.info({ client, reason }, 'an API client was turned away')
+    },
+  }
+  return new Connections(
+    readEachTime(fixed, {
+      maxConnections: () => config.api.max_connections,
+      maxConnectionsPerAddress: () => config.api.max_connections_per_address,
+      maxConnectionsPerNetwork: () => config.api.max_connections_per_network,
+    }),
+  )
 }
 
 /** In the words of the SMTP listeners. */

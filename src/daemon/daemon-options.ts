@@ -5,8 +5,8 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { AddressHider } from '../platform/log-privacy.js'
 import type { LogTail } from '../platform/log-tail.js'
-import { type RoomLogs } from '../platform/room-logs.js'
-import { type UpgradeSettings } from './database-upgrade.js'
+import type { RoomLogs } from '../platform/room-logs.js'
+import type { UpgradeSettings } from './database-upgrade.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds for clients to finish, and then for attempts: together less than systemd's stop timeout. */

@@ -1,7 +1,7 @@
 /** Wires the MX listener to the rooms below it. */
 import type { Config } from '../config/complete.js'
 import { readEachTime } from '../config/follow-setting.js'
-import { type Observers } from '../monitoring/monitoring.js'
+import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { ListenerTls } from '../platform/tls-files.js'

@@ -23,7 +23,7 @@ import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
 import { wireBroadcasts } from './broadcasts.js'
-import { type DaemonOptions, type StartOptions, type StopSteps, defaultStopTimeouts } from './daemon-options.js'
+import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -72,7 +72,7 @@ export async function openServices(
   suppressions: SuppressionCache,
   stopSteps: StopSteps,
 ): Promise<Services> {
-  const { config, clock, log, logs, observers } = options
+  const { config, clock, log, logs, observers, stopTimeouts = defaultStopTimeouts } = options
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
   options.addressHider?.useKey(identity.linkSecret)
   const edges = { ...systemEdges(), ...options.edges }
@@ -80,11 +80,10 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
-  const { inboundBytes } = limits
-  const stopTimeouts = options.stopTimeouts ?? defaultStopTimeouts
-  const engines = openEngines({ ...common, ...caches, inboundBytes, suppressions }, stopSteps, stopTimeouts)
-  const { delivery } = engines
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
+  const engines = openEngines(behind, stopSteps, stopTimeouts)
   registerStop(stopSteps, startHousekeeping(common))
+  const { delivery } = engines
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))

@@ -61,8 +61,7 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
   const applyReceipt = createReceiptApplier(store)
   const provider = await openProvider(deps, applyReceipt, abortController.signal)
   const codeKey = deriveCodeKey(identity.smsSecret)
-  const { limits } = config.sms
-  const guards = { ...store, limits }
+  const guards = { ...store, limits: config.sms.limits }
   const sends = trackWork(
     createCodeSender({
       ...{ ...store, codeKey, provider, countSent },

@@ -1,13 +1,11 @@
 /**
  * Takes the entries whose turn it is, and sees each one through to its outcome.
  *
- * A fresh message comes in by `offer`, from memory, and already counted where its attempt can begin
- * at once (`claim`). Retries, scheduled messages and what memory had no room for come by the sweep.
- *
- * After a fault of the database nothing is taken for a second, but no outcome is lost: what the
- * remote server answered is written as soon as the disk takes it. Any other fault of ours defers that one
- * entry alone. Stopping lets attempts finish; those that outlast the limit are released, and are
- * attempted again at the next start.
+ * A fresh message comes in by `offer`, from memory, and already counted where its attempt can begin at once (`claim`).
+ * Retries, scheduled messages and what memory had no room for come by the sweep.
+ * After a fault of the database nothing is taken for a second, but no outcome is lost: what the remote server answered
+ * is written as soon as the disk takes it. Any other fault of ours defers that one entry alone. Stopping lets attempts
+ * finish; those that outlast the limit are released, and are attempted again at the next start.
  */
 import { readEachTime } from '../../config/follow-setting.js'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'

@@ -30,10 +30,10 @@ async function upgrade({ copy, source, file, verify }: UpgradeJob): Promise<void
 }
 
 /** A copy of an earlier attempt is complete until the new one is. */
-function replaceCopy(source: string, copy: string): void {
+async function replaceCopy(source: string, copy: string): Promise<void> {
   const incoming = `${copy}.new`
   rmSync(incoming, { force: true })
-  createBackup({ from: source, to: incoming })
+  await createBackup({ from: source, to: incoming })
   renameSync(incoming, copy)
   syncFile(dirname(copy))
 }

@@ -76,7 +76,8 @@ const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 
 /** Its numbers are what metrics show. */
 export function readLastRun(read: Read): DoctorRun {
   const text = readServiceState(read, { key: LAST_RUN })[0]?.value
-  return text === undefined ? noRun : (JSON.parse(text) as DoctorRun)
+  const run: DoctorRun = text === undefined ? noRun : JSON.parse(text)
+  return run
 }
 
 export function storeRun(run: DoctorRun): Write {

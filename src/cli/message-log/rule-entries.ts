@@ -3,7 +3,7 @@
  * recorded nowhere else.
  */
 import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../accounts/audit-log.js'
-import { type Address, domainOf } from '../../mail/address.js'
+import { domainOf, parseAddress, parseDomainName } from '../../mail/address.js'
 import type { Email } from '../../messages/email.js'
 import type { RecipientDetails } from '../../messages/email-details.js'
 import { compileHoldRules } from '../../messages/queue/hold-rule-matcher.js'
@@ -46,9 +46,13 @@ async function readRules(read: Read, workspaceId: string): Promise<readonly Past
       if (action !== 'hold_rule.added') continue
       const { domain, sender, pattern, until }: Record<string, unknown> = parseJson(details)
       const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
-      const names = { domain: textOf(domain), sender: textOf(sender), pattern: textOf(pattern) }
+      const names = {
+        domain: typeof domain === 'string' ? parseDomainName(domain) : null,
+        sender: textOf(sender),
+        pattern: textOf(pattern),
+      }
       const end = typeof until === 'string' ? Date.parse(until) : null
-      const rule = {
+      const rule: HoldRule = {
         id: target,
         workspace_id: workspaceId,
         ...names,
@@ -57,7 +61,7 @@ async function readRules(read: Read, workspaceId: string): Promise<readonly Past
         ending: 0,
         cursor: null,
       }
-      rules.push({ rule: rule as HoldRule, endedAt: ends.get(target) ?? null })
+      rules.push({ rule, endedAt: ends.get(target) ?? null })
     }
     const last = acts.at(-1)
     if (last === undefined || acts.length < PAGE) return rules
@@ -68,7 +72,7 @@ async function readRules(read: Read, workspaceId: string): Promise<readonly Past
 }
 
 function describeHold({ rule, endedAt }: PastRule, email: Email, recipient: RecipientDetails): LogEntry[] {
-  const address = recipient.email as Address
+  const address = parseAddress(recipient.email)
   const entry = { workspace_id: email.workspace_id, recipient: address, domain: domainOf(address) }
   const from = Math.max(rule.created_at, email.created_at)
   const until = waitedUntil(recipient)

@@ -101,8 +101,7 @@ interface WalkStep {
 
 /** Holds the next portion of what waited when the rule was made. The commit misses if the rule has ended. */
 export function holdNextEntries(read: Read, rule: HoldRule, after: string): WalkStep {
-  const { id, sender, pattern } = rule
-  const domain = rule.domain === null ? null : (rule.domain as DomainName)
+  const { id, domain, sender, pattern } = rule
   const place = { after, offset: PORTION - 1 }
   const [boundary] = domain === null ? idAt(read, place) : idOfDomainAt(read, { ...place, domain })
   const next = boundary?.id ?? null

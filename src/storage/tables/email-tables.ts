@@ -146,7 +146,7 @@ export interface HoldRulesTable {
   /** Whose mail it holds; `service`: that of all workspaces and of the service itself. */
   workspace_id: string
   /** Of recipients. */
-  domain: string | null
+  domain: DomainName | null
   /** Address or domain of the From field, in lower case. */
   sender: string | null
   /** Of recipients' addresses, in lower case; `*` stands for any characters. */

@@ -1,7 +1,7 @@
 /** Hold rules in memory: which entries match, the oldest rule first, and patterns. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { Address, DomainName } from '../../../src/mail/address.js'
+import { type Address, type DomainName, parseDomainName } from '../../../src/mail/address.js'
 import { compileHoldRules, matchesPieces } from '../../../src/messages/queue/hold-rule-matcher.js'
 import { type HoldRule, parsePattern } from '../../../src/messages/queue/hold-rules.js'
 
@@ -19,8 +19,8 @@ const entry = (recipient: string, workspace_id = 'ws_1') => ({
 
 t.test('each thing that a rule names has to fit', async (t) => {
   const match = compileHoldRules([
-    rule('domain', { domain: 'b.test' }),
-    rule('both', { domain: 'c.test', sender: 'a.test' }),
+    rule('domain', { domain: parseDomainName('b.test') }),
+    rule('both', { domain: parseDomainName('c.test'), sender: 'a.test' }),
     rule('address', { sender: 'app@d.test' }),
     rule('pattern', { pattern: 'news-*@*.test' }),
     rule('workspace', { workspace_id: 'ws_2' }),
@@ -46,7 +46,7 @@ t.test('each thing that a rule names has to fit', async (t) => {
 })
 
 t.test('a sender is read only for rules that name one', async (t) => {
-  const match = compileHoldRules([rule('a', { domain: 'b.test' }), rule('b', { pattern: '*@c.test' })])
+  const match = compileHoldRules([rule('a', { domain: parseDomainName('b.test') }), rule('b', { pattern: '*@c.test' })])
   for (const to of ['x@b.test', 'x@c.test', 'x@d.test']) match(entry(to), () => t.fail('read') as never)
 })
 

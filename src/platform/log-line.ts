@@ -10,7 +10,7 @@ interface LogLine {
 /** Null: it is no line of our log. */
 export function parseLogLine(text: string): LogLine | null {
   try {
-    const { time, level, msg, ...fields } = JSON.parse(text) as Readonly<Record<string, unknown>>
+    const { time, level, msg, ...fields }: Readonly<Record<string, unknown>> = JSON.parse(text)
     return { time: String(time), level: Number(level), message: typeof msg === 'string' ? msg : '', fields }
   } catch {
     return null

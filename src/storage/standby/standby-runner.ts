@@ -67,7 +67,7 @@ export class StandbyRunner {
   }
 
   private start(): ChildProcess {
-    const program = fileURLToPath(new URL('./standby-process.js', import.meta.url))
+    const program = fileURLToPath(new URL('./standby-worker.js', import.meta.url))
     const child = fork(program, [JSON.stringify(this.options)], { env: {}, execArgv: [] })
     this.child = child
     child.on('message', (report) => {

@@ -19,6 +19,7 @@ import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
+import { holdLog } from '../storage/wal/hold-log.js'
 import { createSuppressionCache, type SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
 import { type Certificates, openCertificates, type PairSettings, startCertificates } from './certificates.js'
@@ -113,14 +114,24 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const lock = lockDataFolder(folder)
   stopSteps.push(() => lock.release())
-  await upgradeAtStart(folder, log, options.upgrade)
-  const opened = await openDatabase({ file: databaseFile(folder) })
+  const file = databaseFile(folder)
+  const opened = await openUpgraded(file, () => upgradeAtStart(folder, log, options.upgrade))
   const standby = await startStandby(config, logs.of('storage'))
   // After the database is closed: then the last commit is copied too.
   stopSteps.push(() => standby?.stop())
   stopSteps.push(() => opened.close())
   const suppressions = createSuppressionCache(opened)
   return { opened, database: watchDatabase(options, opened, suppressions, stopSteps), suppressions }
+}
+
+async function openUpgraded(file: string, upgrade: () => Promise<void>): Promise<Database> {
+  const releaseLog = holdLog(file)
+  try {
+    await upgrade()
+    return await openDatabase({ file })
+  } finally {
+    releaseLog()
+  }
 }
 
 /** The database whose commits the rooms make. */

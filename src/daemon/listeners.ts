@@ -7,6 +7,7 @@ import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
 import type { DomainName } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
+import { runOnce } from '../platform/run-once.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
 import { type CommitEmails, createEmailCommitter } from '../sending/commit-emails.js'
@@ -40,6 +41,8 @@ export interface Listeners extends ServedRoutes {
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
   readonly watched: Watched
+  /** Closes all of them at the same time; a further call waits for the first. */
+  readonly stop: () => Promise<void>
   /** The certificate that clients get who name no other. */
   readonly served: Pick<TlsFiles, 'cert'>
 }
@@ -65,7 +68,8 @@ export async function openListeners(
   const open: Listener[] = []
   const served = { cert: tls.cert }
   const certificateOf = (): string => served.cert
-  stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
+  const stop = runOnce(() => stopListeners(open, stopTimeouts.listeners))
+  stopSteps.push(stop)
   const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms, hits } = services
   const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
   const memory = createMessageMemory(config)
@@ -91,7 +95,7 @@ export async function openListeners(
   const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
   const { readCensus } = operator
   const watched = { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections: api.countConnections }
-  return { ...listeners, ...routes, onForeignChange, useCertificate, watched, served }
+  return { ...listeners, ...routes, onForeignChange, useCertificate, watched, served, stop }
 }
 
 /** Adds each to `open` at once, so that it is closed if a later one cannot be opened. */

@@ -38,9 +38,10 @@ export function renderConfiguration(
 
 /** Replaces the commented example of a key. */
 function setCommented(text: string, key: string, value: string): string {
-  const example = new RegExp(`^# ${key} = .*$`, 'm')
-  if (!example.test(text)) throw new Error(`the template has no line "# ${key} = …"`)
-  return text.replace(example, () => `${key} = ${value}`)
+  const lines = text.split('\n')
+  const at = lines.findIndex((line) => line.startsWith(`# ${key} = `))
+  if (at < 0) throw new Error(`the template has no line "# ${key} = …"`)
+  return lines.with(at, `${key} = ${value}`).join('\n')
 }
 
 function formatList(values: readonly string[]): string {

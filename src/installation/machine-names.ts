@@ -92,7 +92,7 @@ function registeredDomainOf(name: string | null): string | null {
 }
 
 function isLinkLocal(address: string): boolean {
-  return parseIpAddress(address.replace(/%.*$/, ''))?.range() === 'linkLocal'
+  return parseIpAddress(address.split('%', 1)[0] ?? '')?.range() === 'linkLocal'
 }
 
 async function readReverseNames(address: string, questions: Questions): Promise<PublicAddress> {

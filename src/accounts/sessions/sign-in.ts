@@ -74,10 +74,12 @@ export async function signIn(
   deps: SignInDeps,
   { email: given, password, code, client, now }: SignIn,
 ): Promise<SignedIn> {
+  const { read } = deps
   const email = toLowerCaseAddress(given)
-  const [user] = userByEmail(deps.read, { email })
+  const [user] = userByEmail(read, { email })
   const hash = user?.password_hash ?? null
-  const browser = user === undefined ? 'first' : recognize(deps, user.id, client, now)
+  const token = client.browserToken
+  const browser = user === undefined ? 'first' : recognizeBrowser(read, { userId: user.id, token, now })
   const guesser = browser === 'known' ? nameGuesser(user?.id ?? '', client) : null
   const passwords = takeSignIn(deps, { email, userId: user?.id ?? null, guesser, client, now })
   const matches = await passwords.matches(password, hash)
@@ -91,15 +93,6 @@ export async function signIn(
   const notices = change === null ? [] : [{ email: user.email, change, client, now }]
   if (!(await commitWithNotices(deps, writes, notices))) throw wrongPasswordRefusal()
   return opened
-}
-
-function recognize(
-  { read }: Pick<Store, 'read'>,
-  userId: string,
-  { browserToken: token }: SignInClient,
-  now: number,
-): ReturnType<typeof recognizeBrowser> {
-  return recognizeBrowser(read, { userId, token, now })
 }
 
 /** A known browser, for whom attempts count apart from those of others. */

@@ -107,7 +107,7 @@ async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Pr
   await page.getByLabel('E-mail address of the owner').fill('new@shop.test')
   await page.getByRole('button', { name: 'Create the workspace' }).click()
   const url = (await page.locator('.copy code').textContent()) ?? ''
-  t.match(url, /\/ui\/set-password\?token=[\w-]{43}$/)
+  t.match(url, /\/ui\/set-password#token=[\w-]{43}$/)
   await expectPresentable(t, dashboard, 'the link of a new owner')
   t.equal(app.rows("select 1 from api_keys where name = 'first key'").length, 2, 'no key was made')
   await page.getByRole('link', { name: 'To the workspace' }).click()

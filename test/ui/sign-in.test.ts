@@ -165,7 +165,7 @@ t.test('a password is changed, and set by a link from the command line', { skip 
   await expectPresentable(t, dashboard, 'the answer to a forgotten password')
 
   const made = await app.cli('workspace', 'create', 'Second', '--email', 'new@a.test')
-  const path = /\/ui(\/set-password\?token=[\w-]+)/.exec(made.out)?.[1] ?? ''
+  const path = /\/ui(\/set-password#token=[\w-]+)/.exec(made.out)?.[1] ?? ''
   await dashboard.open(path)
   await expectPresentable(t, dashboard, 'the page of a link')
   await page.getByLabel('New password', { exact: true }).fill(PASSWORD)

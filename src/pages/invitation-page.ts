@@ -34,7 +34,8 @@ export async function submitInvitation(deps: AcceptDeps, { form, remoteAddress, 
   if (password === '' || Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
     throw new Refusal('invalid-parameter', `password: 1 to ${MAX_PASSWORD_BYTES} bytes`)
   }
-  const { key } = await acceptInvitation(deps, { token, fullName, password, remoteAddress, now })
+  const code = form.get('code') ?? undefined
+  const { key } = await acceptInvitation(deps, { token, fullName, password, code, remoteAddress, now })
   return renderPage(
     201,
     `You belong to ${workspace}`,
@@ -123,7 +124,10 @@ function renderNameField(name: string): Markup {
 }
 
 const currentPasswordField = html`<label for="password">Your password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required>`
+<input id="password" name="password" type="password" autocomplete="current-password" required>
+<label for="code">Code of your authenticator</label>
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="20">
+<p class="hint">Only if you have enabled the second factor.</p>`
 
 const newPasswordField = html`<label for="password">Password</label>
 <input id="password" name="password" type="password" minlength="${MIN_PASSWORD_LENGTH}" autocomplete="new-password" required>

@@ -80,7 +80,7 @@ t.test('a new password is reported, and makes other browsers unknown', async (t)
 
   await browser.ask('POST', '/password-links', { body: { email: OWNER } })
   const link = (await read(4)).find(({ subject }) => subject === 'Set a new password')
-  const token = /set-password\?token=([\w-]{43})/.exec(link?.text ?? '')?.[1] ?? ''
+  const token = /set-password#token=([\w-]{43})/.exec(link?.text ?? '')?.[1] ?? ''
   const byLink = { body: { token, password: PASSWORD } }
   t.equal((await openBrowser(app).ask('POST', '/password-links/confirm', byLink)).status, 201)
   t.match((await read(5)).at(-1), { subject: 'Your password was changed', text: /Address: 127\.0\.0\.1/ })

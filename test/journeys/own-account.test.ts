@@ -5,6 +5,7 @@ import { TOTP } from 'otpauth'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
+import { inviteMember } from '../helpers/http/invite-member.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 
@@ -95,6 +96,26 @@ t.test('with a second factor a sign-in needs a code, and each code counts once',
   t.same(twice.map(({ status }) => status).sort(), [201, 401], 'two at the same moment')
 })
 
+t.test('an invitation is accepted with the second factor, where it is enabled', async (t) => {
+  const app = await testDaemon(t)
+  const { secret, recovery } = await enableFactor(t, app)
+  app.advance(STEP)
+  const inviter = { workspaceId: app.otherWorkspaceId, key: app.otherKey }
+  const token = await inviteMember(app, OWNER, inviter)
+  const accept = (code?: string): Promise<RestAnswer> => {
+    const body = { token, full_name: 'Owner', password: PASSWORD, ...(code === undefined ? {} : { code }) }
+    return app.rest('POST', '/v1/invitations/accept', { key: null, body })
+  }
+  for (const code of [undefined, '000000', recovery[0]]) {
+    const refused = await accept(code)
+    t.equal(codeOf(refused), '403 insufficient_permissions', code ?? 'none')
+    t.match(refused.json(), { error: { details: { second_factor: true } } })
+  }
+  const code = codeAt(secret, app.now())
+  t.equal((await accept(code)).status, 201)
+  t.equal(codeOf(await openBrowser(app).signIn(OWNER, { code })), '401 invalid_credentials', 'the code is used up')
+})
+
 t.test('the second factor is disabled with password and code', async (t) => {
   const app = await testDaemon(t)
   const { browser, recovery } = await enableFactor(t, app)
@@ -160,7 +181,7 @@ t.test('the operator resets a second factor that is lost', async (t) => {
   t.equal((await browser.signIn(OWNER)).status, 201)
 })
 
-const tokenOf = (url: string): string => /\/ui\/set-password\?token=([\w-]{43})$/m.exec(url)?.[1] ?? ''
+const tokenOf = (url: string): string => /\/ui\/set-password#token=([\w-]{43})$/m.exec(url)?.[1] ?? ''
 
 t.test('a link of the command line sets the first password, once, within 24 hours', async (t) => {
   const app = await testDaemon(t)

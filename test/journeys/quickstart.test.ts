@@ -108,7 +108,7 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   t.match(eml, /^Return-Path: <bounce\+[^>]+@posthorn\.example\.test>\r\nDelivered-To: you@example\.test\r\n/)
   t.match(eml, /\r\nAuthentication-Results: .*; dkim=pass header\.d=example\.test header\.s=dkim1\r\n/)
 
-  const [, origin = '', token = ''] = /^ {2}(https:\S+)\/ui\/set-password\?token=(\S+)$/m.exec(first.said()) ?? []
+  const [, origin = '', token = ''] = /^ {2}(https:\S+)\/ui\/set-password#token=(\S+)$/m.exec(first.said()) ?? []
   const asPage = ['--cacert', join(data, 'tls', 'cert.pem'), '-H', 'Sec-Fetch-Site: same-origin']
   const body = [
     '-H',

@@ -1,10 +1,9 @@
 /** Pages for people beside the dashboard: their HTML, what a browser may do with it, and answers to forms. */
-import { createHash, createSecretKey } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
-import { buildInvitationToken } from '../../src/accounts/people/invitations.js'
 import { insertUser } from '../../src/accounts/people/users.js'
 import { eventTypes } from '../../src/events/payloads.js'
 import { parseAddress } from '../../src/mail/address.js'
@@ -12,6 +11,7 @@ import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
+import { inviteMember } from '../helpers/http/invite-member.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 interface Seen {
@@ -192,14 +192,6 @@ t.test('the address of the service leads browsers to its pages, and programs get
   t.same(app.errors, [])
 })
 
-async function inviteMember(app: TestDaemon, email: string): Promise<string> {
-  const body = { email, role: 'member', workspaceId: app.workspaceId }
-  const answer = await app.rest('POST', '/v1/members', { body })
-  const { id } = answer.json<{ data: { id: string } }>().data
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
-  return buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
-}
-
 const password = 'correct horse battery'
 
 t.test('an invitation is accepted with a plain form, once', async (t) => {
@@ -234,12 +226,7 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
   t.match(parsePage(twice.text).text, /accepted already/)
   t.equal((await page(app, `/ui/invitation?token=${token}`)).status, 409)
 
-  const other = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
-  const { id } = (await app.rest('POST', '/v1/members', { key: app.otherKey, body: other })).json<{
-    data: { id: string }
-  }>().data
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
-  const second = buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
+  const second = await inviteMember(app, 'nina@b.test', { workspaceId: app.otherWorkspaceId, key: app.otherKey })
   const known = await page(app, `/ui/invitation?token=${second}`)
   t.match(parsePage(known.text).text, /has an account here/)
   t.notMatch(known.text, /name="full_name"/)

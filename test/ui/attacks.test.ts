@@ -11,6 +11,7 @@ import { PASSWORD } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 import { fillSignIn } from '../helpers/ui/steps.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -221,7 +222,7 @@ t.test('a workspace of others that a browser has stored is not opened', { skip }
   await page.evaluate(store)
   await page.reload()
   await page.getByRole('link', { name: 'a.test', exact: true }).waitFor()
-  t.equal(await page.getByRole('link', { name: 'other.test' }).count(), 0)
+  await expectEqual(t, () => page.getByRole('link', { name: 'other.test' }).count(), 0)
   await dashboard.open(`/emails/${app.otherWorkspaceId}`)
   await page.getByRole('alert').waitFor()
   t.same(dashboard.faults, [])

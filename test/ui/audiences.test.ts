@@ -6,6 +6,7 @@ import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 import { importContacts, readFigure } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -27,8 +28,13 @@ t.test('an audience from its creation to its deletion', { skip }, async (t) => {
   await page.getByRole('link', { name: 'Create an audience' }).click()
   await page.getByRole('button', { name: 'Create the audience' }).click()
   await page.waitForSelector('[aria-invalid="true"]')
-  t.equal(await page.evaluate('document.activeElement.name'), 'name', 'the field at fault has the focus')
-  t.equal(await page.getByLabel('Name').getAttribute('maxlength'), '100', 'as many characters as the interface takes')
+  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'name', 'the field at fault has the focus')
+  await expectEqual(
+    t,
+    () => page.getByLabel('Name').getAttribute('maxlength'),
+    '100',
+    'as many characters as the interface takes',
+  )
   await page.getByLabel('Name').fill(HOSTILE)
   await page.getByLabel('Description').fill('Of the shop')
   await page.getByRole('button', { name: 'Create the audience' }).click()
@@ -72,7 +78,7 @@ async function addContact(t: Test, page: Page): Promise<void> {
   await page.getByLabel('Metadata').fill('[1]')
   await page.getByRole('button', { name: 'Add the contact' }).click()
   await page.getByText('Must be a JSON object').first().waitFor()
-  t.equal(await page.evaluate('document.activeElement.name'), 'metadata')
+  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'metadata')
   await page.getByLabel('Metadata').fill('{"plan": "pro"}')
   await page.getByRole('button', { name: 'Add the contact' }).click()
   await page.waitForSelector('input[name="email"][aria-invalid="true"]')
@@ -96,7 +102,7 @@ async function searchAndAct(t: Test, page: Page): Promise<void> {
   await page.getByLabel('Last name').fill('Lee')
   await page.getByRole('button', { name: 'Save the contact' }).click()
   await page.getByText('The contact is saved.').waitFor()
-  t.match(await page.getByLabel('Metadata').inputValue(), /"free"/, 'the import has changed the metadata')
+  await expectMatch(t, () => page.getByLabel('Metadata').inputValue(), /"free"/, 'the import has changed the metadata')
   await expectPresentable(t, { page }, 'a contact')
   await page.getByRole('link', { name: HOSTILE }).click()
 }
@@ -118,7 +124,7 @@ async function renameAndDelete(t: Test, { page }: Dashboard): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'Customers' }).waitFor()
   await page.getByRole('button', { name: 'Delete the audience' }).click()
   const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete it with 2 contacts' })
-  t.ok(await confirm.isDisabled(), 'the name is not typed in yet')
+  await expectEqual(t, () => confirm.isDisabled(), true, 'the name is not typed in yet')
   await page.getByLabel('Type “Customers” to confirm').fill('Customers')
   await confirm.click()
   await page.getByText('The audience “Customers” is deleted.').waitFor()
@@ -162,7 +168,7 @@ t.test('a long import shows its progress, and long lists have pages', { skip }, 
   t.same(app.rows(`select 1 from contacts where email = 'c0001@b.test'`), [])
   await dashboard.open('/contacts')
   await page.getByRole('link', { name: '@b.test' }).first().waitFor()
-  t.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0, 'acts need a selection')
+  await expectEqual(t, () => page.getByRole('button', { name: 'Delete' }).count(), 0, 'acts need a selection')
   await expectPresentable(t, dashboard, 'all contacts')
   t.same(dashboard.faults, [])
 })

@@ -12,6 +12,7 @@ import { temporaryFolder } from '../helpers/database/database.js'
 import { CHROMIUM, openBrowser } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { expectPresentable, watchFaults } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -51,7 +52,7 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   await page.goto(url)
   await page.locator('.chart canvas').nth(1).waitFor()
   await expectPresentable(t, { page }, 'the gallery')
-  t.equal(await page.title(), 'Gallery · Posthorn', 'hostile text stays text')
+  await expectEqual(t, () => page.title(), 'Gallery · Posthorn', 'hostile text stays text')
 
   await page.getByText('0 bytes', { exact: true }).waitFor()
   const breakable = page.locator('.fact', { hasText: 'Breakable' }).locator('dd')
@@ -62,32 +63,32 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   await page.getByRole('textbox', { name: 'Recipient' }).fill('ann')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('Row 0').waitFor()
-  t.match(page.url(), /\?recipient=ann$/, 'the filter is in the address, and the list begins again')
+  await expectMatch(t, () => page.url(), /\?recipient=ann$/, 'the filter is in the address, and the list begins again')
   await page.getByRole('button', { name: 'Clear' }).click()
-  t.equal(await page.getByRole('textbox', { name: 'Recipient' }).inputValue(), '')
+  await expectEqual(t, () => page.getByRole('textbox', { name: 'Recipient' }).inputValue(), '')
 
   await page.getByRole('tab', { name: 'First' }).press('ArrowLeft')
-  t.equal(await page.getByRole('tab', { name: 'Third' }).getAttribute('aria-selected'), 'true')
-  t.match(await page.getByRole('tabpanel').textContent(), /third/)
+  await expectEqual(t, () => page.getByRole('tab', { name: 'Third' }).getAttribute('aria-selected'), 'true')
+  await expectMatch(t, () => page.getByRole('tabpanel').textContent(), /third/)
 
   const frame = page.locator('iframe')
   await frame.scrollIntoViewIfNeeded()
   await frame.contentFrame().getByText('Text').waitFor()
   t.ok(((await frame.boundingBox())?.height ?? 0) < 250, 'the frame of a short message is low')
 
-  t.match(await page.locator('.fact', { hasText: 'No bytes' }).textContent(), /0 bytes$/)
+  await expectMatch(t, () => page.locator('.fact', { hasText: 'No bytes' }).textContent(), /0 bytes$/)
   const address = page.locator('.fact', { hasText: 'Address' }).locator('dd')
   t.equal(await address.innerHTML(), 'edsger.<wbr>dijkstra@<wbr>news.<wbr>example.com', 'it breaks between its parts')
 
   await page.locator('.chart-plot').first().hover()
   const tip = page.locator('.chart-tip').first()
   await tip.waitFor()
-  t.match(await tip.textContent(), /2026.*Sent \d+.*Opened \d+.*Clicked \d+/, 'the numbers at the pointer')
+  await expectMatch(t, () => tip.textContent(), /2026.*Sent \d+.*Opened \d+.*Clicked \d+/, 'the numbers at the pointer')
   await page.getByRole('tab', { name: 'First' }).hover()
   await tip.waitFor({ state: 'hidden' })
 
   await page.getByText('Numbers as a table').first().click()
-  t.equal(await page.getByRole('table', { name: 'Emails by hour' }).getByRole('row').count(), 25)
+  await expectEqual(t, () => page.getByRole('table', { name: 'Emails by hour' }).getByRole('row').count(), 25)
 
   await page.getByRole('button', { name: 'Upload' }).click()
   await page.getByText('A file is required.').waitFor()
@@ -100,6 +101,6 @@ t.test('the components work by keyboard and mouse, in both schemes and all width
   await page.getByRole('button', { name: 'Save the message' }).click()
   await page.getByText('The server answered with status 404.').waitFor()
   await page.getByRole('button', { name: 'Close the notice' }).click()
-  t.equal(await page.getByText('The server answered with status 404.').count(), 0)
+  await expectEqual(t, () => page.getByText('The server answered with status 404.').count(), 0)
   t.same(faults, [])
 })

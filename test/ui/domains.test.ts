@@ -6,6 +6,7 @@ import { type MutableZone, mutableZone } from '../helpers/dns/mutable-zone.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 import { addDomain, closeNotices, readRecords } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -31,13 +32,13 @@ t.test('a wrong name is refused beside its field', { skip }, async (t) => {
   const field = page.getByLabel('Domain', { exact: true })
   await page.waitForSelector('[aria-invalid="true"]')
   const described = (await field.getAttribute('aria-describedby'))?.split(' ')[0] ?? ''
-  t.match(await page.locator(`[id="${described}"]`).textContent(), /domain/i)
-  t.equal(await page.evaluate('document.activeElement.name'), 'domain', 'the field has the focus')
+  await expectMatch(t, () => page.locator(`[id="${described}"]`).textContent(), /domain/i)
+  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'domain', 'the field has the focus')
   await expectPresentable(t, dashboard, 'the form with an error')
   await field.fill('a.test')
   await page.getByRole('button', { name: 'Add the domain' }).click()
   await page.getByText('a.test is registered in this workspace already.').waitFor()
-  t.match(await page.locator('.form-error').textContent(), /^a\.test is/, 'a name keeps its small letters')
+  await expectMatch(t, () => page.locator('.form-error').textContent(), /^a\.test is/, 'a name keeps its small letters')
   t.same(dashboard.faults, [])
 })
 
@@ -46,7 +47,7 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   const { page } = dashboard
   await addDomain(page, 'shop.test')
   await page.locator('h1:focus', { hasText: 'shop.test' }).waitFor()
-  t.equal(await page.title(), 'shop.test · Posthorn')
+  await expectEqual(t, () => page.title(), 'shop.test · Posthorn')
   const { records, id } = await readRecords(app, 'shop.test')
   for (const { name, value } of records) {
     await page.getByText(name, { exact: true }).first().waitFor()
@@ -65,7 +66,7 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   await closeNotices(page)
   await page.getByRole('button', { name: 'Check the records now' }).click()
   await page.getByText('The domain is verified.').waitFor()
-  t.equal(await page.getByText('Correct', { exact: true }).count(), records.length)
+  await expectEqual(t, () => page.getByText('Correct', { exact: true }).count(), records.length)
 
   await page.getByLabel('Track clicks').check()
   await page.getByLabel('Blocked addresses').fill('info\nsales')
@@ -86,7 +87,7 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
 async function deleteDomain(t: Test, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Delete shop.test' }).click()
   const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete the domain' })
-  t.ok(await confirm.isDisabled(), 'the name is not typed in yet')
+  await expectEqual(t, () => confirm.isDisabled(), true, 'the name is not typed in yet')
   await expectPresentable(t, { page }, 'the dialog of a deletion')
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })

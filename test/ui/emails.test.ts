@@ -6,6 +6,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 import { closeNotices, compose, sectionOf } from '../helpers/ui/steps.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -69,7 +70,7 @@ t.test('an email is sent, followed, held, released and read', { skip }, async (t
   await app.cli('queue', 'hold', '--domain', 'b.test')
   await page.reload()
   await later.getByText('The operator of this service has stopped it').waitFor()
-  t.equal(await later.getByRole('button').count(), 0, 'what the operator holds is not offered to members')
+  await expectEqual(t, () => later.getByRole('button').count(), 0, 'what the operator holds is not offered to members')
   await app.cli('queue', 'release', '--domain', 'b.test')
   await page.reload()
   accept()
@@ -153,7 +154,7 @@ t.test('an email is not sent at once because its time is half filled or has pass
   await compose(page, '', [''])
   await send.click()
   await page.locator('.field-error', { hasText: 'Fill in this field.' }).waitFor()
-  t.equal(await page.evaluate('document.activeElement.name'), 'to', 'it has the focus')
+  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'to', 'it has the focus')
   await page.getByLabel('To', { exact: true }).fill('bob@b.test')
   await page.getByLabel('Subject').fill('Later')
   await page.getByLabel('Send at').press('1')
@@ -227,7 +228,7 @@ t.test('emails are found by their recipient, subject, tag, status and time', { s
   await page.getByRole('heading', { level: 1, name: '(no subject)' }).waitFor()
   await page.goBack()
   await page.getByRole('button', { name: 'Clear' }).waitFor()
-  t.match(page.url(), /status=bounced/)
+  await expectMatch(t, () => page.url(), /status=bounced/)
   t.same(dashboard.faults, [])
 })
 
@@ -245,7 +246,7 @@ t.test('among many domains the one of the sender is found by its beginning', { s
   await field.fill('X09')
   const offered = page.locator('datalist option')
   await waitUntil('the domains with that beginning', async () => (await offered.count()) === 10)
-  t.equal(await offered.first().getAttribute('value'), 'x090.test')
+  await expectEqual(t, () => offered.first().getAttribute('value'), 'x090.test')
   await expectPresentable(t, dashboard, 'the composer with many domains')
   await field.fill('a.test')
   await page.getByLabel('To', { exact: true }).fill('one@b.test')

@@ -10,6 +10,7 @@ import { skipWithout } from '../helpers/programs/skip-without.js'
 import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard, waitForRows } from '../helpers/ui/dashboard.js'
+import { expectMatch } from '../helpers/ui/expect-shown.js'
 import { ATTACK, hostileMessage, receivingDaemon } from '../helpers/ui/receiving.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -101,8 +102,12 @@ t.test('a hostile message is read, marked, answered and deleted', { skip }, asyn
   await page.getByText(`How do you do? ${ATTACK}`).waitFor()
   await page.getByRole('tab', { name: 'Checks' }).click()
   const checks = page.getByRole('table', { name: 'Authentication results' })
-  t.match(await checks.textContent(), /SPF.*Pass.*b\.test.*DKIM.*None.*DMARC.*ARC.*Reverse DNS/)
-  t.match(await page.getByRole('table', { name: 'Reasons of the spam score' }).textContent(), /[A-Z]{3}\w+/)
+  await expectMatch(t, () => checks.textContent(), /SPF.*Pass.*b\.test.*DKIM.*None.*DMARC.*ARC.*Reverse DNS/)
+  await expectMatch(
+    t,
+    () => page.getByRole('table', { name: 'Reasons of the spam score' }).textContent(),
+    /[A-Z]{3}\w+/,
+  )
   await expectPresentable(t, dashboard, 'the checks')
   await page.getByRole('tab', { name: 'Header' }).click()
   await page.getByRole('row', { name: 'X-Attack' }).getByText(ATTACK).waitFor()
@@ -131,7 +136,7 @@ t.test('a hostile message is read, marked, answered and deleted', { skip }, asyn
   t.match((await app.rest('GET', `/v1/inbound/${id}`)).json(), { spam_status: 'clean' })
 
   await page.getByRole('button', { name: 'Reply' }).click()
-  t.match(await page.getByLabel('Text', { exact: true }).inputValue(), /wrote:\n> How do you do\?/)
+  await expectMatch(t, () => page.getByLabel('Text', { exact: true }).inputValue(), /wrote:\n> How do you do\?/)
   await expectPresentable(t, dashboard, 'the reply')
   await page.getByLabel('Text', { exact: true }).fill('Thank you, very well.')
   const file = { name: 'answer.txt', mimeType: 'text/plain', buffer: Buffer.from('an attached answer') }

@@ -5,6 +5,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -56,25 +57,25 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await page.getByLabel('Tag').fill('kind:news')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('More numbers').waitFor()
-  t.match(await page.locator('.figure').first().textContent(), /^Sent1/)
+  await expectMatch(t, () => page.locator('.figure').first().textContent(), /^Sent1/)
   await page.getByLabel('Or from').fill('2020-01-01')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.waitForSelector('input[name="from"][aria-invalid="true"]')
 
   await page.getByRole('link', { name: 'Clicked links', exact: true }).click()
   await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
-  t.equal(await page.title(), 'Clicked links · Posthorn', 'the link is text')
-  t.equal(await page.locator('tbody tr').count(), 50)
+  await expectEqual(t, () => page.title(), 'Clicked links · Posthorn', 'the link is text')
+  await expectEqual(t, () => page.locator('tbody tr').count(), 50)
   await expectPresentable(t, dashboard, 'clicked links')
   await page.getByRole('button', { name: 'Next ›' }).click()
   await page.getByText('Page 2').waitFor()
   await page.locator('tbody tr').nth(11).waitFor({ state: 'detached' })
-  t.equal(await page.locator('tbody tr').count(), 11)
+  await expectEqual(t, () => page.locator('tbody tr').count(), 11)
 
   await page.getByRole('link', { name: 'Usage and limits' }).click()
   await page.locator('.chart-title', { hasText: 'Codes by day' }).waitFor()
-  t.match(await page.locator('.fact', { hasText: 'Codes today' }).textContent(), /42$/)
-  t.match(await page.locator('.progress').first().textContent(), /1 of 10$/)
+  await expectMatch(t, () => page.locator('.fact', { hasText: 'Codes today' }).textContent(), /42$/)
+  await expectMatch(t, () => page.locator('.progress').first().textContent(), /1 of 10$/)
   await expectPresentable(t, dashboard, 'usage')
   t.same(dashboard.faults, [])
 })

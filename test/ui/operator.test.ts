@@ -12,6 +12,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const HOSTILE = '<img src=x onerror=alert(1)>'
@@ -64,7 +65,12 @@ t.test('the operator works on workspaces and on the queue', { skip }, async (t) 
   await expectText(page, `hi ${HOSTILE}`)
   await expectPresentable(t, dashboard, 'entries of the queue')
   await page.getByRole('button', { name: 'Delete two@b.test' }).click()
-  t.ok(await page.getByRole('button', { name: 'Delete from the queue' }).isDisabled(), 'the name is asked for')
+  await expectEqual(
+    t,
+    () => page.getByRole('button', { name: 'Delete from the queue' }).isDisabled(),
+    true,
+    'the name is asked for',
+  )
   await page.getByLabel('to confirm').fill('two@b.test')
   await expectPresentable(t, dashboard, 'the dialog of a deletion')
   await page.getByRole('button', { name: 'Delete from the queue' }).click()
@@ -101,7 +107,7 @@ async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Pr
   await page.getByLabel('E-mail address of the owner').fill('new@shop.test')
   await page.getByRole('button', { name: 'Create the workspace' }).click()
   const url = (await page.locator('.copy code').textContent()) ?? ''
-  t.match(url, /\/ui\/set-password\?token=[\w-]{43}$/)
+  t.match(url, /\/ui\/set-password#token=[\w-]{43}$/)
   await expectPresentable(t, dashboard, 'the link of a new owner')
   t.equal(app.rows("select 1 from api_keys where name = 'first key'").length, 2, 'no key was made')
   await page.getByRole('link', { name: 'To the workspace' }).click()
@@ -117,7 +123,7 @@ async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Pr
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
   await page.getByRole('rowheader').nth(1).waitFor({ state: 'detached' })
-  t.equal(await page.getByRole('rowheader').count(), 1, 'the others are not shown')
+  await expectEqual(t, () => page.getByRole('rowheader').count(), 1, 'the others are not shown')
   await expectPresentable(t, dashboard, 'all workspaces')
 }
 
@@ -161,7 +167,7 @@ async function goOnAfterRestart(t: Test, { folder }: TestDaemon): Promise<void> 
   await expectPresentable(t, dashboard, 'an act that was interrupted')
   await page.getByRole('button', { name: 'Go on' }).click()
   await page.getByText('Hold all: completed').waitFor()
-  t.equal(await page.getByRole('button', { name: 'Go on' }).count(), 0)
+  await expectEqual(t, () => page.getByRole('button', { name: 'Go on' }).count(), 0)
   t.same(dashboard.faults, [])
 }
 
@@ -221,7 +227,7 @@ t.test('a member of another workspace sees none of it', { skip }, async (t) => {
   const { app } = await openWorld(t)
   const other = await openDashboard(t, app)
   await other.signIn('owner@other.test')
-  t.equal(await other.page.getByRole('link', { name: 'All workspaces' }).count(), 0)
+  await expectEqual(t, () => other.page.getByRole('link', { name: 'All workspaces' }).count(), 0)
   await other.open('/operator/queue')
   await other.page.getByRole('heading', { name: 'Page not found' }).waitFor()
 })

@@ -9,6 +9,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch, expectSame } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -73,8 +74,7 @@ t.test('it shows what needs attention and the numbers of mail', { skip }, async 
   await dashboard.open('/overview')
   const attention = page.locator('.attention')
   await attention.getByText('shop.test is not verified yet').waitFor()
-  const shown = (await attention.locator('h3').allTextContents()).toSorted()
-  t.same(shown, [
+  await expectSame(t, async () => (await attention.locator('h3').allTextContents()).toSorted(), [
     'A webhook was switched off',
     'Mail is held',
     'Members hold mail',
@@ -82,24 +82,24 @@ t.test('it shows what needs attention and the numbers of mail', { skip }, async 
     `The broadcast “${HOSTILE}” is paused`,
     'shop.test is not verified yet',
   ])
-  t.equal(await page.title(), 'Overview · Posthorn', 'the name of the broadcast is text')
-  t.match(await attention.textContent(), 'posthorn sms release +44770')
+  await expectEqual(t, () => page.title(), 'Overview · Posthorn', 'the name of the broadcast is text')
+  await expectMatch(t, () => attention.textContent(), /posthorn sms release \+44770/)
   const repair = attention.getByRole('link', { name: 'Show the records' })
-  t.equal(await repair.getAttribute('href'), `/ui/domains/${domainId}`)
+  await expectEqual(t, () => repair.getAttribute('href'), `/ui/domains/${domainId}`)
 
   const figure = (name: string) => page.locator('.figure', { has: page.getByText(name, { exact: true }) })
-  t.match(await figure('Delivered').textContent(), /^Delivered1100\s?% of sent$/)
-  t.match(await figure('Scheduled').textContent(), /^Scheduled1/)
-  t.match(await figure('Held').textContent(), /^Held1/)
+  await expectMatch(t, () => figure('Delivered').textContent(), /^Delivered1100\s?% of sent$/)
+  await expectMatch(t, () => figure('Scheduled').textContent(), /^Scheduled1/)
+  await expectMatch(t, () => figure('Held').textContent(), /^Held1/)
   await page.locator('.chart-plot canvas').first().waitFor()
   await page.getByText('Numbers as a table').first().click()
   const table = page.getByRole('table', { name: 'Sent mail by day' })
-  t.equal(await table.locator('tbody tr').count(), 30)
-  t.same(await table.locator('tbody tr').last().locator('td').allTextContents(), ['1', '1', '0', '0'])
+  await expectEqual(t, () => table.locator('tbody tr').count(), 30)
+  await expectSame(t, () => table.locator('tbody tr').last().locator('td').allTextContents(), ['1', '1', '0', '0'])
   await expectPresentable(t, dashboard, 'an overview with everything')
   await page.getByRole('button', { name: '7 days' }).click()
   await page.getByRole('heading', { name: 'Mail of the last 7 days' }).waitFor()
-  t.match(page.url(), /days=7/)
+  await expectMatch(t, () => page.url(), /days=7/)
   await repair.click()
   await page.getByRole('heading', { level: 1, name: 'shop.test' }).waitFor()
   t.same(dashboard.faults, [])

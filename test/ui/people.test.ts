@@ -1,5 +1,4 @@
 /** The pages of members and the audit log: invite, join in a second browser, change a role, transfer, remove. */
-
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -9,6 +8,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 import { acceptInvitation } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -67,7 +67,12 @@ t.test(
     await page.getByText('is a member now.').waitFor()
     await nina.open('/members')
     await nina.page.getByText('(you)').waitFor()
-    t.equal(await nina.page.getByRole('button', { name: 'Invite a person' }).count(), 0, 'her role counts at once')
+    await expectEqual(
+      t,
+      () => nina.page.getByRole('button', { name: 'Invite a person' }).count(),
+      0,
+      'her role counts at once',
+    )
     await nina.open('/audit-log')
     await nina.page.getByText('Only the owner and admins see the audit log').waitFor()
 
@@ -132,7 +137,7 @@ t.test('an invitation is cancelled, and the audit log is read in pages', { skip 
   await page.getByText('cancelled the invitation of bob@b.test').waitFor()
   await page.getByRole('button', { name: '‹ Previous' }).click()
   await page.getByText(`created the key “key 29 ${HOSTILE}”`, { exact: true }).waitFor()
-  t.equal(await page.title(), 'Audit log · Posthorn', 'hostile names stay text')
+  await expectEqual(t, () => page.title(), 'Audit log · Posthorn', 'hostile names stay text')
   t.same(owner.faults, [])
 })
 

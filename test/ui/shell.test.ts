@@ -7,6 +7,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { addMember } from '../helpers/ui/add-member.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -21,12 +22,12 @@ t.test('pages take the focus to their heading, and the content can be skipped to
   await dashboard.signIn()
   await page.getByRole('link', { name: 'API keys' }).press('Enter')
   await waitForFocusedHeading(page, 'API keys')
-  t.equal(await page.title(), 'API keys · Posthorn')
-  t.equal(await page.getByRole('link', { name: 'API keys' }).getAttribute('aria-current'), 'page')
+  await expectEqual(t, () => page.title(), 'API keys · Posthorn')
+  await expectEqual(t, () => page.getByRole('link', { name: 'API keys' }).getAttribute('aria-current'), 'page')
   await page.reload()
   await waitForFocusedHeading(page, 'API keys')
   await page.getByRole('link', { name: 'Skip to the content' }).press('Enter')
-  t.equal(await page.evaluate('document.activeElement.id'), 'main')
+  await expectEqual(t, () => page.evaluate('document.activeElement.id'), 'main')
 
   await dashboard.open('/nothing-here')
   await page.getByRole('heading', { name: 'Page not found' }).waitFor()
@@ -34,12 +35,12 @@ t.test('pages take the focus to their heading, and the content can be skipped to
 
   await page.setViewportSize({ width: 360, height: 700 })
   const menu = page.getByRole('button', { name: 'Menu' })
-  t.notOk(await page.getByRole('link', { name: 'Domains' }).isVisible())
+  await expectEqual(t, () => page.getByRole('link', { name: 'Domains' }).isVisible(), false)
   await menu.press('Enter')
-  t.equal(await menu.getAttribute('aria-expanded'), 'true')
+  await expectEqual(t, () => menu.getAttribute('aria-expanded'), 'true')
   await page.getByRole('link', { name: 'Domains' }).click()
   await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
-  t.equal(await menu.getAttribute('aria-expanded'), 'false')
+  await expectEqual(t, () => menu.getAttribute('aria-expanded'), 'false')
   t.same(dashboard.faults, [])
 })
 
@@ -56,7 +57,7 @@ t.test('a change of the workspace shows the things of that one alone', { skip },
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   await page.getByRole('link', { name: 'Domains', exact: true }).click()
   await page.getByText('No domain yet').waitFor()
-  t.equal(await page.getByRole('link', { name: 'a.test', exact: true }).count(), 0)
+  await expectEqual(t, () => page.getByRole('link', { name: 'a.test', exact: true }).count(), 0)
   await expectPresentable(t, dashboard, 'an empty list')
   await page.reload()
   await page.getByText('No domain yet').waitFor()
@@ -121,6 +122,6 @@ t.test('the tabs of a browser agree on who is signed in, and in which role', { s
   await other.getByRole('link', { name: 'Create a key' }).waitFor()
   await show()
   await page.getByRole('link', { name: 'Create a key' }).waitFor()
-  t.equal(await page.locator('.user-name').getAttribute('title'), 'owner@a.test')
+  await expectEqual(t, () => page.locator('.user-name').getAttribute('title'), 'owner@a.test')
   t.same(dashboard.faults, [])
 })

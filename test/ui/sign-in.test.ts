@@ -1,11 +1,11 @@
 /** Sign-in, second factor, password links and sessions, as a person meets them. */
-
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser, PASSWORD } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 import { fillSignIn, readCode, startSecondFactor } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -26,7 +26,7 @@ t.test('a wrong password is refused, the right one leads to the page that was as
   await page.getByRole('alert').waitFor()
   await fillSignIn(page, OWNER)
   await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
-  t.match(page.url(), /\/ui\/domains$/)
+  await expectMatch(t, () => page.url(), /\/ui\/domains$/)
   t.equal(await page.evaluate('document.cookie'), '', 'scripts do not see the cookie')
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -112,7 +112,7 @@ t.test('sessions are listed and ended, in this browser and in others', { skip },
   await there.signIn()
   await here.open('/account')
   await here.page.getByText('This session').waitFor()
-  t.equal(await here.page.getByRole('button', { name: /^End the session/ }).count(), 1)
+  await expectEqual(t, () => here.page.getByRole('button', { name: /^End the session/ }).count(), 1)
   await expectPresentable(t, here, 'the account')
   await here.page.getByRole('button', { name: /^End the session/ }).click()
   await here.page.getByText('The session has ended.').waitFor()
@@ -146,10 +146,10 @@ t.test('a password is changed, and set by a link from the command line', { skip 
   await page.locator('.user-name', { hasText: 'Ann <b>Lee</b>' }).waitFor()
   await change('another one')
   await page.getByText('The passwords are not equal.').waitFor()
-  t.equal(await page.evaluate('document.activeElement.name'), 'repeated_password')
+  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'repeated_password')
   await change('staple of the old town')
   await page.getByText('The password is changed.').waitFor()
-  t.equal(await page.getByLabel('Current password').inputValue(), '', 'no password stays in the page')
+  await expectEqual(t, () => page.getByLabel('Current password').inputValue(), '', 'no password stays in the page')
   await change('staple of the old town')
   await page.waitForSelector('input[name="current_password"][aria-invalid="true"]')
   await expectPresentable(t, dashboard, 'the account with a wrong password')
@@ -165,7 +165,7 @@ t.test('a password is changed, and set by a link from the command line', { skip 
   await expectPresentable(t, dashboard, 'the answer to a forgotten password')
 
   const made = await app.cli('workspace', 'create', 'Second', '--email', 'new@a.test')
-  const path = /\/ui(\/set-password\?token=[\w-]+)/.exec(made.out)?.[1] ?? ''
+  const path = /\/ui(\/set-password#token=[\w-]+)/.exec(made.out)?.[1] ?? ''
   await dashboard.open(path)
   await expectPresentable(t, dashboard, 'the page of a link')
   await page.getByLabel('New password', { exact: true }).fill(PASSWORD)

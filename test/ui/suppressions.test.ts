@@ -7,6 +7,7 @@ import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { expectPresentable, openDashboard, waitForRows } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 import { ATTACK } from '../helpers/ui/receiving.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -42,7 +43,7 @@ t.test('addresses are suppressed, searched and removed', { skip }, async (t) => 
   await page.getByRole('button', { name: 'Suppress the address' }).click()
   await page.getByText('bob@b.test is suppressed.').waitFor()
   await page.getByText(`550 ${ATTACK}`).waitFor()
-  t.equal(await page.getByRole('link', { name: 'Open the email' }).getAttribute('href'), '/ui/emails/e-1')
+  await expectEqual(t, () => page.getByRole('link', { name: 'Open the email' }).getAttribute('href'), '/ui/emails/e-1')
   await expectPresentable(t, dashboard, 'the list')
 
   await page.getByLabel('Reason').selectOption('hard_bounce')
@@ -82,7 +83,7 @@ t.test('a short list is imported at once, a long one with its progress', { skip 
   await importFile(page, ['email', ...lines, 'wrong', ''].join('\n'))
   await page.getByRole('heading', { name: 'Import of suppressed addresses' }).waitFor()
   await page.getByRole('heading', { name: 'Refused lines' }).waitFor()
-  t.match(await page.locator('.facts').textContent(), /Added1,200.*Refused lines1/)
+  await expectMatch(t, () => page.locator('.facts').textContent(), /Added1,200.*Refused lines1/)
   await expectPresentable(t, dashboard, 'an import')
   await dashboard.open('/suppressions?email=user&reason=manual')
   await page.getByRole('button', { name: 'Remove user0@c.test' }).waitFor()

@@ -4,6 +4,7 @@ import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -30,7 +31,7 @@ t.test('a template is written with a live preview, changed and deleted', { skip 
   await page.getByLabel('address.city').fill('Oslo')
   await frame.getByText('Hello <b>Ann</b> of Oslo').waitFor()
   await page.getByText('Variables without a value').waitFor({ state: 'detached' })
-  t.equal(await page.locator('.preview-subject strong').textContent(), 'Hello <b>Ann</b>')
+  await expectEqual(t, () => page.locator('.preview-subject strong').textContent(), 'Hello <b>Ann</b>')
   await page.getByRole('button', { name: 'Create the template' }).click()
   await page.getByText('is created.').waitFor()
   await page.getByRole('heading', { level: 1, name: `Welcome ${SCRIPT}` }).waitFor()

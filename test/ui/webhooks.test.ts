@@ -8,6 +8,7 @@ import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { addMember } from '../helpers/ui/add-member.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -66,7 +67,7 @@ t.test('a webhook is created, tested, replayed, changed and deleted', { skip }, 
   await page.getByLabel('Until').fill('2020-01-01T00:00')
   await page.getByRole('button', { name: 'Replay', exact: true }).click()
   await page.getByText('Must be later than from').waitFor()
-  t.equal(await page.evaluate('document.activeElement.name'), 'to')
+  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'to')
   await expectPresentable(t, dashboard, 'the dialog of a replay with an error')
   const tomorrow = new Date(app.now() + 86_400_000).toISOString().slice(0, 16)
   await page.getByLabel('Until').fill(tomorrow)
@@ -119,15 +120,15 @@ t.test('a member sees webhooks and their deliveries, and is offered no change', 
   await expectPresentable(t, dashboard, 'the list of webhooks')
   await dashboard.open(`/webhooks/${id}`)
   await page.getByRole('rowheader', { name: 'webhook.test' }).waitFor()
-  t.equal(await page.getByRole('button', { name: 'Send a test event' }).count(), 0)
-  t.equal(await page.getByRole('tab').count(), 0)
+  await expectEqual(t, () => page.getByRole('button', { name: 'Send a test event' }).count(), 0)
+  await expectEqual(t, () => page.getByRole('tab').count(), 0)
   await page.getByRole('button', { name: /^Details/ }).click()
   await page.getByText('answered 500').waitFor()
-  t.equal(await page.getByRole('button', { name: 'Deliver it again' }).count(), 0)
+  await expectEqual(t, () => page.getByRole('button', { name: 'Deliver it again' }).count(), 0)
   await page.getByRole('button', { name: 'Close', exact: true }).click()
   await page.getByLabel('Status').selectOption('delivered')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('No delivery in this state').waitFor()
-  t.match(page.url(), /status=delivered/)
+  await expectMatch(t, () => page.url(), /status=delivered/)
   t.same(dashboard.faults, [])
 })

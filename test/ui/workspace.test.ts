@@ -8,6 +8,7 @@ import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -45,15 +46,15 @@ t.test('a workspace is renamed, another one is created and deleted', { skip }, a
   await page.getByRole('link', { name: 'Workspace', exact: true }).click()
   await page.getByRole('button', { name: 'Delete Second' }).click()
   const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete the workspace' })
-  t.ok(await confirm.isDisabled(), 'the name is not typed in yet')
+  await expectEqual(t, () => confirm.isDisabled(), true, 'the name is not typed in yet')
   await expectPresentable(t, dashboard, 'the deletion of a workspace')
   await page.getByLabel('Type “Second” to confirm').fill('Second')
   await confirm.click()
   await page.getByText('The workspace “Second” is deleted.').waitFor()
   await page.locator('.workspace-name', { hasText: HOSTILE }).waitFor()
-  t.equal(await choice.count(), 0, 'one is left')
+  await expectEqual(t, () => choice.count(), 0, 'one is left')
   await page.locator('h1:focus', { hasText: 'Overview' }).waitFor()
-  t.equal(await page.title(), 'Overview · Posthorn')
+  await expectEqual(t, () => page.title(), 'Overview · Posthorn')
   t.same(dashboard.faults, [])
 })
 
@@ -68,7 +69,7 @@ t.test(
     await dashboard.signIn()
     await dashboard.open('/workspace')
     await page.getByText('posthorn workspace set-operator').waitFor()
-    t.equal(await page.getByRole('button', { name: 'Delete Own' }).count(), 0)
+    await expectEqual(t, () => page.getByRole('button', { name: 'Delete Own' }).count(), 0)
     const owner = uuidv7(app.now())
     const { workspaceId } = app
     await app.daemon.database.commit([
@@ -84,8 +85,8 @@ t.test(
     ])
     await dashboard.open('/workspace')
     await page.getByText('Your role').waitFor()
-    t.equal(await page.getByRole('button', { name: 'Save the settings' }).count(), 0)
-    t.equal(await page.getByRole('heading', { name: 'Delete the workspace' }).count(), 0)
+    await expectEqual(t, () => page.getByRole('button', { name: 'Save the settings' }).count(), 0)
+    await expectEqual(t, () => page.getByRole('heading', { name: 'Delete the workspace' }).count(), 0)
     t.same(dashboard.faults, [])
   },
 )

@@ -5,7 +5,8 @@
  * was accepted, cancelled or has expired, or when the inviter may no longer invite. A new user chooses
  * a password. If the address has an account, its password is verified and never changed, so that a
  * stolen link does not give access to the account. For an account without a password (created by the
- * operator) the operator must set one first.
+ * operator) the operator must set one first. Where the second factor is enabled, a code of the authenticator is verified
+ * too; recovery codes are for the sign-in alone.
  *
  * Attempts are limited by invitation and by client address, before any work is done.
  */
@@ -14,12 +15,14 @@ import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Store } from '../../storage/database.js'
+import type { Read } from '../../storage/prepared.js'
 import { tryUniqueCommit, type Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
 import { addressKeyOf } from '../client-address.js'
 import { generateKey, type NewKey } from '../keys/api-keys.js'
 import { createKeyAudited } from '../keys/audited-keys.js'
 import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
+import { acceptCode, secondFactorOf } from '../sessions/second-factor.js'
 import { endInvitation, invitationOfToken, parseInvitationToken, statusAt } from './invitations.js'
 import { insertMember, memberById, requireAdministrator } from './members.js'
 import type { PasswordHasher } from './passwords.js'
@@ -73,6 +76,8 @@ interface Acceptance {
   readonly token: string
   readonly fullName: string
   readonly password: string
+  /** Of the authenticator, by time; undefined: none was given. */
+  readonly code: string | undefined
   readonly remoteAddress: string
   readonly now: number
 }
@@ -128,11 +133,11 @@ interface JoiningUser {
   readonly writes: readonly Write[]
 }
 
-/** The joining user: a new one, or the existing one if the password is right. Rejects with a Refusal otherwise. */
+/** The joining user: a new one, or the existing one if password and second factor are right. Rejects with a Refusal otherwise. */
 async function resolveUser(
   { read, passwords }: AcceptDeps,
   email: Address,
-  { fullName, password, now }: Acceptance,
+  { fullName, password, code, now }: Acceptance,
 ): Promise<JoiningUser> {
   const [known] = userByEmail(read, { email })
   if (known === undefined) {
@@ -145,5 +150,27 @@ async function resolveUser(
     const fix = `the operator of the service sets one with "posthorn user set-password"`
     throw new Refusal('conflict', `the account of this address has no password yet: ${fix}`)
   }
-  return { id: known.id, writes: [requireUser({ id: known.id }), setMissingName({ id: known.id, name: fullName })] }
+  const userId = known.id
+  const secondFactor = requireSecondFactor(read, { userId, code, now })
+  return {
+    id: userId,
+    writes: [...secondFactor, requireUser({ id: userId }), setMissingName({ id: userId, name: fullName })],
+  }
+}
+
+interface GivenCode {
+  readonly userId: string
+  readonly code: string | undefined
+  readonly now: number
+}
+
+/** The write that uses the code up; none where no second factor is enabled. Throws a Refusal `forbidden`. */
+function requireSecondFactor(read: Read, { userId, code = '', now }: GivenCode): readonly Write[] {
+  const [factor] = secondFactorOf(read, { userId })
+  if (factor === undefined || factor.totp_enabled_at === null) return []
+  const details = { second_factor: true }
+  if (code === '') throw new Refusal('forbidden', 'a code of the authenticator is needed too', details)
+  const accepted = acceptCode(read, { userId, code, now })
+  if (accepted?.kind === 'time') return [accepted.write]
+  throw new Refusal('forbidden', 'this is not a current code of the authenticator, or it was used already', details)
 }

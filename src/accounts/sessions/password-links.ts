@@ -39,7 +39,7 @@ export function buildPasswordLink({ userId, purpose, publicUrl, now }: LinkReque
   const token = generateToken()
   const expiresAt = now + lifetimes[purpose]
   return {
-    url: `${publicUrl}/ui/set-password?token=${token}`,
+    url: `${publicUrl}/ui/set-password#token=${token}`,
     expiresAt,
     write: insertLink({
       token_hash: hashToken(token),

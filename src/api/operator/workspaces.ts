@@ -44,7 +44,7 @@ const newWorkspace = z
   .meta({ id: 'NewOperatedWorkspace', example: { name: 'Shop', email: 'ann@example.com' } })
 const change = z.strictObject({ plan: planName }).meta({ id: 'PlanChange', example: { plan: 'pro' } })
 const passwordLink = z.strictObject({
-  url: z.string().meta({ example: 'https://mx.example.net/ui/set-password?token=Zm9v' }),
+  url: z.string().meta({ example: 'https://mx.example.net/ui/set-password#token=Zm9v' }),
   expires_at: timestamp,
 })
 const created = z.strictObject({

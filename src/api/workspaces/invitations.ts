@@ -40,12 +40,18 @@ const cancelByPath = z.strictObject({
 })
 const cancelByQuery = z.strictObject({ workspaceId, invitationId })
 
+const CODE_RULE = 'allowed: a code of the authenticator, 6 digits'
+
 const acceptance = z
   .strictObject({
     token: z.string('allowed: the token of the link').max(200, 'allowed: the token of the link'),
     full_name: name,
     password: password.meta({
       description: 'The password of the account of that address; a new account gets this one.',
+    }),
+    code: z.string(CODE_RULE).max(20, CODE_RULE).optional().meta({
+      description: 'Of the authenticator, where the second factor of the account is enabled.',
+      example: '492039',
     }),
   })
   .meta({ id: 'Acceptance' })
@@ -151,14 +157,15 @@ function acceptRoute({ acceptDeps }: InvitationDeps): Route {
     summary: 'Accept an invitation with the token of its mail',
     description:
       'Needs no key. Works once. If the address has an account, the password is verified and never changed; ' +
-      'else it is the new password, with at least 8 characters.',
+      'else it is the new password, with at least 8 characters. Where the second factor of the account is enabled, `code` ' +
+      'is needed: without it, or with a wrong one, the answer is `insufficient_permissions` with `second_factor: true`.',
     body: acceptance,
     answers: {
       201: { description: 'The member, and a key that may do all that the member may.', schema: acceptedInvitation },
     },
     refusals: ['not_found', 'conflict', 'insufficient_permissions'],
-    run: async ({ body: { token, full_name: fullName, password }, remoteAddress, now }) => {
-      const accepted = await acceptInvitation(acceptDeps, { token, fullName, password, remoteAddress, now })
+    run: async ({ body: { token, full_name: fullName, password, code }, remoteAddress, now }) => {
+      const accepted = await acceptInvitation(acceptDeps, { token, fullName, password, code, remoteAddress, now })
       return json(201, { data: { member: toMemberResource(accepted.member), api_key: accepted.key.secret } })
     },
   })

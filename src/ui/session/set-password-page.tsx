@@ -1,7 +1,7 @@
 /** Where the links lead that set a password: of the setup, of a new user, of a forgotten password. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
-import { Link, useLocation, useSearchParams } from 'wouter-preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
 import { sessionApi, unwrap } from '../api/client.ts'
 import { Form, FormActions, SubmitButton } from '../components/form.tsx'
 import { FrontPage } from './front-page.tsx'
@@ -10,8 +10,12 @@ import { needsSecondFactor, SecondFactorForm } from './second-factor-form.tsx'
 import { beginSession } from './sign-in.ts'
 
 export function SetPasswordPage(): VNode {
-  const [search] = useSearchParams()
-  const token = search.get('token') ?? ''
+  const [token, setToken] = useState(readToken)
+  useEffect(() => {
+    const update = (): void => setToken(readToken())
+    window.addEventListener('hashchange', update)
+    return () => window.removeEventListener('hashchange', update)
+  }, [])
   if (token === '') {
     return (
       <FrontPage title="The link is incomplete">
@@ -21,6 +25,11 @@ export function SetPasswordPage(): VNode {
     )
   }
   return <SetPasswordForm token={token} />
+}
+
+/** It stands after `#`, which browsers send to no server: no proxy logs it. */
+function readToken(): string {
+  return new URLSearchParams(window.location.hash.slice(1)).get('token') ?? ''
 }
 
 function SetPasswordForm({ token }: { readonly token: string }): VNode {

@@ -54,7 +54,13 @@ async function inviteNina(t: Test): Promise<{
     }
     const deps: AcceptDeps = { read, commit, secret, passwords: slow, attempts: createAttemptLimits() }
     const token = buildInvitationToken(secret, invited.row.id)
-    const by = { fullName: 'Nina', password: 'correct horse battery', remoteAddress: '192.0.2.1', now: 3 }
+    const by = {
+      fullName: 'Nina',
+      password: 'correct horse battery',
+      code: undefined,
+      remoteAddress: '192.0.2.1',
+      now: 3,
+    }
     return acceptInvitation(deps, { token, ...by })
   }
   return { database, workspaceId, inviter, accept }

@@ -1,8 +1,6 @@
 /** Workspaces, members and invitations over REST: permissions in the named workspace, and consequences. */
-import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import { generateKey, insertKey, type KeyRequest } from '../../../src/accounts/keys/api-keys.js'
-import { buildInvitationToken } from '../../../src/accounts/people/invitations.js'
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
@@ -12,6 +10,7 @@ import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Role, Scope } from '../../../src/storage/tables/account-tables.js'
 import { runCommand, type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import { buildToken } from '../../helpers/http/invite-member.js'
 import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
@@ -50,12 +49,6 @@ async function person(
 
 const invite = (app: TestDaemon, email: string, key = app.key, role = 'member'): Promise<RestAnswer> =>
   app.rest('POST', '/v1/members', { key, body: { email, role, workspaceId: app.workspaceId } })
-
-/** The token in the invitation mail, as the service makes it. */
-function tokenOf(app: TestDaemon, id: string): string {
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
-  return buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
-}
 
 const accept = (app: TestDaemon, token: string, more: object = {}): Promise<RestAnswer> =>
   app.rest('POST', '/v1/invitations/accept', {
@@ -273,7 +266,7 @@ t.test('an invitation: once for an address, listed while pending, cancelled in t
   t.same(data(await list()), [])
   const again = await app.rest('DELETE', `/v1/invitations/${id}?workspaceId=${app.workspaceId}&invitationId=${id}`)
   t.match(error(again), { status: 409, code: 'conflict', details: { id, status: 'cancelled' } })
-  t.same(refusalOf(await accept(app, tokenOf(app, id))), [409, 'conflict'])
+  t.same(refusalOf(await accept(app, buildToken(app, id))), [409, 'conflict'])
 
   const second = data(await invite(app, 'nina@b.test'))
   const other = await app.rest(
@@ -296,7 +289,7 @@ t.test('an expired invitation is gone, and a new one takes its place', async (t)
   const { id } = data(await invite(app, 'nina@b.test'))
   app.advance(7 * DAY)
   t.same(data(await app.rest('GET', `/v1/invitations?workspaceId=${app.workspaceId}`)), [])
-  t.match(error(await accept(app, tokenOf(app, id))), { status: 409, message: /expired/ })
+  t.match(error(await accept(app, buildToken(app, id))), { status: 409, message: /expired/ })
   const late = await app.rest('DELETE', `/v1/invitations/${id}?workspaceId=${app.workspaceId}`)
   t.match(error(late), { status: 409, details: { status: 'expired' } })
   const unknown = await app.rest('DELETE', `/v1/invitations/${uuidv7(1)}?workspaceId=${app.workspaceId}`)
@@ -315,7 +308,7 @@ t.test('acceptance works once and issues a key', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const { id } = data(await invite(app, 'nina@b.test', app.key, 'admin'))
-  const token = tokenOf(app, id)
+  const token = buildToken(app, id)
   t.same(refusalOf(await accept(app, token, { password: 'shorty' })), [400, 'validation_error'])
   t.same(refusalOf(await accept(app, token, { full_name: '' })), [400, 'validation_error'])
   t.same(refusalOf(await accept(app, `${token.slice(0, -1)}_`)), [404, 'not_found'])
@@ -339,12 +332,12 @@ t.test('acceptance works once and issues a key', async (t) => {
 t.test('for an existing account the password is verified and never set', async (t) => {
   const app = await testDaemon(t)
   const first = data(await invite(app, 'nina@b.test'))
-  t.equal((await accept(app, tokenOf(app, first.id))).status, 201)
+  t.equal((await accept(app, buildToken(app, first.id))).status, 201)
   const hash = (): unknown => app.rows(`select password_hash, full_name from users where email = 'nina@b.test'`)
   const before = hash()
   const body = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
   const { id } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body }))
-  const token = tokenOf(app, id)
+  const token = buildToken(app, id)
   t.same(refusalOf(await accept(app, token, { password: 'another password' })), [403, 'insufficient_permissions'])
   t.same(hash(), before)
   const accepted = await accept(app, token, { full_name: 'Somebody Else' })
@@ -356,24 +349,24 @@ t.test('for an existing account the password is verified and never set', async (
   // The owner was created by the command line, without a password.
   const owner = { ...body, email: 'owner@a.test' }
   const { id: theirs } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body: owner }))
-  t.match(error(await accept(app, tokenOf(app, theirs))), { status: 409, message: /no password/ })
+  t.match(error(await accept(app, buildToken(app, theirs))), { status: 409, message: /no password/ })
   t.equal((await app.cli('user', 'list')).status, 0)
   t.match((await app.cli('user', 'set-password', 'OWNER@a.test')).err, /at least 8 characters/)
   t.match(await runCommand(['user', 'set-password', 'OWNER@a.test', '--config', app.configFile], password), {
     status: 0,
     err: '',
   })
-  t.equal((await accept(app, tokenOf(app, theirs))).status, 201)
+  t.equal((await accept(app, buildToken(app, theirs))).status, 201)
   t.same(app.errors, [])
 })
 
 t.test('an invitation does not allow guessing passwords', async (t) => {
   const app = await testDaemon(t)
   const first = data(await invite(app, 'nina@b.test'))
-  t.equal((await accept(app, tokenOf(app, first.id))).status, 201)
+  t.equal((await accept(app, buildToken(app, first.id))).status, 201)
   const body = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
   const { id } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body }))
-  const token = tokenOf(app, id)
+  const token = buildToken(app, id)
   for (let guess = 0; guess < 5; guess += 1) {
     t.equal((await accept(app, token, { password: `a guess ${guess}` })).status, 403)
   }
@@ -403,7 +396,7 @@ t.test('a deleted workspace is gone at once for every reader, and later from eve
   t.same(data(answer), { deleted: true, id: app.workspaceId })
   t.same(refusalOf(await app.rest('GET', '/v1/emails')), [401, 'invalid_api_key'])
   t.match(await session.readReply(), /^421 /)
-  t.same(refusalOf(await accept(app, tokenOf(app, waiting.id))), [404, 'not_found'])
+  t.same(refusalOf(await accept(app, buildToken(app, waiting.id))), [404, 'not_found'])
   t.match((await app.cli('workspace', 'list', '--json')).json(), { data: [{ id: app.otherWorkspaceId }] })
   await waitUntil('it is erased', () => tracesOf(app, app.workspaceId).join() === 'erasures')
   t.same(app.rows(`select email from users`), [{ email: 'owner@other.test' }], 'who belonged to it alone is forgotten')
@@ -480,7 +473,8 @@ t.test('a removed or demoted member leaves no pending invitation, and a transfer
   t.equal((await app.rest('DELETE', `/v1/members/${gone.memberId}?workspaceId=${app.workspaceId}`)).status, 200)
   const lower = { workspaceId: app.workspaceId, role: 'member' }
   t.equal((await app.rest('PATCH', `/v1/members/${demoted.memberId}`, { body: lower })).status, 200)
-  for (const id of ids) t.match(error(await accept(app, tokenOf(app, id))), { code: 'conflict', message: /cancelled/ })
+  for (const id of ids)
+    t.match(error(await accept(app, buildToken(app, id))), { code: 'conflict', message: /cancelled/ })
   t.match(data(await app.rest('GET', `/v1/invitations?workspaceId=${app.workspaceId}`)), [{ id: kept }])
   const acts = data<object[]>(await app.rest('GET', '/v1/audit-log?limit=2'))
   t.match(acts, [
@@ -489,7 +483,7 @@ t.test('a removed or demoted member leaves no pending invitation, and a transfer
   ])
 
   t.equal((await app.cli('workspace', 'transfer', app.workspaceId, demoted.email)).status, 0)
-  t.equal((await accept(app, tokenOf(app, kept))).status, 201, 'who owned it is an admin, and may invite')
+  t.equal((await accept(app, buildToken(app, kept))).status, 201, 'who owned it is an admin, and may invite')
   t.same(app.errors, [])
 })
 

@@ -1,6 +1,7 @@
 /** Hold rules: what the operator holds as long as a rule lasts. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Link, useSearchParams } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
@@ -62,15 +63,40 @@ interface RuleTableProps {
   readonly onRemove: (rule: HoldRule) => void
 }
 
-function RuleTable({ rules, onRemove }: RuleTableProps): VNode {
+/** An entry that is held links to its rule: then that one alone is shown. */
+function RuleTable({ rules: all, onRemove }: RuleTableProps): VNode {
+  const chosen = useSearchParams()[0].get('rule')
+  const rules = chosen === null ? all : all.filter(({ id }) => id === chosen)
   if (rules.length > 0) {
-    return <Table caption="Hold rules" columns={buildColumns(onRemove)} rows={rules} rowKey={({ id }) => id} />
+    return (
+      <>
+        <Table caption="Hold rules" columns={buildColumns(onRemove)} rows={rules} rowKey={({ id }) => id} />
+        {rules.length === all.length ? null : (
+          <p>
+            <AllRules />
+          </p>
+        )}
+      </>
+    )
+  }
+  if (chosen !== null) {
+    return (
+      <Empty title={`There is no hold rule ${chosen}`}>
+        <p>
+          If it has ended, what it held is sent. <AllRules />
+        </p>
+      </Empty>
+    )
   }
   return (
     <Empty title="There are no hold rules">
       <p>A rule holds the mail to a domain, of a sender, to matching addresses, or of a workspace.</p>
     </Empty>
   )
+}
+
+function AllRules(): VNode {
+  return <Link href="/operator/queue?tab=rules">Show all hold rules</Link>
 }
 
 function buildColumns(onRemove: (rule: HoldRule) => void): readonly Column<HoldRule>[] {

@@ -28,9 +28,11 @@ const MAX_IDS = 100
 
 const workspaceId = z.string('allowed: the id of a workspace').max(100, 'allowed: the id of a workspace')
 const status = z.enum(queueStatuses, `allowed: ${queueStatuses.join(', ')}`)
-// Clients pass on what an address has, so the types of the dashboard take any text for these two.
-const provider = z.string().pipe(z.enum(providerGroups, `allowed: ${providerGroups.join(', ')}`))
-const reason = z.string().pipe(z.enum(waitReasons, `allowed: ${waitReasons.join(', ')}`))
+// Pages pass on what their address has: the types of the dashboard take any text for these two.
+const provider = z
+  .string()
+  .pipe(z.enum(providerGroups, 'allowed: the id of a mailbox provider, such as google, or other'))
+const reason = z.string().pipe(z.enum(waitReasons, 'allowed: a reason as entries have it, such as greylisted'))
 const filterFields = {
   domain: domainName.optional(),
   provider: provider.optional(),

@@ -51,7 +51,7 @@ export function HoldRules({ onChanged }: { readonly onChanged: () => void }): VN
           onConfirm={() => remove(removing)}
           onClose={() => setRemoving(null)}
         >
-          <p>It holds mail {removing.description}. All that it held is sent.</p>
+          <p>It holds mail {describeMail(removing)}. All that it held is sent.</p>
         </ConfirmDialog>
       )}
     </>
@@ -70,12 +70,12 @@ function RuleTable({ rules: all, onRemove }: RuleTableProps): VNode {
   if (rules.length > 0) {
     return (
       <>
-        <Table caption="Hold rules" columns={buildColumns(onRemove)} rows={rules} rowKey={({ id }) => id} />
         {rules.length === all.length ? null : (
           <p>
             <AllRules />
           </p>
         )}
+        <Table caption="Hold rules" columns={buildColumns(onRemove)} rows={rules} rowKey={({ id }) => id} />
       </>
     )
   }
@@ -101,11 +101,12 @@ function AllRules(): VNode {
 
 function buildColumns(onRemove: (rule: HoldRule) => void): readonly Column<HoldRule>[] {
   return [
-    { title: 'Mail', show: ({ description }) => description },
+    { title: 'Mail', show: describeMail },
     { title: 'State', show: ({ state }) => toWords(state) },
     { title: 'Held', kind: 'number', show: ({ held }) => formatNumber(held) },
     { title: 'Added', show: ({ created_at: at }) => <Time at={at} /> },
-    { title: 'Rule', show: ({ id }) => id },
+    { title: 'Ends', show: ({ until }) => <Time at={until} otherwise="When you end it" /> },
+    { title: 'Rule', show: ({ id }) => <span class="one-line">{id}</span> },
     {
       title: 'Actions',
       kind: 'actions',
@@ -117,6 +118,17 @@ function buildColumns(onRemove: (rule: HoldRule) => void): readonly Column<HoldR
         ),
     },
   ]
+}
+
+/** Its end, in the time zone of the browser, is not part of it. */
+function describeMail({ domain, pattern, sender, workspace_id: workspaceId }: HoldRule): string {
+  const parts = [
+    ['to', domain],
+    ['to', pattern],
+    ['from', sender],
+    ['of', workspaceId],
+  ] as const
+  return parts.flatMap(([word, value]) => (value === null ? [] : [`${word} ${value}`])).join(', ')
 }
 
 interface AddDialogProps {

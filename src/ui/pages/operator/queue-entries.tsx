@@ -174,7 +174,8 @@ const columns: readonly Column<QueueEntry>[] = [
           capitalize(describeWait(entry))
         ) : (
           <>
-            The end of <Link href={`/operator/queue?tab=rules&rule=${entry.hold_rule}`}>{entry.waits_for}</Link>
+            The end of{' '}
+            <Link href={`/operator/queue?tab=rules&rule=${entry.hold_rule}`}>hold rule {entry.hold_rule}</Link>
           </>
         )}
         {isTimed(entry.status) ? (

@@ -69,12 +69,21 @@ function Reasons({ row: { provider, reasons, other_reasons: others } }: { readon
 }
 
 const columns: readonly Column<QueueProvider>[] = [
-  { title: 'Provider', show: ({ provider, name }) => <Link href={linkTo(provider)}>{name}</Link> },
+  {
+    title: 'Provider',
+    show: ({ provider, name, oldest_at: at }) => (
+      <span class="short-value">
+        <Link href={linkTo(provider)}>{name}</Link>
+        <span class="row-note">
+          oldest <Time at={at} kind="relative" />
+        </span>
+      </span>
+    ),
+  },
   { title: 'Entries', kind: 'number', show: ({ total }) => formatNumber(total) },
   { title: 'Due now', kind: 'number', show: ({ due }) => formatNumber(due) },
   { title: 'Waiting', kind: 'number', show: ({ waiting }) => formatNumber(waiting) },
   { title: 'Held', kind: 'number', show: ({ held }) => formatNumber(held) },
-  { title: 'Oldest', show: ({ oldest_at: at }) => <Time at={at} kind="relative" /> },
   { title: 'Reasons', show: (row) => <Reasons row={row} /> },
 ]
 
@@ -94,17 +103,20 @@ function buildActions(isBusy: boolean, onChoose: (choice: Choice) => void): Colu
   return {
     title: 'Actions',
     kind: 'actions',
-    show: (row) =>
-      listActs(row).map((act) => (
-        <Button
-          key={act}
-          small
-          disabled={isBusy}
-          label={`${actNames[act]}: ${row.name}`}
-          onClick={() => onChoose({ act, provider: row.provider })}
-        >
-          {actNames[act]}
-        </Button>
-      )),
+    show: (row) => (
+      <span class="act-stack">
+        {listActs(row).map((act) => (
+          <Button
+            key={act}
+            small
+            disabled={isBusy}
+            label={`${actNames[act]}: ${row.name}`}
+            onClick={() => onChoose({ act, provider: row.provider })}
+          >
+            {actNames[act]}
+          </Button>
+        ))}
+      </span>
+    ),
   }
 }

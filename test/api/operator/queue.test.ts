@@ -29,10 +29,10 @@ async function openWorld(t: Test): Promise<World> {
 }
 
 async function perform({ browser }: World, body: Readonly<Record<string, string>>): Promise<unknown> {
-  const { status, body: begun } = await browser.ask('POST', '/operator/queue/work', { body })
-  if (status !== 202) throw new Error(`${status} ${JSON.stringify(begun)}`)
+  const { status, text } = await browser.ask('POST', '/operator/queue/work', { body })
+  if (status !== 202) throw new Error(text)
   return waitUntil('the act has ended', async () => {
-    const { work } = (await browser.ask('GET', '/operator/queue/work')).body as { work: { readonly state: string } }
+    const { work } = (await browser.ask('GET', '/operator/queue/work')).json<{ work: { readonly state: string } }>()
     return work.state !== 'running' && work
   })
 }
@@ -43,8 +43,7 @@ const heldOf = ({ app }: World): readonly string[] =>
 t.test('providers are counted with their reasons, and an act takes both as filters', async (t) => {
   const world = await openWorld(t)
   const { browser, app } = world
-  const { body } = await browser.ask('GET', '/operator/queue')
-  t.match(body, {
+  t.match((await browser.ask('GET', '/operator/queue')).json(), {
     providers: [
       {
         ...{ provider: 'google', name: 'Google', total: 2, due: 0, waiting: 2, held: 0, releasable: 0 },
@@ -63,14 +62,14 @@ t.test('providers are counted with their reasons, and an act takes both as filte
   })
   t.same(heldOf(world), ['fast@google.com'])
   const list = async (query: string): Promise<unknown> => {
-    const answer = (await browser.ask('GET', `/operator/queue/entries?${query}`)).body
-    return (answer as { data: { recipient: string }[] }).data.map(({ recipient }) => recipient)
+    const answer = await browser.ask('GET', `/operator/queue/entries?${query}`)
+    return answer.json<{ data: { recipient: string }[] }>().data.map(({ recipient }) => recipient)
   }
   t.same(await list('provider=google'), ['grey@google.com', 'fast@google.com'])
   t.same(await list('provider=google&reason=held'), ['fast@google.com'])
   t.same(await list('provider=other'), ['other@b.test'])
   t.same(await list('provider=microsoft'), [])
-  t.match((await browser.ask('GET', '/operator/queue')).body, {
+  t.match((await browser.ask('GET', '/operator/queue')).json(), {
     providers: [{ provider: 'google', waiting: 1, held: 1, releasable: 1 }, { provider: 'other' }],
   })
   await perform(world, { act: 'release', provider: 'google' })
@@ -88,20 +87,19 @@ t.test('an entry that a rule holds names the rule, and no act but its end frees 
   const { browser } = world
   const added = await browser.ask('POST', '/operator/queue/rules', { body: { domain: 'google.com' } })
   t.equal(added.status, 201)
-  const { id: rule } = added.body as { readonly id: string }
+  const { id: rule } = added.json<{ readonly id: string }>()
   await waitUntil('both are held', () => heldOf(world).length === 2)
-  const { data } = (await browser.ask('GET', '/operator/queue/entries?provider=google')).body as {
-    readonly data: readonly { readonly id: string }[]
-  }
+  const list = await browser.ask('GET', '/operator/queue/entries?provider=google')
+  const { data } = list.json<{ readonly data: readonly { readonly id: string }[] }>()
   const named = { status: 'held', reason: 'hold-rule', hold_rule: rule, next_attempt_at: null }
   t.match(data, [named, named])
-  t.match((await browser.ask('GET', '/operator/queue')).body, {
+  t.match((await browser.ask('GET', '/operator/queue')).json(), {
     providers: [{ provider: 'google', held: 2, releasable: 0, reasons: [{ reason: 'hold-rule', total: 2 }] }, {}],
   })
   const ids = data.map(({ id }) => id)
   for (const act of ['release', 'retry']) {
     t.match(await perform(world, { act, provider: 'google' }), { state: 'completed', changed: 0, missed: 2 }, act)
-    t.match((await browser.ask('POST', '/operator/queue/acts', { body: { act, ids } })).body, { changed: [] }, act)
+    t.match((await browser.ask('POST', '/operator/queue/acts', { body: { act, ids } })).json(), { changed: [] }, act)
   }
   t.equal((await browser.ask('DELETE', `/operator/queue/rules/${rule}`)).status, 204)
   await waitUntil('both are free', () => heldOf(world).length === 0)
@@ -112,7 +110,7 @@ t.test(
   async (t) => {
     const { app, browser } = await openWorld(t)
     const wrong = async (method: string, path: string, body?: unknown): Promise<unknown> =>
-      (await browser.ask(method, path, body === undefined ? {} : { body })).body
+      (await browser.ask(method, path, body === undefined ? {} : { body })).json()
     t.match(await wrong('GET', '/operator/queue/entries?provider=nonsense'), {
       error: { details: { errors: [{ field: 'provider', message: /mailbox provider, such as google, or other/ }] } },
     })
@@ -125,9 +123,9 @@ t.test(
     await givePassword(app, 'owner@other.test')
     const other = openBrowser({ ...app, workspaceId: app.otherWorkspaceId })
     await other.signIn('owner@other.test')
-    t.equal((await other.ask('GET', '/operator/queue')).status, 404)
+    t.equal((await other.ask('GET', '/operator/queue')).status, 403)
     const act = { body: { act: 'hold', provider: 'google' } }
-    t.equal((await other.ask('POST', '/operator/queue/work', act)).status, 404)
+    t.equal((await other.ask('POST', '/operator/queue/work', act)).status, 403)
     t.same(app.rows('select id from queue where held <> 0'), [])
   },
 )

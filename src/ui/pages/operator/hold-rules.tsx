@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
@@ -101,7 +102,7 @@ function AllRules(): VNode {
 
 function buildColumns(onRemove: (rule: HoldRule) => void): readonly Column<HoldRule>[] {
   return [
-    { title: 'Mail', show: describeMail },
+    { title: 'Mail', show: (rule) => <span class="short-value">{allowBreaks(describeMail(rule))}</span> },
     { title: 'State', show: ({ state }) => toWords(state) },
     { title: 'Held', kind: 'number', show: ({ held }) => formatNumber(held) },
     { title: 'Added', show: ({ created_at: at }) => <Time at={at} /> },

@@ -66,6 +66,9 @@ export function listRequests(end) {
     'operator: count of the queue': '/operator/queue',
     'operator: queue': queue({}),
     'operator: queue of a domain': queue({ domain: 'example7.test' }),
+    'operator: queue of a provider': queue({ provider: 'other' }),
+    'operator: queue of an absent provider': queue({ provider: 'google' }),
+    'operator: queue of a reason': queue({ provider: 'other', reason: 'host-down' }),
     'operator: held queue': queue({ status: 'held' }),
     'operator: scheduled queue': queue({ status: 'scheduled' }),
     'operator: queue of an absent workspace': queue({ workspace_id: 'ws_absent' }),
@@ -95,6 +98,8 @@ export function listPages(file, workspaceId) {
     ...{ 'audit log': '/audit-log', usage: '/usage', workspace: '/workspace', account: '/account' },
     ...{ 'operator: workspaces': '/operator/workspaces', 'operator: workspace': `/operator/workspaces/${workspaceId}` },
     ...{ 'operator: queue': '/operator/queue', 'operator: entries': '/operator/queue?tab=entries' },
+    'operator: queue by provider': '/operator/queue?tab=providers',
+    'operator: entries of a provider': '/operator/queue?tab=entries&provider=other',
     ...{ 'operator: spam': '/operator/spam', 'operator: suppressions': '/operator/suppressions' },
     ...{ 'operator: health': '/operator/health', 'operator: log': '/operator/log' },
   }

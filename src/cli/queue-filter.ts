@@ -1,7 +1,7 @@
 /** The filter that the options of `queue` commands describe. Throws a UsageError or a Refusal. */
 import { duration } from '../config/values.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
-import { mailboxProviders } from '../mail/mailbox-providers.js'
+import { providerGroups } from '../mail/mailbox-providers.js'
 import { type QueueFilter, queueStatuses } from '../messages/queue/queue-admin.js'
 import { waitReasons } from '../messages/queue/wait-reason.js'
 import type { Read } from '../storage/prepared.js'
@@ -22,7 +22,6 @@ export const filterUsage =
   `[--domain D] [--provider P] [--status ${queueStatuses.join('|')}] [--reason R] [--sender ADDRESS|DOMAIN] ` +
   '[--workspace ID] [--older-than 2h]'
 
-const providerIds = mailboxProviders.map(({ id }) => id)
 const filterDuration = duration()
 
 /** With the workspace as given. */
@@ -35,7 +34,7 @@ export function parseFilter({ words, options, clock }: Call): QueueFilter {
     domain: domain === undefined ? undefined : parseDomainName(domain),
     status: parseWord(options['status'], 'status', queueStatuses),
     reason: parseWord(options['reason'], 'reason', waitReasons),
-    provider: parseWord(options['provider'], 'provider', providerIds),
+    provider: parseWord(options['provider'], 'provider', providerGroups),
     sender: sender === undefined ? undefined : parseSender(sender),
     enqueuedBefore: age === undefined ? undefined : clock() - parseAge('older-than', age),
     ids: words.length > 0 ? words : undefined,

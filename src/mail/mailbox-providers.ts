@@ -1,9 +1,9 @@
 /**
  * The large mailbox providers and filtering services, and the names by which they are recognized.
  *
- * `hosts`: the last labels of their MX hosts. `domains`: those in which they give addresses to the public. Both as their
- * help pages and MX records name them; reviewed on 2026-11-23. A provider that is missing counts as none: nothing
- * depends on the list being complete. The list is closed, so that the ids can serve as labels of metrics.
+ * `hosts`: the last labels of their MX hosts. `domains`: those in which they give addresses to the public. The names were
+ * collected by hand, not from a published list, and nothing compares them with live DNS: providers rename hosts, and a
+ * small one is missing. Mail of a provider that is not recognized is counted with that of no known provider.
  */
 
 interface MailboxProvider {
@@ -98,6 +98,14 @@ function provider(id: string, name: string, hosts: string, domains = ''): Mailbo
   return { id, name, hosts: hosts.split(' '), domains: domains === '' ? [] : domains.split(' ') }
 }
 
+/** In place of an id: none of the list. */
+const OTHER = 'other'
+
+/** The words of filters and counts: the ids of the list, and the one for none of them. */
+export const providerGroups: readonly string[] = [...mailboxProviders.map(({ id }) => id), OTHER]
+
+const names = new Map(mailboxProviders.map(({ id, name }) => [id, name] as const))
+
 const byHost = new Map(mailboxProviders.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const)))
 const byDomain = new Map(mailboxProviders.flatMap(({ id, domains }) => domains.map((domain) => [domain, id] as const)))
 
@@ -124,4 +132,14 @@ export function providerOfDomain(domain: string): string | null {
 /** Of a message: by the host that was called last, else (`mx` null) by the recipient's domain. */
 export function providerOf({ mx, domain }: { readonly mx: string | null; readonly domain: string }): string | null {
   return mx === null ? providerOfDomain(domain) : providerOfHost(mx)
+}
+
+/** One of `providerGroups`. */
+export function providerGroupOf(message: Parameters<typeof providerOf>[0]): string {
+  return providerOf(message) ?? OTHER
+}
+
+/** For people. */
+export function nameProviderGroup(group: string): string {
+  return names.get(group) ?? 'No known provider'
 }

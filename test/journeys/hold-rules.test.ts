@@ -151,6 +151,7 @@ t.test('the queue by provider and reason', async (t) => {
     /b\.test +greylisted +2 .*\ngoogle +scheduled +1 .*\n3 in the queue/s,
   )
   t.equal((await list(app, '--provider', 'google')).length, 1)
+  t.equal((await list(app, '--provider', 'other')).length, 2)
   t.match(await app.cli('queue', 'hold', '--reason', 'greylisted'), { status: 0, out: '2 held\n' })
   t.match(await app.cli('queue', 'delete', '--provider', 'google', '--older-than', '1h'), {
     status: 0,

@@ -1,6 +1,14 @@
 /** Providers are found by MX host and by domain; the list has no name twice. */
 import t from 'tap'
-import { mailboxProviders, providerOf, providerOfDomain, providerOfHost } from '../../src/mail/mailbox-providers.js'
+import {
+  mailboxProviders,
+  nameProviderGroup,
+  providerGroupOf,
+  providerGroups,
+  providerOf,
+  providerOfDomain,
+  providerOfHost,
+} from '../../src/mail/mailbox-providers.js'
 
 t.test('a provider is found by the last labels of its MX hosts', (t) => {
   const rows: readonly (readonly [string, string | null])[] = [
@@ -35,6 +43,16 @@ t.test('the host that was called decides; without one the domain does', (t) => {
   t.equal(providerOf({ mx: 'aspmx.l.google.com', domain: 'example.org' }), 'google')
   t.equal(providerOf({ mx: 'smarthost.example.net', domain: 'gmail.com' }), null)
   t.equal(providerOfDomain('WEB.de'), 'gmx')
+  t.end()
+})
+
+t.test('mail of no known provider has a group of its own, which has a name', (t) => {
+  t.equal(providerGroupOf({ mx: 'mx.example.org', domain: 'gmail.com' }), 'other')
+  t.equal(providerGroupOf({ mx: null, domain: 'gmail.com' }), 'google')
+  t.equal(providerGroups.length, mailboxProviders.length + 1)
+  t.ok(providerGroups.includes('other'))
+  t.equal(nameProviderGroup('google'), 'Google')
+  t.equal(nameProviderGroup('other'), 'No known provider')
   t.end()
 })
 

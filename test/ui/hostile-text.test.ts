@@ -173,6 +173,7 @@ function listPages(ids: Ids): readonly (readonly [path: string, ...texts: string
     ['/operator/workspaces', ...fields('tenant', 'workspace')],
     [`/operator/workspaces/${ids.otherWorkspace}`, ...fields('tenant')],
     ['/operator/queue?tab=entries', ...fields('subject', 'deferral')],
+    ['/operator/queue?tab=providers', ...fields('deferral')],
     ['/operator/queue?tab=reasons'],
     ['/operator/log', '<script>window.hacked=1</script>'],
     ['/operator/health'],

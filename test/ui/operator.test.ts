@@ -1,5 +1,4 @@
 /** The pages of the operator: workspaces, the queue, spam training, suppressions of the service, health, log. */
-import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { insertHold } from '../../src/sms/holds.js'
@@ -10,38 +9,14 @@ import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { openBrowser } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
-import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 import { expectEqual } from '../helpers/ui/expect-shown.js'
+import { expectText, HOSTILE, listHolds, openOperatorWorld } from '../helpers/ui/operator-world.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
-const HOSTILE = '<img src=x onerror=alert(1)>'
-
-interface World {
-  readonly app: TestDaemon
-  readonly dashboard: Dashboard
-}
-
-async function openWorld(t: Test): Promise<World> {
-  const sink = await openSink({ script: { rcpt: () => `450 4.2.0 later ${HOSTILE}` } })
-  t.teardown(() => sink.close())
-  const plans = { small: { emails_per_month: 5 } }
-  const app = await testDaemon(t, { routes: { 'b.test': sink }, level: 'info', settings: { limits: { plans } } })
-  await app.cli('workspace', 'set-operator', app.workspaceId)
-  const dashboard = await openDashboard(t, app)
-  await dashboard.signIn()
-  return { app, dashboard }
-}
-
-const status = (app: TestDaemon): string[] =>
-  app.rows<{ held: number }>('select held from queue order by id').map(({ held }) => String(held))
-
-async function expectText(page: Page, text: string): Promise<void> {
-  await page.getByText(text).first().waitFor()
-}
 
 t.test('the operator works on workspaces and on the queue', { skip }, async (t) => {
-  const { app, dashboard } = await openWorld(t)
+  const { app, dashboard } = await openOperatorWorld(t)
   const { page } = dashboard
   await makeWorkspace(t, app, dashboard)
 
@@ -61,7 +36,7 @@ t.test('the operator works on workspaces and on the queue', { skip }, async (t) 
 
   await page.getByRole('button', { name: 'Hold one@b.test' }).click()
   await page.getByRole('button', { name: 'Release one@b.test' }).waitFor()
-  t.same(status(app), ['1', '0', '0'])
+  t.same(listHolds(app), ['1', '0', '0'])
   await expectText(page, `hi ${HOSTILE}`)
   await expectPresentable(t, dashboard, 'entries of the queue')
   await page.getByRole('button', { name: 'Delete two@b.test' }).click()
@@ -75,11 +50,11 @@ t.test('the operator works on workspaces and on the queue', { skip }, async (t) 
   await expectPresentable(t, dashboard, 'the dialog of a deletion')
   await page.getByRole('button', { name: 'Delete from the queue' }).click()
   await page.getByRole('rowheader', { name: 'two@b.test' }).waitFor({ state: 'detached' })
-  t.same(status(app), ['1', '0'])
+  t.same(listHolds(app), ['1', '0'])
   await page.getByRole('button', { name: 'Hold all' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Hold all' }).click()
   await expectText(page, 'Hold all: completed')
-  t.same(status(app), ['1', '1'])
+  t.same(listHolds(app), ['1', '1'])
   await expectPresentable(t, dashboard, 'the end of an act on all')
   const acts = app.rows<{ action: string; actor: string }>(
     "select action, actor from audit_log where action like 'queue.%' order by seq",
@@ -128,7 +103,7 @@ async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Pr
 }
 
 t.test('the operator looks at the service', { skip }, async (t) => {
-  const { app, dashboard } = await openWorld(t)
+  const { app, dashboard } = await openOperatorWorld(t)
   const { page, open } = dashboard
   const email = parseAddress('gone@b.test')
   const added = { workspaceId: SERVICE_WORKSPACE, email, reason: 'hard_bounce', at: app.now() } as const
@@ -175,7 +150,7 @@ t.test(
   'the operator releases a prefix that is held, and goes on with an act that a restart interrupted',
   { skip },
   async (t) => {
-    const { app, dashboard } = await openWorld(t)
+    const { app, dashboard } = await openOperatorWorld(t)
     const { page } = dashboard
     const { commit } = app.daemon.database
     const now = app.now()
@@ -224,7 +199,7 @@ t.test(
 )
 
 t.test('a member of another workspace sees none of it', { skip }, async (t) => {
-  const { app } = await openWorld(t)
+  const { app } = await openOperatorWorld(t)
   const other = await openDashboard(t, app)
   await other.signIn('owner@other.test')
   await expectEqual(t, () => other.page.getByRole('link', { name: 'All workspaces' }).count(), 0)

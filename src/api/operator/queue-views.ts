@@ -1,18 +1,46 @@
 /** The queue as its routes for the operator show it. */
 import { z } from 'zod'
+import { nameProviderGroup } from '../../mail/mailbox-providers.js'
 import { queueActs } from '../../messages/queue/change-entries.js'
+import type { ProviderCount } from '../../messages/queue/provider-counts.js'
 import { waitsForOf } from '../../messages/queue/queue.js'
 import { type ListedEntry, queueStatuses, queueStatusOf } from '../../messages/queue/queue-admin.js'
 import type { QueueCensus, StateCounts } from '../../messages/queue/queue-census.js'
 import type { QueueWorkState } from '../../messages/queue/queue-work.js'
+import { describeWaitReason, waitReasonOf, waitReasons } from '../../messages/queue/wait-reason.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { pageSchema } from '../http/input/paging.js'
 import { timestamp } from '../http/input/values.js'
 
 /** Groups of a kind in the answer. */
 const MAX_SHOWN = 100
+/** Reasons of one provider. */
+const MAX_REASONS = 10
 
 const states = { queued: z.int(), deferred: z.int(), scheduled: z.int(), sending: z.int(), held: z.int() }
+
+const providerView = z
+  .strictObject({
+    provider: z.string().meta({ example: 'google' }),
+    name: z.string().meta({ example: 'Google' }),
+    total: z.int(),
+    due: z.int().meta({ description: 'To be attempted now.' }),
+    waiting: z.int().meta({ description: 'Waiting for their next attempt, or for their scheduled time.' }),
+    sending: z.int(),
+    held: z.int(),
+    releasable: z.int().meta({ description: 'Held ones that no hold rule holds, and no paused broadcast.' }),
+    oldest_at: timestamp,
+    reasons: z.array(
+      z.strictObject({
+        reason: z.enum(waitReasons).meta({ example: 'greylisted' }),
+        description: z.string(),
+        total: z.int(),
+        last_reply: z.string().nullable().meta({ description: 'Of the newest of them, or what it waits for.' }),
+      }),
+    ),
+    other_reasons: z.int().meta({ description: `Entries of reasons beside the ${MAX_REASONS} most frequent ones.` }),
+  })
+  .meta({ id: 'QueueProvider' })
 
 export const censusView = z
   .strictObject({
@@ -31,6 +59,9 @@ export const censusView = z
       }),
     ),
     other_reasons: z.int(),
+    providers: z.array(providerView).meta({
+      description: 'By the host of the last attempt, before the first one by the domain; largest first, all of them.',
+    }),
   })
   .meta({ id: 'QueueCensus' })
 
@@ -45,6 +76,8 @@ export const entryPage = pageSchema(
       domain: z.string(),
       subject: z.string(),
       status: z.enum(queueStatuses),
+      reason: z.enum(waitReasons).meta({ description: 'Why it is in the queue.' }),
+      hold_rule: z.string().nullable().meta({ description: 'The rule that holds it.', example: null }),
       attempts: z.int(),
       enqueued_at: timestamp,
       next_attempt_at: timestamp.nullable().meta({ description: 'Null: it is being sent now, or held.' }),
@@ -58,7 +91,9 @@ export const workView = z
   .strictObject({
     act: z.enum(queueActs),
     domain: z.string().nullable(),
+    provider: z.string().nullable(),
     status: z.enum(queueStatuses).nullable(),
+    reason: z.enum(waitReasons).nullable(),
     workspace_id: z.string().nullable(),
     state: z.enum(['running', 'completed', 'stopped', 'failed', 'interrupted']),
     changed: z.int(),
@@ -88,6 +123,20 @@ export function showCensus(census: QueueCensus): z.output<typeof censusView> {
     other_domains: total - sumOf(domains),
     reasons: reasons.map(({ reason, sample, total }) => ({ reason, sample, total })),
     other_reasons: total - sumOf(reasons),
+    providers: sortLargest(census.providers).map(showProvider),
+  }
+}
+
+function showProvider(count: ProviderCount): z.output<typeof providerView> {
+  const { provider, total, due, waiting, sending, held, releasable, oldestAt } = count
+  const reasons = sortLargest([...count.reasons.values()]).slice(0, MAX_REASONS)
+  return {
+    ...{ provider, name: nameProviderGroup(provider), total, due, waiting, sending, held, releasable },
+    oldest_at: iso(oldestAt),
+    reasons: reasons.map(({ reason, total, lastReply }) => ({
+      ...{ reason, description: describeWaitReason(reason), total, last_reply: lastReply },
+    })),
+    other_reasons: total - sumOf(reasons),
   }
 }
 
@@ -96,7 +145,11 @@ function showStates({ queued, deferred, scheduled, sending, held }: StateCounts)
 }
 
 function selectLargest<Group extends { readonly total: number }>(groups: ReadonlyMap<string, Group>): Group[] {
-  return [...groups.values()].sort((one, other) => other.total - one.total).slice(0, MAX_SHOWN)
+  return sortLargest([...groups.values()]).slice(0, MAX_SHOWN)
+}
+
+function sortLargest<Group extends { readonly total: number }>(groups: readonly Group[]): Group[] {
+  return groups.toSorted((one, other) => other.total - one.total)
 }
 
 function sumOf(groups: readonly { readonly total: number }[]): number {
@@ -104,14 +157,16 @@ function sumOf(groups: readonly { readonly total: number }[]): number {
 }
 
 export function showEntry(entry: ListedEntry): z.output<typeof entryPage>['data'][number] {
-  const { id, email_id, workspace_id, from_email, recipient, domain, subject, attempts, last_response } = entry
+  const { id, email_id, workspace_id, from_email, recipient, domain, subject, hold_rule, attempts } = entry
   const status = queueStatusOf(entry)
   const waits = status === 'sending' || status === 'held'
   return {
-    ...{ id, email_id, workspace_id, from_email, recipient, domain, subject, status, attempts, last_response },
+    ...{ id, email_id, workspace_id, from_email, recipient, domain, subject, status, hold_rule, attempts },
+    reason: waitReasonOf(entry),
     enqueued_at: iso(entry.enqueued_at),
     next_attempt_at: waits ? null : iso(entry.next_attempt_at),
     waits_for: waitsForOf(entry),
+    last_response: entry.last_response,
   }
 }
 
@@ -128,7 +183,9 @@ export function showWork({
   return {
     ...{ act, state, changed, missed, error },
     domain: filter.domain ?? null,
+    provider: filter.provider ?? null,
     status: filter.status ?? null,
+    reason: filter.reason ?? null,
     workspace_id: filter.workspaceId ?? null,
     started_at: iso(startedAt),
     ended_at: endedAt === null ? null : iso(endedAt),

@@ -1,11 +1,13 @@
 /** The routes of the queue for the operator: totals, entries, acts on named entries and on all that match a filter. */
 import { z } from 'zod'
 import type { Actor } from '../../accounts/audit-log.js'
+import { providerGroups } from '../../mail/mailbox-providers.js'
 import { type ChangedEntries, changeEntries, queueActs } from '../../messages/queue/change-entries.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatuses } from '../../messages/queue/queue-admin.js'
 import type { QueueCensus } from '../../messages/queue/queue-census.js'
 import { readQueuePage } from '../../messages/queue/queue-pages.js'
 import type { QueueWork } from '../../messages/queue/queue-work.js'
+import { waitReasons } from '../../messages/queue/wait-reason.js'
 import type { Store } from '../../storage/database.js'
 import { json, noContent } from '../http/answer.js'
 import { idCursor, limit, toCursor } from '../http/input/paging.js'
@@ -26,7 +28,18 @@ const MAX_IDS = 100
 
 const workspaceId = z.string('allowed: the id of a workspace').max(100, 'allowed: the id of a workspace')
 const status = z.enum(queueStatuses, `allowed: ${queueStatuses.join(', ')}`)
-const filterFields = { domain: domainName.optional(), status: status.optional(), workspace_id: workspaceId.optional() }
+// Pages pass on what their address has: the types of the dashboard take any text for these two.
+const provider = z
+  .string()
+  .pipe(z.enum(providerGroups, 'allowed: the id of a mailbox provider, such as google, or other'))
+const reason = z.string().pipe(z.enum(waitReasons, 'allowed: a reason as entries have it, such as greylisted'))
+const filterFields = {
+  domain: domainName.optional(),
+  provider: provider.optional(),
+  status: status.optional(),
+  reason: reason.optional(),
+  workspace_id: workspaceId.optional(),
+}
 const act = z.enum(queueActs, `allowed: ${queueActs.join(', ')}`)
 
 const listQuery = z.strictObject({ limit, cursor: idCursor, ...filterFields })
@@ -42,8 +55,8 @@ const actRequest = z
 const workRequest = z
   .strictObject({ act, ...filterFields })
   .refine(
-    ({ domain, status, workspace_id }) => [domain, status, workspace_id].some((value) => value !== undefined),
-    'a domain, a status or a workspace_id is required',
+    ({ act: _, ...filter }) => Object.values(filter).some((value) => value !== undefined),
+    `one of ${Object.keys(filterFields).join(', ')} is required`,
   )
   .meta({ id: 'QueueWorkRequest', example: { act: 'retry', domain: 'example.com' } })
 const actAnswer = z.strictObject({
@@ -63,7 +76,7 @@ function censusRoute({ readCensus }: QueueRouteDeps): BrowserRoute {
     path: '/operator/queue',
     area: 'operator',
     tag,
-    summary: 'Count the queue of all workspaces, by state, recipient domain and reason',
+    summary: 'Count the queue of all workspaces, by state, recipient domain, mailbox provider and reason',
     description: 'While a long queue is counted, `complete` is false and the numbers are those of the part so far.',
     answers: { 200: { description: 'The counts; the largest 100 groups of each kind.', schema: censusView } },
     refusals: [],
@@ -90,12 +103,12 @@ function entriesRoute({ read }: QueueRouteDeps): BrowserRoute {
   })
 }
 
-interface GivenFilter extends Pick<QueueFilter, 'domain' | 'status'> {
+interface GivenFilter extends Pick<QueueFilter, 'domain' | 'provider' | 'status' | 'reason'> {
   readonly workspace_id?: string | undefined
 }
 
-function toFilter({ domain, status, workspace_id: workspaceId }: GivenFilter): QueueFilter {
-  return { domain, status, workspaceId }
+function toFilter({ workspace_id: workspaceId, ...filter }: GivenFilter): QueueFilter {
+  return { ...filter, workspaceId }
 }
 
 /** A session has no key. */

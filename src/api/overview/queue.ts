@@ -14,7 +14,7 @@ const counts = z
     deferred: count.meta({ description: 'The last attempt failed for now; another follows.' }),
     unreachable: count.meta({ description: 'All servers of the recipient are down; they are tried when one answers.' }),
     scheduled: count.meta({ description: 'To be sent later.' }),
-    held: count.meta({ description: 'Held by the operator.' }),
+    held: count.meta({ description: 'Held by the operator, by hand or by a rule.' }),
     held_by_members: count.meta({ description: 'Held by members of the workspace, who can release it.' }),
     paused: count.meta({ description: 'Of a broadcast that is paused or cancelled.' }),
     complete: z.boolean().meta({ description: 'False: the queue is longer than what was counted.' }),

@@ -29,7 +29,7 @@ export interface QueueFilter {
   readonly ids?: readonly string[] | undefined
   /** A word of `waitReasonOf`. */
   readonly reason?: WaitReason | undefined
-  /** An id of `mailboxProviders`. */
+  /** One of `providerGroups`. */
   readonly provider?: string | undefined
   /** An address or a domain, in lower case: of the From field. */
   readonly sender?: string | undefined
@@ -133,7 +133,12 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
 }
 
 /** An entry's status, as lists show it. */
-export function queueStatusOf({ held, leased, attempts, recipient_status }: ListedEntry): QueueStatus {
+export function queueStatusOf({
+  held,
+  leased,
+  attempts,
+  recipient_status,
+}: Pick<ListedEntry, 'held' | 'leased' | 'attempts' | 'recipient_status'>): QueueStatus {
   if (held !== 0) return 'held'
   if (leased === 1) return 'sending'
   if (recipient_status === 'scheduled') return 'scheduled'

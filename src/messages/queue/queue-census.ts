@@ -1,5 +1,5 @@
 /**
- * How many entries the queue has, by state, recipient domain and reason.
+ * How many entries the queue has, by state, recipient domain, reason and mailbox provider.
  *
  * All entries are counted in short steps, beside other work. A short queue is counted while the caller waits; for a
  * long one the caller gets the last complete count, or what is counted so far. A long count is not repeated at once:
@@ -8,7 +8,8 @@
 import type { Clock } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
-import { type QueueStatus, queueStatuses } from './queue-admin.js'
+import { type ProviderCount, ProviderCounts } from './provider-counts.js'
+import { type QueueStatus, queueStatuses, queueStatusOf } from './queue-admin.js'
 import { reasonOfEntry } from './queue-reason.js'
 
 /** Groups that are counted; entries of further ones are counted together. */
@@ -54,36 +55,33 @@ export interface QueueCensus {
   readonly ages: Readonly<Record<string, number>>
   readonly domains: ReadonlyMap<string, DomainCount>
   readonly reasons: ReadonlyMap<string, ReasonCount>
+  readonly providers: readonly ProviderCount[]
 }
 
 const entriesAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('queue')
+    .innerJoin('recipients', 'recipients.id', 'queue.id')
     .select([
-      'id',
-      'domain',
-      'attempts',
-      'enqueued_at',
-      'next_attempt_at',
-      'leased',
-      'held',
-      'last_response',
-      'waits_for',
+      'queue.id',
+      'queue.domain',
+      'queue.attempts',
+      'queue.enqueued_at',
+      'queue.next_attempt_at',
+      'queue.leased',
+      'queue.held',
+      'queue.last_response',
+      'queue.waits_for',
+      'recipients.status as recipient_status',
+      'recipients.reason',
+      'recipients.mx',
     ])
-    .where('id', '>', slot('after'))
-    .orderBy('id')
+    .where('queue.id', '>', slot('after'))
+    .orderBy('queue.id')
     .limit(slot('limit')),
 )
 
 type CountedEntry = ReturnType<typeof entriesAfter>[number]
-
-/** Without the recipient's state: an entry that was never tried and is not due is a scheduled one. */
-function stateOf({ held, leased, attempts, next_attempt_at, waits_for }: CountedEntry, now: number): QueueStatus {
-  if (held !== 0) return 'held'
-  if (leased === 1) return 'sending'
-  if (attempts > 0) return 'deferred'
-  return waits_for === null && next_attempt_at > now ? 'scheduled' : 'queued'
-}
 
 type Writable<Group> = { -readonly [Field in keyof Group]: Group[Field] }
 
@@ -95,17 +93,23 @@ class Count implements QueueCensus {
   readonly ages = Object.fromEntries(ageBounds.map(([name]) => [name, 0]))
   readonly domains = new Map<string, Writable<DomainCount>>()
   readonly reasons = new Map<string, Writable<ReasonCount>>()
+  private readonly byProvider = new ProviderCounts()
 
   constructor(readonly countedAt: number) {}
 
+  get providers(): readonly ProviderCount[] {
+    return this.byProvider.list()
+  }
+
   add(entry: CountedEntry): void {
-    const state = stateOf(entry, this.countedAt)
+    const state = queueStatusOf(entry)
     this.total += 1
     this.states[state] += 1
     this.oldestAt = Math.min(this.oldestAt ?? entry.enqueued_at, entry.enqueued_at)
     this.addAge(this.countedAt - entry.enqueued_at)
     this.addDomain(entry, state)
     this.addReason(entry, state)
+    this.byProvider.add(entry, this.countedAt)
   }
 
   private addAge(age: number): void {

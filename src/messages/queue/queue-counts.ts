@@ -44,7 +44,7 @@ const noCounts = {
   unreachable: 0,
   /** To be sent later. */
   scheduled: 0,
-  /** Held by the operator. */
+  /** Held by the operator, by hand or by a rule. */
   held: 0,
   /** Held by members of the workspace. */
   heldByMembers: 0,
@@ -77,7 +77,7 @@ export async function countQueue(read: Read, workspaceId: string, now: number): 
       position = { ...position, afterTime: last.next_attempt_at, afterId: last.id }
     }
   }
-  for (const held of [0, 1, 2, 3] as const) await count(held)
+  for (const held of [0, 1, 2, 3, 4] as const) await count(held)
   return { ...counts, isComplete }
 }
 
@@ -86,7 +86,7 @@ function kindOf(
   held: Hold,
   now: number,
 ): keyof Counts {
-  if (held === 1) return 'held'
+  if (held === 1 || held === 4) return 'held'
   if (held === 2) return 'paused'
   if (held === 3) return 'heldByMembers'
   if (leased === 1 && at > now) return 'sending'

@@ -5,7 +5,7 @@
  * One page looks through a limited number of entries, so it may end before it is full: the next begins there.
  */
 import { domainOf } from '../../mail/address.js'
-import { providerOf } from '../../mail/mailbox-providers.js'
+import { providerGroupOf } from '../../mail/mailbox-providers.js'
 import type { Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from './queue-admin.js'
@@ -54,7 +54,7 @@ function matchesFilter(entry: ListedEntry, filter: QueueFilter): boolean {
   if (workspaceId !== undefined && entry.workspace_id !== workspaceId) return false
   if (status !== undefined && queueStatusOf(entry) !== status) return false
   if (reason !== undefined && waitReasonOf(entry) !== reason) return false
-  if (provider !== undefined && providerOf(entry) !== provider) return false
+  if (provider !== undefined && providerGroupOf(entry) !== provider) return false
   if (enqueuedBefore !== undefined && entry.enqueued_at >= enqueuedBefore) return false
   return sender === undefined || isFrom(entry, sender)
 }

@@ -1,4 +1,4 @@
-/** Counts of the queue, by state, domain and reason; a long queue is counted beside other work. */
+/** Counts of the queue, by state, domain, reason and provider; a long queue is counted beside other work. */
 import t from 'tap'
 import { createQueueCensus } from '../../../src/messages/queue/queue-census.js'
 import type { Database } from '../../../src/storage/database.js'
@@ -25,6 +25,7 @@ t.test('entries are counted by state, domain and reason', async (t) => {
   await change(ids[1], "attempts = 1, leased = 0, last_response = '451 4.7.1 later'")
   await change(ids[2], 'leased = 1, attempts = 1')
   await change(ids[3], `next_attempt_at = ${NOW + 60_000}`)
+  await database.commit([{ sql: "update recipients set status = 'scheduled' where id = ?", parameters: [ids[3]] }])
   await change(ids[4], `next_attempt_at = ${NOW + 60_000}, waits_for = 'mx.b.test: no answer'`)
   const census = await createQueueCensus({ read: database.read, clock: () => NOW })()
   t.equal(census.complete, true)
@@ -44,6 +45,56 @@ t.test('entries are counted by state, domain and reason', async (t) => {
     'waits for mx.b.test: no answer': 1,
     'not tried yet': 1,
   })
+})
+
+t.test('entries are counted by provider, and by reason within each', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const to = ['gmail.com', 'gmail.com', 'gmail.com', 'gmail.com', 'a.test', 'a.test', 'a.test', 'b.test']
+  const { writes } = bulkEmail({ workspaceId: 'ws_1', to: to.map((domain, at) => `r${at}@${domain}`), at: NOW - 1_000 })
+  await database.commit(writes)
+  const ids = database.read<{ id: string }>('select id from queue order by id', []).map(({ id }) => id)
+  const change = (at: number, table: string, set: string): Promise<void> =>
+    database.commit([{ sql: `update ${table} set ${set} where id = ?`, parameters: [ids[at]] }])
+  const later = `attempts = 1, next_attempt_at = ${NOW + 60_000}`
+  await change(1, 'queue', `${later}, last_response = '451 first', enqueued_at = ${NOW - 9_000}`)
+  await change(1, 'recipients', "reason = 'greylisted', mx = 'aspmx.l.google.com'")
+  await change(2, 'queue', `${later}, last_response = '451 second'`)
+  await change(2, 'recipients', "reason = 'greylisted', mx = 'aspmx.l.google.com'")
+  await change(3, 'queue', "held = 4, waits_for = 'hold rule hr_1 (to gmail.com)'")
+  await change(4, 'queue', 'held = 1')
+  await change(5, 'queue', 'held = 2')
+  await change(6, 'queue', 'held = 3')
+  await change(7, 'queue', 'leased = 1, attempts = 1')
+  await change(7, 'recipients', "mx = 'b-test.mail.protection.outlook.com'")
+  const { providers } = await createQueueCensus({ read: database.read, clock: () => NOW })()
+  t.same(
+    providers.map(({ reasons, ...counts }) => ({ ...counts, reasons: [...reasons.values()] })),
+    [
+      {
+        ...{ provider: 'google', total: 4, due: 1, waiting: 2, sending: 0, held: 1, releasable: 0 },
+        oldestAt: NOW - 9_000,
+        reasons: [
+          { reason: 'not-tried', total: 1, lastReply: null },
+          { reason: 'greylisted', total: 2, lastReply: '451 second' },
+          { reason: 'hold-rule', total: 1, lastReply: 'hold rule hr_1 (to gmail.com)' },
+        ],
+      },
+      {
+        ...{ provider: 'other', total: 3, due: 0, waiting: 0, sending: 0, held: 3, releasable: 2 },
+        oldestAt: NOW - 1_000,
+        reasons: [
+          { reason: 'held', total: 1, lastReply: null },
+          { reason: 'paused-broadcast', total: 1, lastReply: null },
+          { reason: 'held-by-workspace', total: 1, lastReply: null },
+        ],
+      },
+      {
+        ...{ provider: 'microsoft', total: 1, due: 0, waiting: 0, sending: 1, held: 0, releasable: 0 },
+        oldestAt: NOW - 1_000,
+        reasons: [{ reason: 'sending', total: 1, lastReply: null }],
+      },
+    ],
+  )
 })
 
 t.test('entries are counted by age, those for later as none', async (t) => {

@@ -25,6 +25,7 @@ t.test('each entry is counted once, as what it waits for', async (t) => {
     [`waits_for = 'mx.b.test', attempts = 3, next_attempt_at = ${NOW + 1}`, 'unreachable'],
     ['held = 1, attempts = 4', 'held'],
     [`held = 1, next_attempt_at = ${NOW + 1}`, 'held'],
+    ['held = 4', 'held'],
     ['held = 2', 'paused'],
     ['held = 3', 'heldByMembers'],
     ['held = 3, attempts = 1', 'heldByMembers'],

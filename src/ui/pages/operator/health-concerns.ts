@@ -55,7 +55,7 @@ function findStorageConcerns({ storage }: Health): readonly Concern[] {
 function findWorkConcerns({ webhooks, process, queue }: Health): readonly Concern[] {
   const concerns: Concern[] = []
   if (queue.held > 0) {
-    const remedy = 'Held entries wait until you release them, or until their broadcast goes on.'
+    const remedy = 'Held entries wait until you release them, or until their hold rule ends or their broadcast goes on.'
     const link = { href: '/operator/queue?tab=entries&status=held', label: 'Show them' }
     concerns.push({ tone: 'warn', title: `Mail is held in the queue: ${formatEntries(queue.held)}`, remedy, link })
   }

@@ -1,8 +1,10 @@
 /** Hold rules: what the operator holds as long as a rule lasts. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Link, useSearchParams } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
@@ -50,7 +52,7 @@ export function HoldRules({ onChanged }: { readonly onChanged: () => void }): VN
           onConfirm={() => remove(removing)}
           onClose={() => setRemoving(null)}
         >
-          <p>It holds mail {removing.description}. All that it held is sent.</p>
+          <p>It holds mail {describeMail(removing)}. All that it held is sent.</p>
         </ConfirmDialog>
       )}
     </>
@@ -62,9 +64,30 @@ interface RuleTableProps {
   readonly onRemove: (rule: HoldRule) => void
 }
 
-function RuleTable({ rules, onRemove }: RuleTableProps): VNode {
+/** An entry that is held links to its rule: then that one alone is shown. */
+function RuleTable({ rules: all, onRemove }: RuleTableProps): VNode {
+  const chosen = useSearchParams()[0].get('rule')
+  const rules = chosen === null ? all : all.filter(({ id }) => id === chosen)
   if (rules.length > 0) {
-    return <Table caption="Hold rules" columns={buildColumns(onRemove)} rows={rules} rowKey={({ id }) => id} />
+    return (
+      <>
+        {rules.length === all.length ? null : (
+          <p>
+            <AllRules />
+          </p>
+        )}
+        <Table caption="Hold rules" columns={buildColumns(onRemove)} rows={rules} rowKey={({ id }) => id} />
+      </>
+    )
+  }
+  if (chosen !== null) {
+    return (
+      <Empty title={`There is no hold rule ${chosen}`}>
+        <p>
+          If it has ended, what it held is sent. <AllRules />
+        </p>
+      </Empty>
+    )
   }
   return (
     <Empty title="There are no hold rules">
@@ -73,13 +96,18 @@ function RuleTable({ rules, onRemove }: RuleTableProps): VNode {
   )
 }
 
+function AllRules(): VNode {
+  return <Link href="/operator/queue?tab=rules">Show all hold rules</Link>
+}
+
 function buildColumns(onRemove: (rule: HoldRule) => void): readonly Column<HoldRule>[] {
   return [
-    { title: 'Mail', show: ({ description }) => description },
+    { title: 'Mail', show: (rule) => <span class="short-value">{allowBreaks(describeMail(rule))}</span> },
     { title: 'State', show: ({ state }) => toWords(state) },
     { title: 'Held', kind: 'number', show: ({ held }) => formatNumber(held) },
     { title: 'Added', show: ({ created_at: at }) => <Time at={at} /> },
-    { title: 'Rule', show: ({ id }) => id },
+    { title: 'Ends', show: ({ until }) => <Time at={until} otherwise="When you end it" /> },
+    { title: 'Rule', show: ({ id }) => <span class="one-line">{id}</span> },
     {
       title: 'Actions',
       kind: 'actions',
@@ -91,6 +119,17 @@ function buildColumns(onRemove: (rule: HoldRule) => void): readonly Column<HoldR
         ),
     },
   ]
+}
+
+/** Its end, in the time zone of the browser, is not part of it. */
+function describeMail({ domain, pattern, sender, workspace_id: workspaceId }: HoldRule): string {
+  const parts = [
+    ['to', domain],
+    ['to', pattern],
+    ['from', sender],
+    ['of', workspaceId],
+  ] as const
+  return parts.flatMap(([word, value]) => (value === null ? [] : [`${word} ${value}`])).join(', ')
 }
 
 interface AddDialogProps {

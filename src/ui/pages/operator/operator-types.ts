@@ -5,6 +5,7 @@ type Schemas = components['schemas']
 
 export type OperatedWorkspace = Schemas['OperatedWorkspace']
 export type QueueCensus = Schemas['QueueCensus']
+export type QueueProvider = Schemas['QueueProvider']
 export type QueueEntry = Schemas['QueueEntry']
 export type QueueWork = Schemas['QueueWork']
 export type QueueAct = QueueWork['act']
@@ -18,6 +19,8 @@ export type ServiceSuppression = Schemas['ServiceSuppression']
 
 export interface QueueFilters {
   readonly domain?: string
+  readonly provider?: string
   readonly status?: QueueStatus
+  readonly reason?: string
   readonly workspace_id?: string
 }

@@ -1,29 +1,34 @@
 /** The entries of the queue with filters, and acts on one of them or on all that match. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import type { ApiError } from '../../api/api-error.ts'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
+import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
 import { capitalize, formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
-import { StatusBadge, Time } from '../../components/values.tsx'
+import { StatusBadge, Time, toWords } from '../../components/values.tsx'
 import { notify } from '../../shell/notices.tsx'
-import type { QueueAct, QueueEntry, QueueFilters, QueueStatus, QueueWork } from './operator-types.ts'
+import type { QueueAct, QueueEntry, QueueFilters, QueueProvider, QueueStatus, QueueWork } from './operator-types.ts'
 import { DeleteDialog, EntryActs } from './queue-entry-acts.tsx'
 import { MatchingActs } from './queue-work.tsx'
 
-const filterNames = ['domain', 'status', 'workspace_id'] as const
+const filterNames = ['domain', 'provider', 'status', 'reason', 'workspace_id'] as const
 const statuses: readonly QueueStatus[] = ['queued', 'deferred', 'scheduled', 'sending', 'held']
 
 interface QueueEntriesProps {
+  /** Those that have entries. */
+  readonly providers: readonly QueueProvider[]
   readonly work: QueueWork | null
   readonly onChanged: () => void
 }
 
-export function QueueEntries({ work, onChanged }: QueueEntriesProps): VNode {
+export function QueueEntries({ providers, work, onChanged }: QueueEntriesProps): VNode {
   const filters = useFilters(filterNames)
   const query = readFilters(filters.get)
   const pages = usePages((cursor) => loadEntries(query, cursor), [filters.key, work?.state])
@@ -38,7 +43,7 @@ export function QueueEntries({ work, onChanged }: QueueEntriesProps): VNode {
   }
   return (
     <>
-      <EntryFilters filters={filters} />
+      <EntryFilters filters={filters} providers={providers} error={pages.error} />
       {filters.isFiltered ? (
         <MatchingActs filters={query} disabled={work?.state === 'running'} onStarted={changed} />
       ) : null}
@@ -56,14 +61,44 @@ export function QueueEntries({ work, onChanged }: QueueEntriesProps): VNode {
   )
 }
 
-function EntryFilters({ filters }: { readonly filters: ReturnType<typeof useFilters> }): VNode {
+interface EntryFiltersProps extends Pick<QueueEntriesProps, 'providers'> {
+  readonly filters: ReturnType<typeof useFilters>
+  readonly error: ApiError | null
+}
+
+function EntryFilters({ filters, providers, error }: EntryFiltersProps): VNode {
+  const [provider, reason] = [filters.get('provider'), filters.get('reason')]
+  const names = providers.map(({ provider: value, name: label }) => ({ value, label }))
+  const words = providers.flatMap(({ reasons }) => reasons.map((one) => one.reason)).sort()
+  const reasons = [...new Set(words)].map((value) => ({ value, label: toWords(value) }))
   return (
     <Filters names={filterNames} filters={filters}>
-      <TextField name="domain" label="Recipient domain" type="search" optional value={filters.get('domain')} />
-      <SelectField name="status" label="Status" options={statusOptions} value={filters.get('status')} />
-      <TextField name="workspace_id" label="Workspace ID" type="search" optional value={filters.get('workspace_id')} />
+      <FilterErrors error={error}>
+        <TextField name="domain" label="Recipient domain" type="search" optional value={filters.get('domain')} />
+        <SelectField name="provider" label="Provider" options={withChosen(names, provider)} value={provider} />
+        <SelectField name="status" label="Status" options={statusOptions} value={filters.get('status')} />
+        <SelectField name="reason" label="Reason" options={withChosen(reasons, reason)} value={reason} />
+        <TextField
+          name="workspace_id"
+          label="Workspace ID"
+          type="search"
+          optional
+          value={filters.get('workspace_id')}
+        />
+      </FilterErrors>
     </Filters>
   )
+}
+
+interface Option {
+  readonly value: string
+  readonly label: string
+}
+
+/** A value of the address is offered too, whether it has entries or not. */
+function withChosen(options: readonly Option[], chosen: string): readonly Option[] {
+  const isListed = chosen === '' || options.some(({ value }) => value === chosen)
+  return [{ value: '', label: 'Any' }, ...options, ...(isListed ? [] : [{ value: chosen, label: toWords(chosen) }])]
 }
 
 const statusOptions = [
@@ -75,6 +110,8 @@ function readFilters(get: (name: string) => string): QueueFilters {
   const status = statuses.find((known) => known === get('status'))
   return {
     ...(get('domain') === '' ? {} : { domain: get('domain') }),
+    ...(get('provider') === '' ? {} : { provider: get('provider') }),
+    ...(get('reason') === '' ? {} : { reason: get('reason') }),
     ...(status === undefined ? {} : { status }),
     ...(get('workspace_id') === '' ? {} : { workspace_id: get('workspace_id') }),
   }
@@ -133,7 +170,14 @@ const columns: readonly Column<QueueEntry>[] = [
     title: 'Waits for',
     show: ({ last_response: response, ...entry }) => (
       <>
-        {capitalize(describeWait(entry))}
+        {entry.hold_rule === null ? (
+          capitalize(describeWait(entry))
+        ) : (
+          <>
+            The end of{' '}
+            <Link href={`/operator/queue?tab=rules&rule=${entry.hold_rule}`}>hold rule {entry.hold_rule}</Link>
+          </>
+        )}
         {isTimed(entry.status) ? (
           <>
             , <Time at={entry.next_attempt_at} kind="relative" />
@@ -151,14 +195,15 @@ function isTimed(status: QueueStatus): boolean {
 }
 
 function describeWait({
-  status,
+  reason,
   attempts,
   waits_for: waits,
-}: Pick<QueueEntry, 'status' | 'attempts' | 'waits_for'>): string {
+}: Pick<QueueEntry, 'reason' | 'attempts' | 'waits_for'>): string {
   if (waits !== null) return waits
-  if (status === 'held') return 'a release by the operator'
-  if (status === 'sending') return 'the answer of the server'
-  if (status === 'scheduled') return 'its scheduled time'
+  if (reason === 'held') return 'a release by the operator'
+  if (reason === 'held-by-workspace') return 'a release by its workspace or the operator'
+  if (reason === 'sending') return 'the answer of the server'
+  if (reason === 'scheduled') return 'its scheduled time'
   return attempts === 0 ? 'the first try' : 'the next try'
 }
 

@@ -10,26 +10,41 @@ interface EntryActsProps {
   readonly onDelete: () => void
 }
 
-export function EntryActs({ entry: { recipient, status }, onAct, onDelete }: EntryActsProps): VNode | null {
-  if (status === 'sending') return null
-  const isHeld = status === 'held'
+export function EntryActs({ entry, onAct, onDelete }: EntryActsProps): VNode {
+  const { recipient } = entry
   return (
     <>
-      <Button small onClick={() => onAct('retry')} label={`Try now: ${recipient}`}>
-        Try now
-      </Button>
-      <Button
-        small
-        onClick={() => onAct(isHeld ? 'release' : 'hold')}
-        label={isHeld ? `Release ${recipient}` : `Hold ${recipient}`}
-      >
-        {isHeld ? 'Release' : 'Hold'}
-      </Button>
-      <Button small onClick={onDelete} label={`Delete ${recipient}`}>
-        Delete
-      </Button>
+      {listActs(entry).map(({ act, text, label }) => (
+        <Button key={act} small onClick={() => onAct(act)} label={`${label} ${recipient}`}>
+          {text}
+        </Button>
+      ))}
+      {entry.status === 'sending' ? null : (
+        <Button small onClick={onDelete} label={`Delete ${recipient}`}>
+          Delete
+        </Button>
+      )}
     </>
   )
+}
+
+interface OfferedAct {
+  readonly act: QueueAct
+  readonly text: string
+  /** With the recipient behind it. */
+  readonly label: string
+}
+
+const retry = { act: 'retry', text: 'Try now', label: 'Try now:' } as const
+const hold = { act: 'hold', text: 'Hold', label: 'Hold' } as const
+const release = { act: 'release', text: 'Release', label: 'Release' } as const
+/** When the rule ends, the entry stays held. */
+const holdLonger = { act: 'hold', text: 'Hold by hand', label: 'Hold by hand:' } as const
+
+function listActs({ status, reason }: QueueEntry): readonly OfferedAct[] {
+  if (status === 'sending' || reason === 'paused-broadcast') return []
+  if (reason === 'hold-rule') return [holdLonger]
+  return [retry, status === 'held' ? release : hold]
 }
 
 interface DeleteDialogProps {

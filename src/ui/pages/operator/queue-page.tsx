@@ -13,6 +13,7 @@ import { Facts, Note, Time } from '../../components/values.tsx'
 import { HoldRules } from './hold-rules.tsx'
 import type { QueueCensus, QueueWork } from './operator-types.ts'
 import { QueueEntries } from './queue-entries.tsx'
+import { QueueProviders } from './queue-providers.tsx'
 import { QueueWorkNote } from './queue-work.tsx'
 
 /** Milliseconds until the numbers are loaded again: while they are counted, and then. */
@@ -57,14 +58,25 @@ interface QueueTabsProps {
 
 function QueueTabs({ census, work, onChanged }: QueueTabsProps): VNode {
   const showDomains = (): VNode => <Loaded from={census}>{(data) => <Domains census={data} />}</Loaded>
+  const showProviders = (): VNode => (
+    <Loaded from={census}>
+      {({ providers }) =>
+        providers.length === 0 ? <EmptyQueue /> : <QueueProviders {...{ providers, work, onChanged }} />
+      }
+    </Loaded>
+  )
+  const showEntries = (): VNode => (
+    <QueueEntries providers={census.data?.providers ?? []} work={work} onChanged={onChanged} />
+  )
   const showReasons = (): VNode => <Loaded from={census}>{(data) => <Reasons census={data} />}</Loaded>
   return (
     <Tabs
       label="Parts of the queue"
       tabs={[
         { id: 'domains', title: 'By domain', show: showDomains },
+        { id: 'providers', title: 'By provider', show: showProviders },
         { id: 'reasons', title: 'By reason', show: showReasons },
-        { id: 'entries', title: 'Entries', show: () => <QueueEntries onChanged={onChanged} work={work} /> },
+        { id: 'entries', title: 'Entries', show: showEntries },
         { id: 'rules', title: 'Hold rules', show: () => <HoldRules onChanged={onChanged} /> },
       ]}
     />
@@ -83,7 +95,7 @@ function Counting({ census: { complete, total } }: { readonly census: QueueCensu
 function listFacts(census: QueueCensus): Parameters<typeof Facts>[0]['facts'] {
   return [
     { name: 'Entries', value: formatNumber(census.total) },
-    { name: 'Due, never tried', value: formatNumber(census.queued) },
+    { name: 'Never tried', value: formatNumber(census.queued) },
     { name: 'Tried, waiting for a retry', value: formatNumber(census.deferred) },
     { name: 'Scheduled', value: formatNumber(census.scheduled) },
     { name: 'Being sent', value: formatNumber(census.sending) },

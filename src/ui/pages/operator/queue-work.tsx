@@ -27,13 +27,13 @@ const texts: Readonly<Record<QueueAct, ActText>> = {
   release: {
     button: 'Release all',
     title: 'Release all matching entries?',
-    effect: 'Entries that were held go on at their next time.',
+    effect: 'Entries that were held go on at their next time. Those of a hold rule go on when it ends.',
     progress: 'Releasing',
   },
   retry: {
     button: 'Try all now',
     title: 'Try all matching entries now?',
-    effect: 'All are due at once, held and scheduled ones too.',
+    effect: 'All are due at once, held and scheduled ones too. Those of a hold rule stay held.',
     progress: 'Making due',
   },
   delete: {
@@ -54,36 +54,55 @@ interface MatchingActsProps {
 
 export function MatchingActs({ filters, disabled, onStarted }: MatchingActsProps): VNode {
   const [chosen, setChosen] = useState<QueueAct | null>(null)
-  const start = async (act: QueueAct): Promise<void> => {
-    await unwrap(sessionApi.POST('/ui/api/operator/queue/work', { body: { act, ...filters } }))
-    onStarted()
-  }
   return (
     <div class="form-actions act-row">
-      {acts.map((act) => (
+      {listActs(filters).map((act) => (
         <Button key={act} small disabled={disabled} onClick={() => setChosen(act)}>
           {texts[act].button}
         </Button>
       ))}
       {chosen === null ? null : (
-        <ConfirmDialog
-          title={texts[chosen].title}
-          {...(chosen === 'delete' ? { name: nameFilters(filters) } : {})}
-          action={texts[chosen].button}
-          onConfirm={() => start(chosen)}
-          onClose={() => setChosen(null)}
-        >
-          <p>
-            Matching: {nameFilters(filters)}. {texts[chosen].effect}
-          </p>
-        </ConfirmDialog>
+        <MatchingActDialog act={chosen} filters={filters} onStarted={onStarted} onClose={() => setChosen(null)} />
       )}
     </div>
   )
 }
 
-function nameFilters({ domain, status, workspace_id: workspaceId }: QueueFilters): string {
-  return [status, domain, workspaceId].filter((part) => part !== undefined).join(', ')
+/** What a hold rule or a paused broadcast holds cannot be released or tried by hand. */
+function listActs({ reason }: QueueFilters): readonly QueueAct[] {
+  if (reason === 'hold-rule') return ['hold', 'delete']
+  return reason === 'paused-broadcast' ? ['delete'] : acts
+}
+
+interface MatchingActDialogProps {
+  readonly act: QueueAct
+  readonly filters: QueueFilters
+  readonly onStarted: () => void
+  readonly onClose: () => void
+}
+
+export function MatchingActDialog({ act, filters, onStarted, onClose }: MatchingActDialogProps): VNode {
+  const start = async (): Promise<void> => {
+    await unwrap(sessionApi.POST('/ui/api/operator/queue/work', { body: { act, ...filters } }))
+    onStarted()
+  }
+  return (
+    <ConfirmDialog
+      title={texts[act].title}
+      {...(act === 'delete' ? { name: nameFilters(filters) } : {})}
+      action={texts[act].button}
+      onConfirm={start}
+      onClose={onClose}
+    >
+      <p>
+        Matching: {nameFilters(filters)}. {texts[act].effect}
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+function nameFilters({ domain, provider, status, reason, workspace_id: workspaceId }: QueueFilters): string {
+  return [status, reason, provider, domain, workspaceId].filter((part) => part !== undefined).join(', ')
 }
 
 interface QueueWorkNoteProps {
@@ -126,11 +145,7 @@ export function QueueWorkNote({ work, onChanged }: QueueWorkNoteProps): VNode | 
 function InterruptedWork(props: { readonly work: QueueWork; readonly onContinued: () => void }): VNode {
   const { work, onContinued } = props
   const { act, changed, missed, started_at: startedAt } = work
-  const filters = {
-    ...(work.domain === null ? {} : { domain: work.domain }),
-    ...(work.status === null ? {} : { status: work.status }),
-    ...(work.workspace_id === null ? {} : { workspace_id: work.workspace_id }),
-  }
+  const filters = filtersOf(work)
   const goOn = async (): Promise<void> => {
     await unwrap(sessionApi.POST('/ui/api/operator/queue/work', { body: { act, ...filters } }))
     onContinued()
@@ -146,4 +161,14 @@ function InterruptedWork(props: { readonly work: QueueWork; readonly onContinued
       </Button>
     </Note>
   )
+}
+
+function filtersOf({ domain, provider, status, reason, workspace_id: workspaceId }: QueueWork): QueueFilters {
+  return {
+    ...(domain === null ? {} : { domain }),
+    ...(provider === null ? {} : { provider }),
+    ...(status === null ? {} : { status }),
+    ...(reason === null ? {} : { reason }),
+    ...(workspaceId === null ? {} : { workspace_id: workspaceId }),
+  }
 }

@@ -15,7 +15,7 @@ interface MailboxProvider {
 }
 
 export const mailboxProviders: readonly MailboxProvider[] = [
-  provider('google', 'Google', 'google.com googlemail.com', 'gmail.com googlemail.com'),
+  provider('google', 'Google', 'google.com googlemail.com psmtp.com', 'gmail.com googlemail.com'),
   provider(
     'microsoft',
     'Microsoft',
@@ -37,7 +37,11 @@ export const mailboxProviders: readonly MailboxProvider[] = [
     'gmx.net gmx.com web.de mail.com',
     'gmx.net gmx.com gmx.de gmx.at gmx.ch web.de mail.com email.com',
   ),
-  provider('ionos', 'IONOS', 'kundenserver.de ionos.com ionos.co.uk ionos.es ionos.fr 1and1.com 1and1.fr perfora.net'),
+  provider(
+    'ionos',
+    'IONOS',
+    'kundenserver.de ionos.de ionos.com ionos.co.uk ionos.es ionos.fr 1and1.com 1and1.fr perfora.net',
+  ),
   provider('telekom', 'Telekom', 't-online.de', 't-online.de magenta.de'),
   provider('freenet', 'freenet', 'freenet.de', 'freenet.de'),
   provider('orange', 'Orange', 'orange.fr', 'orange.fr wanadoo.fr'),
@@ -137,6 +141,11 @@ export function providerOf({ mx, domain }: { readonly mx: string | null; readonl
 /** One of `providerGroups`. */
 export function providerGroupOf(message: Parameters<typeof providerOf>[0]): string {
   return providerOf(message) ?? OTHER
+}
+
+/** One of `providerGroups`. */
+export function providerGroupOfHost(host: string): string {
+  return providerOfHost(host) ?? OTHER
 }
 
 /** For people. */

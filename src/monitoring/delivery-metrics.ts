@@ -1,6 +1,6 @@
 /** Attempts of delivery: outcomes by provider, reasons of failures, and the time from acceptance to delivery. */
+import { providerGroupOfHost, providerGroups } from '../mail/mailbox-providers.js'
 import { type Reason, reasons } from '../mail/reasons.js'
-import { providerOf, providers } from './providers.js'
 import type { Metrics } from './registry.js'
 
 interface EndedAttempt {
@@ -16,6 +16,8 @@ interface EndedAttempt {
 
 export type AttemptObserver = (attempt: EndedAttempt) => void
 
+/** In place of a provider: no host was called. */
+const NO_HOST = 'none'
 /** Seconds: from a delivery at once to the default of `outbound.expire_after`. */
 const DELIVERY_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400, 345_600]
 
@@ -23,7 +25,7 @@ export function createAttemptObserver(metrics: Metrics): AttemptObserver {
   const attempts = metrics.counter({
     name: 'posthorn_attempts_total',
     help: 'Attempts of delivery, by outcome and by the provider that the MX host belongs to (none: no host was called).',
-    labels: { outcome: ['accepted', 'deferred', 'bounced', 'failed'], provider: providers },
+    labels: { outcome: ['accepted', 'deferred', 'bounced', 'failed'], provider: [...providerGroups, NO_HOST] },
   })
   const failures = metrics.counter({
     name: 'posthorn_attempt_failures_total',
@@ -36,7 +38,7 @@ export function createAttemptObserver(metrics: Metrics): AttemptObserver {
     buckets: DELIVERY_BUCKETS,
   })
   return ({ outcome, reason, mx, enqueuedAt, endedAt }) => {
-    attempts.add([outcome, providerOf(mx)])
+    attempts.add([outcome, mx === null ? NO_HOST : providerGroupOfHost(mx)])
     if (outcome === 'accepted') latency.observe([], Math.max(0, endedAt - enqueuedAt) / 1_000)
     else if (reason !== null) failures.add([reason])
   }

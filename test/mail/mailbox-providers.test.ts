@@ -4,6 +4,7 @@ import {
   mailboxProviders,
   nameProviderGroup,
   providerGroupOf,
+  providerGroupOfHost,
   providerGroups,
   providerOf,
   providerOfDomain,
@@ -30,6 +31,8 @@ t.test('a provider is found by the last labels of its MX hosts', (t) => {
     ['google.com.example.org', null],
     ['mx.icloud.com', null],
     ['localhost', null],
+    ['constructor', null],
+    ['x.__proto__', null],
     ['', null],
     ['.', null],
   ]
@@ -49,6 +52,8 @@ t.test('the host that was called decides; without one the domain does', (t) => {
 t.test('mail of no known provider has a group of its own, which has a name', (t) => {
   t.equal(providerGroupOf({ mx: 'mx.example.org', domain: 'gmail.com' }), 'other')
   t.equal(providerGroupOf({ mx: null, domain: 'gmail.com' }), 'google')
+  t.equal(providerGroupOfHost('mx00.kundenserver.de'), 'ionos')
+  t.equal(providerGroupOfHost('mx.example.org'), 'other')
   t.equal(providerGroups.length, mailboxProviders.length + 1)
   t.ok(providerGroups.includes('other'))
   t.equal(nameProviderGroup('google'), 'Google')

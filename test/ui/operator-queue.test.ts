@@ -1,8 +1,10 @@
 /** The operator's queue: acts on the mail for a provider, and hold rules. */
+
 import t from 'tap'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { expectPresentable } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 import { expectText, HOSTILE, listHolds, openOperatorWorld } from '../helpers/ui/operator-world.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -18,7 +20,7 @@ t.test('the operator holds and releases the mail for a provider', { skip }, asyn
   const rowOf = (name: string) => page.getByRole('row', { name })
   await rowOf('Google').getByText(HOSTILE).waitFor()
   await rowOf('No known provider').waitFor()
-  t.equal(await page.getByRole('button', { name: 'Release: Google' }).count(), 0, 'nothing is held')
+  await expectEqual(t, () => page.getByRole('button', { name: 'Release: Google' }).count(), 0, 'nothing is held')
   await expectPresentable(t, dashboard, 'the queue by provider')
 
   await page.getByRole('button', { name: 'Hold: Google' }).click()
@@ -32,9 +34,14 @@ t.test('the operator holds and releases the mail for a provider', { skip }, asyn
   t.same(held(), ['one@google.com', 'two@google.com'])
   await rowOf('Google').getByRole('link', { name: 'Held' }).click()
   await page.getByRole('button', { name: 'Release one@google.com' }).waitFor()
-  t.equal(await page.getByRole('rowheader', { name: 'three@b.test' }).count(), 0, 'those of the provider and reason')
-  t.equal(await page.getByLabel('Provider').inputValue(), 'google')
-  t.equal(await page.getByLabel('Reason').inputValue(), 'held')
+  await expectEqual(
+    t,
+    () => page.getByRole('rowheader', { name: 'three@b.test' }).count(),
+    0,
+    'those of the provider and reason',
+  )
+  await expectEqual(t, () => page.getByLabel('Provider').inputValue(), 'google')
+  await expectEqual(t, () => page.getByLabel('Reason').inputValue(), 'held')
   await expectPresentable(t, dashboard, 'entries of a provider')
 
   await page.getByRole('tab', { name: 'By provider' }).click()
@@ -77,8 +84,9 @@ t.test('a hold rule holds entries, which name it, until it is ended', { skip }, 
   await page.getByRole('tab', { name: 'Entries' }).click()
   await page.getByRole('button', { name: 'Delete one@b.test' }).waitFor()
   await page.getByRole('button', { name: 'Delete two@b.test' }).waitFor()
-  t.equal(
-    await page.getByRole('button', { name: /^(Release|Try now)/ }).count(),
+  await expectEqual(
+    t,
+    () => page.getByRole('button', { name: /^(Release|Try now)/ }).count(),
     0,
     'only the end of the rule frees them',
   )
@@ -88,7 +96,7 @@ t.test('a hold rule holds entries, which name it, until it is ended', { skip }, 
   await page.getByRole('tab', { name: 'By provider' }).click()
   await page.getByRole('link', { name: 'Hold rule' }).click()
   await page.getByRole('button', { name: 'Hold all' }).waitFor()
-  t.equal(await page.getByRole('button', { name: 'Release all' }).count(), 0)
+  await expectEqual(t, () => page.getByRole('button', { name: 'Release all' }).count(), 0)
   await page.getByRole('link', { name: /^hold rule hr_/ }).click()
   await end.click()
   await page.getByRole('dialog').getByRole('button', { name: 'End the rule' }).click()

@@ -1,0 +1,88 @@
+/** Certificates of an ACME server: which of them need attention, and what their findings say. */
+import t from 'tap'
+import { CertificateFiles } from '../../../src/certificates/certificate-files.js'
+import { newNameRecord } from '../../../src/certificates/name-record.js'
+import type { CheckDeps } from '../../../src/doctor/check.js'
+import { acmeChecks, judgeMailHosts, judgeName, type OrderedCertificate } from '../../../src/doctor/checks/acme-checks.js'
+import type { FindingState } from '../../../src/doctor/finding.js'
+import { parseDomainName } from '../../../src/mail/address.js'
+import { createSelfSigned } from '../../helpers/certificates.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
+import { testConfig } from '../../helpers/doctor/test-config.js'
+
+const DAY = 86_400_000
+const now = 100 * DAY
+const name = parseDomainName('mail.example.net')
+
+interface Known {
+  /** Days until the expiry; null: there is no certificate. */
+  readonly left: number | null
+  readonly fault?: string
+  /** Days of the whole lifetime. */
+  readonly lifetime?: number
+}
+
+function certificate({ left, fault, lifetime = 90 }: Known): OrderedCertificate {
+  const to = now + (left ?? 0) * DAY
+  return {
+    name,
+    facts: left === null ? null : { from: to - lifetime * DAY, to, spread: 0 },
+    record: { fault: fault ?? null, nextTryAt: fault === undefined ? 0 : now + DAY },
+  }
+}
+
+t.test('one name', async (t) => {
+  const fault = 'dns: no A record'
+  const table: readonly (readonly [Known, FindingState, FindingState, RegExp])[] = [
+    [{ left: 60 }, 'ok', 'ok', /^valid for 60 days$/],
+    [{ left: null }, 'ok', 'ok', /^no certificate yet/],
+    [{ left: null, fault }, 'fail', 'warn', /^no certificate: dns: no A record, the next try is at 1970-04-12T/],
+    [{ left: 25, fault }, 'warn', 'warn', /^the renewal has failed: dns: .*; valid for 25 days$/],
+    [{ left: 13, fault }, 'fail', 'warn', /^the certificate expires in 13 days: dns: /],
+    [{ left: 13 }, 'fail', 'warn', /^the certificate expires in 13 days$/],
+    [{ left: 2, lifetime: 6 }, 'ok', 'ok', /^valid for 2 days$/],
+    [{ left: 0.5, lifetime: 6 }, 'fail', 'warn', /expires in 0 days/],
+    [{ left: -1, fault }, 'fail', 'warn', /^the certificate expired 1 days ago: dns/],
+  ]
+  for (const [known, service, mailHost, words] of table) {
+    const what = JSON.stringify(known)
+    const found = judgeName(certificate(known), now, true)
+    t.match(found, { subject: name, state: service, text: words }, what)
+    t.equal(judgeName(certificate(known), now, false).state, mailHost, what)
+    const remedy = service === 'ok' ? [] : [/docs\/certificates\.md/, /^posthorn certificates renew mail\.example\.net /]
+    t.match(found.remedy, remedy, what)
+    t.equal(found.remedy.length, remedy.length, what)
+  }
+})
+
+t.test('mail hosts that are as they should be are one finding', async (t) => {
+  t.same(judgeMailHosts([], now), [])
+  const hosts = [certificate({ left: 60 }), certificate({ left: 40 }), certificate({ left: null, fault: 'caa' })]
+  t.match(judgeMailHosts(hosts, now), [
+    { subject: name, state: 'warn' },
+    { subject: 'mail hosts', state: 'ok', text: /^2 of 3 have .*, the first expires 1970-05-21T/ },
+  ])
+  t.match(judgeMailHosts([certificate({ left: null })], now), [{ state: 'ok', text: '1 of 1 have a certificate or will be tried soon' }])
+})
+
+t.test('what is stored is read', async (t) => {
+  const folder = temporaryFolder(t)
+  const files = new CertificateFiles(folder)
+  await files.storePair(name, await createSelfSigned([name]))
+  await files.storeRecord(name, { ...newNameRecord, fault: 'caa: forbidden' })
+  const run = (enabled: boolean) =>
+    acmeChecks[0]?.run({
+      config: testConfig({
+        service: { data_dir: folder, inbound_mx_host: 'mx.example.net' },
+        tls: { acme: { enabled } },
+      }),
+      clock: () => Date.UTC(2030, 0, 1),
+      read: null,
+      signal: new AbortController().signal,
+    } as unknown as CheckDeps)
+  t.match(await run(true), [
+    { subject: name, state: 'warn', text: /^the renewal has failed: caa: forbidden; valid for \d+ days$/ },
+    { subject: 'mx.example.net', state: 'ok', text: /no certificate yet/ },
+  ])
+  t.same(await run(false), [])
+})

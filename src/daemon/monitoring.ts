@@ -69,7 +69,7 @@ function readUpkeep(
   { config, clock }: DaemonOptions,
   { read }: Database,
 ): Omit<Parameters<typeof reportUpkeep>[1], 'clock' | 'listCertificates'> {
-  const { service, standby, doctor } = config
+  const { service, standby } = config
   return {
     doctor: {
       checks: allChecks.map(({ name }) => name),
@@ -82,7 +82,7 @@ function readUpkeep(
       // A status of another folder is from before a change of the setting.
       return status?.folder === standby.folder ? standbyLag(status, clock()) : null
     },
-    backups: { folder: doctor.backup_folder, maxAge: doctor.backup_max_age },
+    readBackupSettings: () => ({ folder: config.doctor.backup_folder, maxAge: config.doctor.backup_max_age }),
   }
 }
 

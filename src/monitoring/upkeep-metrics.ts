@@ -37,7 +37,7 @@ interface ReportedUpkeep {
   /** Milliseconds that the standby is behind; null: there is no copy that could be used; undefined: no standby is set. */
   readonly readStandbyLag: () => number | null | undefined
   /** `folder` null: none is watched. */
-  readonly backups: { readonly folder: string | null; readonly maxAge: number }
+  readonly readBackupSettings: () => { readonly folder: string | null; readonly maxAge: number }
 }
 
 export function reportUpkeep(metrics: Metrics, upkeep: ReportedUpkeep): void {
@@ -122,7 +122,7 @@ function reportStandby(metrics: Metrics, { readStandbyLag }: ReportedUpkeep): vo
 }
 
 /** Nothing is read from the folder more often than once a minute: it may be on a slow disk, or have many files. */
-function reportBackups(metrics: Metrics, { backups: { folder, maxAge }, clock }: ReportedUpkeep): void {
+function reportBackups(metrics: Metrics, { readBackupSettings, clock }: ReportedUpkeep): void {
   const limit = metrics.gauge({
     name: 'posthorn_backup_max_age_seconds',
     help: 'doctor.backup_max_age; 0: doctor.backup_folder is empty, and no backup is looked for.',
@@ -131,14 +131,14 @@ function reportBackups(metrics: Metrics, { backups: { folder, maxAge }, clock }:
     name: 'posthorn_backup_timestamp_seconds',
     help: 'When the newest complete backup in doctor.backup_folder was written, as a Unix time; 0: there is none.',
   })
-  if (folder === null) return
-  limit.set([], maxAge / 1_000)
-  let readAt = Number.NEGATIVE_INFINITY
+  let read: { readonly folder: string | null; readonly at: number } | null = null
   metrics.onScrape(async () => {
-    if (Math.abs(clock() - readAt) < BACKUP_INTERVAL) return
-    readAt = clock()
+    const { folder, maxAge } = readBackupSettings()
+    limit.set([], folder === null ? 0 : maxAge / 1_000)
+    if (read !== null && read.folder === folder && Math.abs(clock() - read.at) < BACKUP_INTERVAL) return
+    read = { folder, at: clock() }
     // A folder that cannot be read has no backup to offer; the check `backup` names the fault.
-    const files = await listBackupFiles(folder).catch(() => [])
+    const files = folder === null ? [] : await listBackupFiles(folder).catch(() => [])
     newest.set([], (findNewestBackup(files)?.at ?? 0) / 1_000)
   })
 }

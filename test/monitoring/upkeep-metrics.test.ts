@@ -18,7 +18,7 @@ function open(t: Test, known: Partial<Upkeep>): () => Promise<ScrapedMetrics> {
     listCertificates: () => [],
     doctor: { checks: [], readRun: () => ({ at: 0, totals: { ok: 0, warn: 0, fail: 0 } }), listFindings: () => [] },
     readStandbyLag: () => undefined,
-    backups: { folder: null, maxAge: DAY },
+    readBackupSettings: () => ({ folder: null, maxAge: DAY }),
     ...known,
   })
   return async () => parseMetrics(await metrics.render())
@@ -90,7 +90,8 @@ t.test('the standby', async (t) => {
 t.test('the newest backup, looked for once a minute', async (t) => {
   const folder = join(temporaryFolder(t), 'backups')
   let now = 0
-  const scrape = open(t, { clock: () => now, backups: { folder, maxAge: 2 * DAY } })
+  let watched: string | null = folder
+  const scrape = open(t, { clock: () => now, readBackupSettings: () => ({ folder: watched, maxAge: 2 * DAY }) })
   const read = async (): Promise<number> => (await scrape()).readValue('posthorn_backup_timestamp_seconds')
   t.equal(await read(), 0, 'no folder')
   t.equal((await scrape()).readValue('posthorn_backup_max_age_seconds'), 2 * 86_400)
@@ -108,7 +109,9 @@ t.test('the newest backup, looked for once a minute', async (t) => {
   t.equal(await read(), 0)
   now += 60_000
   t.equal(await read(), 2_000)
-  const none = await open(t, {})()
-  t.equal(none.readValue('posthorn_backup_max_age_seconds'), 0)
-  t.equal(none.readValue('posthorn_backup_timestamp_seconds'), 0)
+  watched = null
+  t.equal(await read(), 0, 'a reload has emptied the setting')
+  t.equal((await scrape()).readValue('posthorn_backup_max_age_seconds'), 0)
+  watched = folder
+  t.equal(await read(), 2_000)
 })

@@ -50,7 +50,9 @@ credits = 1
 function listSettings(schema: z.core.$ZodType, path: string): readonly string[] {
   const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema
   if (!(inner instanceof z.ZodObject) || tables.has(path)) return [path]
-  return Object.entries(inner.shape).flatMap(([key, value]) => listSettings(value, path === '' ? key : `${path}.${key}`))
+  return Object.entries(inner.shape).flatMap(([key, value]) =>
+    listSettings(value, path === '' ? key : `${path}.${key}`),
+  )
 }
 
 t.test('each setting of the schema is either applied by a reload or needs a restart', async (t) => {
@@ -60,15 +62,23 @@ t.test('each setting of the schema is either applied by a reload or needs a rest
   for (const name of all) {
     const entries = Object.values(settingsByEffect).flatMap((list) => list.filter((entry) => holds(entry, name)))
     t.equal(entries.length, 1, `${name} is named once: ${entries.join(', ')}`)
-    t.equal(isReloadable(name), settingsByEffect.reloaded.some((entry) => holds(entry, name)), name)
+    t.equal(
+      isReloadable(name),
+      settingsByEffect.reloaded.some((entry) => holds(entry, name)),
+      name,
+    )
   }
   for (const entry of Object.values(settingsByEffect).flat()) {
-    t.ok(all.some((name) => holds(entry, name)), `${entry} is a setting or a section`)
+    t.ok(
+      all.some((name) => holds(entry, name)),
+      `${entry} is a setting or a section`,
+    )
   }
 })
 
 t.test('docs/reload.md names what needs a restart', async (t) => {
-  const [, text = ''] = /^These need a restart[^]*?:([^]*?)\n\n/m.exec(readFileSync('docs/reload.md', 'utf8')) ?? []
+  const paragraphs = readFileSync('docs/reload.md', 'utf8').split('\n\n')
+  const text = paragraphs.find((paragraph) => paragraph.startsWith('These need a restart')) ?? ''
   const named = [...text.matchAll(/`([a-z_.]+?)(?:\.\*)?`/g)].map(([, name]) => name)
   t.same(named.toSorted(), settingsByEffect.restarted.toSorted())
 })

@@ -205,7 +205,10 @@ t.test('certificates, daily checks, standby and backups', async (t) => {
       scraped.readValue('posthorn_standby_usable') === 1,
   )
   const failures = samples.filter(({ series }) => /^posthorn_doctor_check_findings.*state="fail"/.test(series))
-  t.equal(failures.reduce((sum, { value }) => sum + value, 0), wrong.length)
+  t.equal(
+    failures.reduce((sum, { value }) => sum + value, 0),
+    wrong.length,
+  )
   t.equal(readValue('posthorn_doctor_findings{state="fail"}'), wrong.length)
   t.equal(readValue('posthorn_standby_enabled'), 1)
   t.ok(readValue('posthorn_standby_lag_seconds') < 60)

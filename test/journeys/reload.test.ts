@@ -42,7 +42,10 @@ t.test('limits, routes and levels change under an open session', async (t) => {
     where,
     [`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`],
     ['[inbound]', 'max_recipients = 2\nmax_size = "1MB"\n[inbound]\nmax_size = "2MB"'],
-    ['[outbound]', '[ui]\nenabled = false\n[metrics]\nlisten = ["127.0.0.1:0"]\n[doctor]\ndaily = false\n[log]\nlevels = { delivery = "debug", smtp = "error" }\n[outbound]'],
+    [
+      '[outbound]',
+      '[ui]\nenabled = false\n[metrics]\nlisten = ["127.0.0.1:0"]\n[doctor]\ndaily = false\n[log]\nlevels = { delivery = "debug", smtp = "error" }\n[outbound]',
+    ],
   )
   t.same(await runForJson(where, 'reload'), {
     ok: true,

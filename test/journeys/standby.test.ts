@@ -3,7 +3,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import SQLite from 'better-sqlite3'
+import { SQLite } from '../../src/storage/sqlite.js'
 import t, { type Test } from 'tap'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'

@@ -36,8 +36,7 @@ const turnedAway = (reason: string): string =>
   `posthorn_turned_away_total{instance="a",listener="submission",reason="${reason}"}`
 const expiry = 'posthorn_name_certificate_expiry_timestamp_seconds{instance="a",name="mail.test"}'
 const lifetime = 'posthorn_name_certificate_lifetime_seconds{instance="a",name="mail.test"}'
-const findings = (state: string): string =>
-  `posthorn_doctor_check_findings{instance="a",check="ptr",state="${state}"}`
+const findings = (state: string): string => `posthorn_doctor_check_findings{instance="a",check="ptr",state="${state}"}`
 const standby = (enabled: number, usable: number): Series => ({
   'posthorn_standby_enabled{instance="a"}': constant(enabled),
   'posthorn_standby_usable{instance="a"}': constant(usable),

@@ -2,7 +2,13 @@
 import { CertificateFiles } from '../../certificates/certificate-files.js'
 import { listMailHosts, listServiceNames } from '../../certificates/certificate-names.js'
 import type { NameRecord } from '../../certificates/name-record.js'
-import { type CertificateFacts, daysLeft, expiresSoon, isValidAt, readCertificateFacts } from '../../certificates/renewal-plan.js'
+import {
+  type CertificateFacts,
+  daysLeft,
+  expiresSoon,
+  isValidAt,
+  readCertificateFacts,
+} from '../../certificates/renewal-plan.js'
 import type { DomainName } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Check, CheckDeps } from '../check.js'

@@ -3,7 +3,12 @@ import { stat } from 'node:fs/promises'
 import { formatTimestamp } from '../../platform/clock.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
-import { type BackupFile, findNewestBackup, isPartial, listBackupFiles } from '../../storage/maintenance/backup-files.js'
+import {
+  type BackupFile,
+  findNewestBackup,
+  isPartial,
+  listBackupFiles,
+} from '../../storage/maintenance/backup-files.js'
 import { databaseFile } from '../../storage/open.js'
 import { readStandbyStatus, type StandbyStatus, standbyLag } from '../../storage/standby/standby-status.js'
 import type { Check, CheckDeps } from '../check.js'
@@ -70,7 +75,10 @@ export function judgeBackups(
     )
   const newest = findNewestBackup(files)
   if (newest === undefined) {
-    return [...left, now - since <= maxAge ? good(folder, 'there is no backup yet') : failure(folder, 'there is no backup', remedy)]
+    return [
+      ...left,
+      now - since <= maxAge ? good(folder, 'there is no backup yet') : failure(folder, 'there is no backup', remedy),
+    ]
   }
   const age = now - newest.at
   const text = `the newest backup, ${newest.name}, is ${Math.floor(age / HOUR)} hours old`

@@ -3,7 +3,12 @@ import t from 'tap'
 import { CertificateFiles } from '../../../src/certificates/certificate-files.js'
 import { newNameRecord } from '../../../src/certificates/name-record.js'
 import type { CheckDeps } from '../../../src/doctor/check.js'
-import { acmeChecks, judgeMailHosts, judgeName, type OrderedCertificate } from '../../../src/doctor/checks/acme-checks.js'
+import {
+  acmeChecks,
+  judgeMailHosts,
+  judgeName,
+  type OrderedCertificate,
+} from '../../../src/doctor/checks/acme-checks.js'
 import type { FindingState } from '../../../src/doctor/finding.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
@@ -49,7 +54,8 @@ t.test('one name', async (t) => {
     const found = judgeName(certificate(known), now, true)
     t.match(found, { subject: name, state: service, text: words }, what)
     t.equal(judgeName(certificate(known), now, false).state, mailHost, what)
-    const remedy = service === 'ok' ? [] : [/docs\/certificates\.md/, /^posthorn certificates renew mail\.example\.net /]
+    const remedy =
+      service === 'ok' ? [] : [/docs\/certificates\.md/, /^posthorn certificates renew mail\.example\.net /]
     t.match(found.remedy, remedy, what)
     t.equal(found.remedy.length, remedy.length, what)
   }
@@ -62,7 +68,9 @@ t.test('mail hosts that are as they should be are one finding', async (t) => {
     { subject: name, state: 'warn' },
     { subject: 'mail hosts', state: 'ok', text: /^2 of 3 have .*, the first expires 1970-05-21T/ },
   ])
-  t.match(judgeMailHosts([certificate({ left: null })], now), [{ state: 'ok', text: '1 of 1 have a certificate or will be tried soon' }])
+  t.match(judgeMailHosts([certificate({ left: null })], now), [
+    { state: 'ok', text: '1 of 1 have a certificate or will be tried soon' },
+  ])
 })
 
 t.test('what is stored is read', async (t) => {

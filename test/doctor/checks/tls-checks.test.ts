@@ -34,7 +34,8 @@ t.test('days', async (t) => {
     [end + 1, 'fail'],
     [Date.UTC(2019, 0, 1), 'fail'],
   ]
-  for (const [at, state] of table) t.equal(judgeDays('c', chain, at, ['renew']).state, state, new Date(at).toISOString())
+  for (const [at, state] of table)
+    t.equal(judgeDays('c', chain, at, ['renew']).state, state, new Date(at).toISOString())
 })
 
 t.test('names', async (t) => {

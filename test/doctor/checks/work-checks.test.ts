@@ -1,10 +1,6 @@
 /** Leases, webhooks and held prefixes: what of them needs attention. */
 import t from 'tap'
-import {
-  judgeHold,
-  judgeLeases,
-  judgeWebhooks,
-} from '../../../src/doctor/checks/work-checks.js'
+import { judgeHold, judgeLeases, judgeWebhooks } from '../../../src/doctor/checks/work-checks.js'
 
 const HOUR = 3_600_000
 

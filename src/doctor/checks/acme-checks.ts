@@ -9,10 +9,13 @@ import {
   isValidAt,
   readCertificateFacts,
 } from '../../certificates/renewal-plan.js'
+import type { Config } from '../../config/complete.js'
+import { mailTargetOf } from '../../domains/verification/dns-records.js'
 import type { DomainName } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, warning } from '../finding.js'
+import { isPublicAddress } from '../sources.js'
 
 export const acmeChecks: readonly Check[] = [
   { name: 'acme', summary: 'each name has a certificate of the ACME server, and renewals succeed', run: checkNames },
@@ -25,18 +28,29 @@ export interface OrderedCertificate {
   readonly record: Pick<NameRecord, 'fault' | 'nextTryAt'>
 }
 
-async function checkNames({ config, read, clock, signal }: CheckDeps): Promise<readonly Judgement[]> {
+async function checkNames({ config, read, clock, signal, ownAddresses }: CheckDeps): Promise<readonly Judgement[]> {
   if (!config.tls.acme.enabled) return []
   const files = new CertificateFiles(config.service.data_dir)
   const service = listServiceNames(config)
+  const addresses = listPublicAddresses(config, ownAddresses)
+  const mailTarget = [`CNAME ${mailTargetOf(config.service.zone)}.`]
   const judgements: Judgement[] = []
-  for (const name of service) judgements.push(judgeName(await readOrdered(files, name), clock(), true))
+  for (const name of service) {
+    judgements.push(judgeName(await readOrdered(files, name), clock(), { isService: true, records: addresses }))
+  }
   const hosts: OrderedCertificate[] = []
   for (const name of read === null ? [] : await listMailHosts(read)) {
     signal.throwIfAborted()
     if (!service.includes(name)) hosts.push(await readOrdered(files, name))
   }
-  return [...judgements, ...judgeMailHosts(hosts, clock())]
+  return [...judgements, ...judgeMailHosts(hosts, clock(), mailTarget)]
+}
+
+/** The records of a name of the service, without the name. */
+function listPublicAddresses({ service }: Pick<Config, 'service'>, ownAddresses: readonly string[]): readonly string[] {
+  const { public_addresses: published } = service
+  const addresses = published.length > 0 ? published : ownAddresses.filter(isPublicAddress)
+  return addresses.map((address) => `${address.includes(':') ? 'AAAA' : 'A'} ${address}`)
 }
 
 async function readOrdered(files: CertificateFiles, name: DomainName): Promise<OrderedCertificate> {
@@ -53,8 +67,14 @@ function readFacts(cert: string): CertificateFacts | null {
 }
 
 /** Those that are as they should be are one finding: there may be thousands. */
-export function judgeMailHosts(hosts: readonly OrderedCertificate[], now: number): readonly Judgement[] {
-  const wrong = hosts.map((host) => judgeName(host, now, false)).filter(({ state }) => state !== 'ok')
+export function judgeMailHosts(
+  hosts: readonly OrderedCertificate[],
+  now: number,
+  records: readonly string[],
+): readonly Judgement[] {
+  const wrong = hosts
+    .map((host) => judgeName(host, now, { isService: false, records }))
+    .filter(({ state }) => state !== 'ok')
   const rest = hosts.length - wrong.length
   if (rest === 0) return wrong
   const ends = hosts.flatMap(({ facts }) => (facts !== null && isValidAt(facts, now) ? [facts.to] : []))
@@ -63,14 +83,20 @@ export function judgeMailHosts(hosts: readonly OrderedCertificate[], now: number
   return [...wrong, good('mail hosts', text)]
 }
 
-/** `isService`: a name of the service; without a certificate its clients fail, those of a mail host use another name. */
+interface NameFacts {
+  /** A name of the service: without a certificate its clients fail. Links in mail of a mail host use another name then. */
+  readonly isService: boolean
+  /** What the name should have in DNS, such as `A 192.0.2.1`. */
+  readonly records: readonly string[]
+}
+
 export function judgeName(
   { name, facts, record: { fault, nextTryAt } }: OrderedCertificate,
   now: number,
-  isService: boolean,
+  { isService, records }: NameFacts,
 ): Judgement {
   const remedy = [
-    'see "When it does not work" in docs/certificates.md',
+    ...remediesOf(name, fault ?? '', records),
     `posthorn certificates renew ${name}   # once the cause is mended: tries at once`,
   ]
   const reason = fault === null ? '' : `: ${fault}`
@@ -83,4 +109,17 @@ export function judgeName(
   if (expiresSoon(facts, now)) return judge(name, `the certificate expires in ${days} days${reason}${next}`, remedy)
   if (fault !== null) return warning(name, `the renewal has failed${reason}${next}; valid for ${days} days`, remedy)
   return good(name, `valid for ${days} days`)
+}
+
+/** By the words of our own check before an order, and the type of the server's problem. */
+function remediesOf(name: DomainName, fault: string, records: readonly string[]): readonly string[] {
+  const faultsOfDns = ['does not exist in DNS', 'has no A or AAAA record', 'is no address of this machine']
+  if (faultsOfDns.some((words) => fault.includes(words))) return records.map((record) => `${name}. ${record}`)
+  if (fault.startsWith('connection:') || fault.includes('Timeout')) {
+    return [
+      `nc -vz ${name} 80   # from another machine: the firewall must let it in, for IPv6 too if there is an AAAA record`,
+    ]
+  }
+  if (fault.startsWith('caa:')) return [`dig +short CAA ${name}   # must name the authority, or be empty`]
+  return ['see "When it does not work" in docs/certificates.md']
 }

@@ -53,10 +53,10 @@ async function checkCertificate({ config, clock, authorities }: CheckDeps): Prom
       ? [service.hostname]
       : [...new Set([service.hostname, new URL(service.public_url).hostname])]
     return [
-      judgeDays(file, chain, clock(), renewals[origin]),
+      judgeDays(file, chain, clock(), renewalOf(origin, service.hostname)),
       ...judgeNames(file, chain, names),
       origin === 'self-signed'
-        ? judgeSelfSigned(file, tls.acme.enabled)
+        ? judgeSelfSigned(file, config)
         : judgeChain(file, chain, await hasKnownRoot(chain, authorities)),
     ]
   } catch (error) {
@@ -73,10 +73,13 @@ function parseChain(pem: string): readonly X509Certificate[] {
   return texts.slice(0, MAX_CHAIN).map((text) => new X509Certificate(`${text}${PEM_END}\n`))
 }
 
-const renewals: Readonly<Record<DefaultCertificate['origin'], readonly string[]>> = {
-  files: ['certbot renew', 'systemctl reload posthorn'],
-  acme: ['posthorn certificates   # the last fault', 'posthorn certificates renew NAME'],
-  'self-signed': ['systemctl restart posthorn   # makes a new one'],
+function renewalOf(origin: DefaultCertificate['origin'], hostname: string): readonly string[] {
+  const renewals = {
+    files: ['certbot renew', 'systemctl reload posthorn'],
+    acme: ['posthorn doctor acme', `posthorn certificates renew ${hostname}`],
+    'self-signed': ['systemctl restart posthorn   # makes a new one'],
+  }
+  return renewals[origin]
 }
 
 export function judgeDays(
@@ -110,9 +113,12 @@ export function judgeNames(
   ]
 }
 
-function judgeSelfSigned(subject: string, isAcme: boolean): Judgement {
+function judgeSelfSigned(subject: string, { tls, service }: Config): Judgement {
   const text = 'the certificate is self-signed: browsers and API clients refuse it'
-  if (isAcme) return warning(`${subject} chain`, `${text}, until the first one of the ACME server`, renewals.acme)
+  if (tls.acme.enabled) {
+    const remedy = renewalOf('acme', service.hostname)
+    return warning(`${subject} chain`, `${text}, until the first one of the ACME server`, remedy)
+  }
   return warning(`${subject} chain`, text, [
     '[tls.acme]   # or files of your own: tls.cert_file and tls.key_file',
     'enabled = true',

@@ -51,9 +51,9 @@ t.test('one name', async (t) => {
   ]
   for (const [known, service, mailHost, words] of table) {
     const what = JSON.stringify(known)
-    const found = judgeName(certificate(known), now, true)
+    const found = judgeName(certificate(known), now, { isService: true, records: [] })
     t.match(found, { subject: name, state: service, text: words }, what)
-    t.equal(judgeName(certificate(known), now, false).state, mailHost, what)
+    t.equal(judgeName(certificate(known), now, { isService: false, records: [] }).state, mailHost, what)
     const remedy =
       service === 'ok' ? [] : [/docs\/certificates\.md/, /^posthorn certificates renew mail\.example\.net /]
     t.match(found.remedy, remedy, what)
@@ -61,14 +61,33 @@ t.test('one name', async (t) => {
   }
 })
 
+t.test('what mends a fault', async (t) => {
+  const records = ['A 192.0.2.1', 'AAAA 2001:db8::1']
+  const inDns = [`${name}. A 192.0.2.1`, `${name}. AAAA 2001:db8::1`]
+  const table: readonly (readonly [string, readonly (string | RegExp)[]])[] = [
+    [`${name} does not exist in DNS`, inDns],
+    [`${name} has no A or AAAA record`, inDns],
+    [`${name} leads to 192.0.2.9, which is no address of this machine (service.public_addresses)`, inDns],
+    ['connection: dial tcp 192.0.2.1:80: connection refused', [/^nc -vz mail\.example\.net 80 /]],
+    ['unauthorized: Timeout during connect (likely firewall problem)', [/^nc -vz /]],
+    ['caa: CAA record prevents issuance', [/^dig \+short CAA mail\.example\.net/]],
+    ['rateLimited: too many certificates', [/docs\/certificates\.md/]],
+  ]
+  for (const [fault, expected] of table) {
+    const { remedy } = judgeName(certificate({ left: null, fault }), now, { isService: true, records })
+    t.match(remedy, [...expected, /^posthorn certificates renew/], fault)
+    t.equal(remedy.length, expected.length + 1, fault)
+  }
+})
+
 t.test('mail hosts that are as they should be are one finding', async (t) => {
-  t.same(judgeMailHosts([], now), [])
+  t.same(judgeMailHosts([], now, []), [])
   const hosts = [certificate({ left: 60 }), certificate({ left: 40 }), certificate({ left: null, fault: 'caa' })]
-  t.match(judgeMailHosts(hosts, now), [
+  t.match(judgeMailHosts(hosts, now, []), [
     { subject: name, state: 'warn' },
     { subject: 'mail hosts', state: 'ok', text: /^2 of 3 have .*, the first expires 1970-05-21T/ },
   ])
-  t.match(judgeMailHosts([certificate({ left: null })], now), [
+  t.match(judgeMailHosts([certificate({ left: null })], now, []), [
     { state: 'ok', text: '1 of 1 have a certificate or will be tried soon' },
   ])
 })

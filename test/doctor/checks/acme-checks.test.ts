@@ -97,6 +97,8 @@ t.test('what is stored is read', async (t) => {
   const files = new CertificateFiles(folder)
   await files.storePair(name, await createSelfSigned([name]))
   await files.storeRecord(name, { ...newNameRecord, fault: 'caa: forbidden' })
+  const absent = parseDomainName('mx.example.net')
+  await files.storeRecord(absent, { ...newNameRecord, fault: `${absent} does not exist in DNS` })
   const run = (enabled: boolean) =>
     acmeChecks[0]?.run({
       config: testConfig({
@@ -105,11 +107,12 @@ t.test('what is stored is read', async (t) => {
       }),
       clock: () => Date.UTC(2030, 0, 1),
       read: null,
+      ownAddresses: ['10.0.0.1', '93.184.216.34'],
       signal: new AbortController().signal,
     } as unknown as CheckDeps)
   t.match(await run(true), [
     { subject: name, state: 'warn', text: /^the renewal has failed: caa: forbidden; valid for \d+ days$/ },
-    { subject: 'mx.example.net', state: 'ok', text: /no certificate yet/ },
+    { subject: absent, state: 'fail', remedy: ['mx.example.net. A 93.184.216.34', /^posthorn certificates renew/] },
   ])
   t.same(await run(false), [])
 })

@@ -13,6 +13,7 @@ import type { Config } from '../../config/complete.js'
 import { mailTargetOf } from '../../domains/verification/dns-records.js'
 import type { DomainName } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
+import { waitForStep } from '../../storage/stepped-walk.js'
 import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, warning } from '../finding.js'
 import { isPublicAddress } from '../sources.js'
@@ -20,6 +21,9 @@ import { isPublicAddress } from '../sources.js'
 export const acmeChecks: readonly Check[] = [
   { name: 'acme', summary: 'each name has a certificate of the ACME server, and renewals succeed', run: checkNames },
 ]
+
+/** Hosts that are judged at a time. */
+const HOST_STEP = 250
 
 export interface OrderedCertificate {
   readonly name: DomainName
@@ -43,7 +47,7 @@ async function checkNames({ config, read, clock, signal, ownAddresses }: CheckDe
     signal.throwIfAborted()
     if (!service.includes(name)) hosts.push(await readOrdered(files, name))
   }
-  return [...judgements, ...judgeMailHosts(hosts, clock(), mailTarget)]
+  return [...judgements, ...(await judgeMailHosts(hosts, clock(), mailTarget))]
 }
 
 /** The records of a name of the service, without the name. */
@@ -66,19 +70,23 @@ function readFacts(cert: string): CertificateFacts | null {
   }
 }
 
-/** Those that are as they should be are one finding: there may be thousands. */
-export function judgeMailHosts(
+/** Those that are as they should be are one finding: there may be thousands, which are judged in steps. */
+export async function judgeMailHosts(
   hosts: readonly OrderedCertificate[],
   now: number,
   records: readonly string[],
-): readonly Judgement[] {
-  const wrong = hosts
-    .map((host) => judgeName(host, now, { isService: false, records }))
-    .filter(({ state }) => state !== 'ok')
+): Promise<readonly Judgement[]> {
+  const wrong: Judgement[] = []
+  let firstEnd = Number.POSITIVE_INFINITY
+  for (const [at, host] of hosts.entries()) {
+    if (at % HOST_STEP === 0) await waitForStep()
+    const judgement = judgeName(host, now, { isService: false, records })
+    if (judgement.state !== 'ok') wrong.push(judgement)
+    if (host.facts !== null && isValidAt(host.facts, now)) firstEnd = Math.min(firstEnd, host.facts.to)
+  }
   const rest = hosts.length - wrong.length
   if (rest === 0) return wrong
-  const ends = hosts.flatMap(({ facts }) => (facts !== null && isValidAt(facts, now) ? [facts.to] : []))
-  const first = ends.length === 0 ? '' : `, the first expires ${formatTimestamp(ends.reduce((a, b) => Math.min(a, b)))}`
+  const first = Number.isFinite(firstEnd) ? `, the first expires ${formatTimestamp(firstEnd)}` : ''
   const text = `${rest} of ${hosts.length} have a certificate or will be tried soon${first}`
   return [...wrong, good('mail hosts', text)]
 }

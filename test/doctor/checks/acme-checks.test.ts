@@ -81,13 +81,13 @@ t.test('what mends a fault', async (t) => {
 })
 
 t.test('mail hosts that are as they should be are one finding', async (t) => {
-  t.same(judgeMailHosts([], now, []), [])
+  t.same(await judgeMailHosts([], now, []), [])
   const hosts = [certificate({ left: 60 }), certificate({ left: 40 }), certificate({ left: null, fault: 'caa' })]
-  t.match(judgeMailHosts(hosts, now, []), [
+  t.match(await judgeMailHosts(hosts, now, []), [
     { subject: name, state: 'warn' },
     { subject: 'mail hosts', state: 'ok', text: /^2 of 3 have .*, the first expires 1970-05-21T/ },
   ])
-  t.match(judgeMailHosts([certificate({ left: null })], now, []), [
+  t.match(await judgeMailHosts([certificate({ left: null })], now, []), [
     { state: 'ok', text: '1 of 1 have a certificate or will be tried soon' },
   ])
 })

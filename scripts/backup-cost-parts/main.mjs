@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import Database from 'better-sqlite3'
+import { SQLite } from '../../dist/src/storage/sqlite.js'
 import { median } from '../bench-parts/compare.mjs'
 import { measureRelay } from '../bench-parts/measure.mjs'
 import { posthorn } from '../bench-parts/posthorn.mjs'
@@ -62,7 +62,7 @@ async function start(side, asked) {
 
 /** Messages without an email, which nothing reads. */
 function fill({ database, workspaceId }) {
-  const db = new Database(database)
+  const db = new SQLite(database)
   const columns = db.prepare(`select name from pragma_table_info('raw_messages')`).pluck().all()
   const insert = db.prepare(
     `insert into raw_messages (${columns.join(', ')}) values (${columns.map((name) => `@${name}`).join(', ')})`,

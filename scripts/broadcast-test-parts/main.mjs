@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { fillAudience, openApi } from '../bench-parts/broadcast/api.mjs'
 import { freePort, listening } from '../bench-parts/processes.mjs'
+import { seeded } from '../lib/seeded.mjs'
 import { environmentOfUnit } from '../lib/unit-environment.mjs'
 import { compareWithRecount } from './recount.mjs'
 import { openBouncingSink } from './sink.mjs'
@@ -153,15 +154,4 @@ max_connections_per_host = ${CONNECTIONS}
 level = "error"
 `,
   )
-}
-
-/** The same moments for the same seed (mulberry32). */
-function seeded(seed) {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -17,6 +17,7 @@ import { parseArgs } from 'node:util'
 import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
 import { fillAudience, openApi } from '../bench-parts/broadcast/api.mjs'
 import { freePort, listening } from '../bench-parts/processes.mjs'
+import { seeded } from '../lib/seeded.mjs'
 import { balanceBroadcast } from './broadcast-balance.mjs'
 import { openCountingSink } from './counting-sink.mjs'
 import { Ledger } from './ledger.mjs'
@@ -201,15 +202,4 @@ routes = { "sink.test" = "127.0.0.1:${sink.port}" }
 level = "error"
 `,
   )
-}
-
-/** The same moments for the same seed (mulberry32). */
-function seeded(seed) {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

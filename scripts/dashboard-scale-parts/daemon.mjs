@@ -6,9 +6,9 @@ import { pino } from 'pino'
 import { setOperatorWorkspace } from '../../dist/src/accounts/operator-workspace.js'
 import { createPasswordHasher } from '../../dist/src/accounts/people/passwords.js'
 import { setPassword, userByEmail } from '../../dist/src/accounts/people/users.js'
-import { parseConfig } from '../../dist/src/config/load.js'
 import { startDaemon } from '../../dist/src/daemon/daemon.js'
 import { SQLite } from '../../dist/src/storage/sqlite.js'
+import { loopbackConfig } from '../lib/loopback-config.mjs'
 
 const [folder, workspaceId, email, password] = process.argv.slice(2)
 
@@ -43,32 +43,10 @@ function watchStatements() {
   }
 }
 
-function configuration() {
-  const text = `
-[service]
-hostname = "mail.service.test"
-data_dir = "${folder}"
-[submission]
-listen = ["127.0.0.1:0"]
-listen_tls = ["127.0.0.1:0"]
-[api]
-listen = ["127.0.0.1:0"]
-[inbound]
-listen = ["127.0.0.1:0"]
-[retention]
-messages = "400d"
-events = "400d"
-[log]
-level = "silent"
-`
-  const loaded = parseConfig(text, 'none', { hostname: 'test', home: folder, isRoot: false, stateHome: undefined })
-  if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
-  return loaded.config
-}
-
 watchStatements()
+const config = loopbackConfig(folder, { retention: { messages: '400d', events: '400d' } })
 const daemon = await startDaemon({
-  ...{ config: configuration(), clock: Date.now, log: pino({ level: 'silent' }) },
+  ...{ config, clock: Date.now, log: pino({ level: 'silent' }) },
   stopTimeouts: { listeners: 100, delivery: 100 },
 })
 const { read, commit } = daemon.database

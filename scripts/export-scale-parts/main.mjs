@@ -12,11 +12,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { Agent, request } from 'undici'
-import { parseConfig } from '../../dist/src/config/load.js'
 import { startDaemon } from '../../dist/src/daemon/daemon.js'
 import { systemEdges } from '../../dist/src/daemon/edges.js'
 import { databaseFile } from '../../dist/src/storage/open.js'
 import { copySeed } from '../../dist/test/helpers/database/seed-data.js'
+import { loopbackConfig } from '../lib/loopback-config.mjs'
 
 const count = Number(process.argv[2] ?? 1_000_000)
 const rounds = Number(process.argv[3] ?? 5)
@@ -28,26 +28,6 @@ const PAUSE = 10
 /** Milliseconds that the client works without an export. */
 const QUIET = 15_000
 const MB = 1_048_576
-
-function configuration(folder) {
-  const text = `
-[service]
-hostname = "mail.service.test"
-data_dir = "${join(folder, 'data')}"
-[submission]
-listen = ["127.0.0.1:0"]
-listen_tls = ["127.0.0.1:0"]
-[api]
-listen = ["127.0.0.1:0"]
-[inbound]
-listen = ["127.0.0.1:0"]
-[log]
-level = "silent"
-`
-  const loaded = parseConfig(text, 'none', { hostname: 'test', home: folder, root: false, stateHome: undefined })
-  if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
-  return loaded.config
-}
 
 function runFill(file, workspaceId) {
   const words = [new URL('fill.mjs', import.meta.url).pathname, file, workspaceId, count, BEGIN, STEP].map(String)
@@ -130,7 +110,7 @@ function reportExport({ result, seconds, memory }) {
 
 const folder = mkdtempSync(join(process.env.EXPORT_SCALE_FOLDER ?? tmpdir(), 'posthorn-export-scale-'))
 try {
-  const config = configuration(folder)
+  const config = loopbackConfig(join(folder, 'data'))
   const file = databaseFile(config.service.data_dir)
   const { workspaceId, key } = await copySeed(file)
   const begun = performance.now()

@@ -6,8 +6,10 @@
  * of the writer, and its attempt; an inbound one has results and a verdict instead of the attempt.
  */
 import { performance } from 'node:perf_hooks'
+import { allChecks } from '../../dist/src/doctor/all-checks.js'
 import { createMonitoring } from '../../dist/src/monitoring/monitoring.js'
 import { reportProcess } from '../../dist/src/monitoring/process-metrics.js'
+import { reportUpkeep } from '../../dist/src/monitoring/upkeep-metrics.js'
 
 const ROUNDS = 400_000
 const SCRAPES = 300
@@ -20,6 +22,24 @@ const { observers, metrics, collect } = createMonitoring({
 })
 const idle = () => 0
 const { stop } = reportProcess(metrics, { writer: idle, signing: idle, authentication: idle, webhooks: idle })
+
+/** A certificate for each of so many names, of which a hundred are shown. */
+const certificates = Array.from({ length: 5_000 }, (_, n) => ({
+  name: `mail${n}.test`,
+  from: 0,
+  to: (n * 7919) % 5_000,
+}))
+reportUpkeep(metrics, {
+  clock: () => 0,
+  listCertificates: () => certificates,
+  doctor: {
+    checks: allChecks.map(({ name }) => name),
+    readRun: () => ({ at: 1, totals: { ok: 30, warn: 2, fail: 1 } }),
+    listFindings: () => [],
+  },
+  readStandbyLag: () => 100,
+  readBackupSettings: () => ({ folder: null, maxAge: 0 }),
+})
 
 const hosts = ['aspmx.l.google.com', 'a-b.mail.protection.outlook.com', 'mx.example.org', 'mx00.gmx.net', 'mx.b.test']
 const submission = observers.observeListener('submission')

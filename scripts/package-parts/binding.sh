@@ -1,18 +1,6 @@
-# Sourced by scripts/package: Node.js to carry or to compile for, and SQLite's binding for Node.js 20.
+# Sourced by scripts/package: SQLite's binding for Node.js 20.
 #
-# Expects the project's root as the working directory, and `arch`. What is made here is kept in .peers.
-
-# Carried by packages, or compiled for.
-declare -rA node_releases=([20]=20.20.2 [22]=22.23.3)
-
-# Unpacks Node.js of major version $1 to .peers/node-$1/node, unless it is there.
-fetch_node() {
-  local release=${node_releases[$1]} folder=$PWD/.peers/node-$1/node archive
-  if [[ $("$folder/bin/node" --version 2>/dev/null) == "v$release" ]]; then return 0; fi
-  rm -rf "$folder" && mkdir -p "$folder" || return 1
-  archive=$(cd "$folder" && npm pack --silent "node-linux-$arch@$release" 2>/dev/null) || return 1
-  tar -xzf "$folder/$archive" -C "$folder" --strip-components=1 && rm "$folder/$archive"
-}
+# Expects the project's root as the working directory, `arch`, and scripts/lib/node.sh. What is made here is kept in .peers.
 
 # Paths of this machine are left out of the binary: equal sources give equal bytes.
 compile_binding() {

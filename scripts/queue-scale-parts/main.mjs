@@ -12,39 +12,17 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { parseConfig } from '../../dist/src/config/load.js'
 import { startDaemon } from '../../dist/src/daemon/daemon.js'
 import { systemEdges } from '../../dist/src/daemon/edges.js'
 import { databaseFile, openDatabase } from '../../dist/src/storage/open.js'
 import { SQLite } from '../../dist/src/storage/sqlite.js'
 import { bulkEmail } from '../../dist/test/helpers/database/bulk.js'
 import { copySeed } from '../../dist/test/helpers/database/seed-data.js'
+import { loopbackConfig } from '../lib/loopback-config.mjs'
 
 const LEASED = 100
 const SHORT = 1_000
 const long = Number(process.argv[2] ?? 500_000)
-
-function configuration(folder, port) {
-  const text = `
-[service]
-hostname = "mail.service.test"
-data_dir = "${join(folder, 'data')}"
-[submission]
-listen = ["127.0.0.1:0"]
-listen_tls = ["127.0.0.1:0"]
-[api]
-listen = ["127.0.0.1:0"]
-[inbound]
-listen = ["127.0.0.1:0"]
-[outbound]
-routes = { "b.test" = "127.0.0.1:${port}" }
-[log]
-level = "silent"
-`
-  const loaded = parseConfig(text, 'none', { hostname: 'test', home: folder, root: false, stateHome: undefined })
-  if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
-  return loaded.config
-}
 
 /** Entries without their messages: none of them reaches a transaction. */
 function filling({ workspaceId, count, dueAt, leased }) {
@@ -76,7 +54,8 @@ async function closedPort() {
 async function measure(count, work) {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-queue-scale-'))
   try {
-    const config = configuration(folder, await closedPort())
+    const routes = { 'b.test': `127.0.0.1:${await closedPort()}` }
+    const config = loopbackConfig(join(folder, 'data'), { outbound: { routes } })
     const file = databaseFile(config.service.data_dir)
     const { workspaceId } = await copySeed(file)
     return await work({ config, file, workspaceId, count })

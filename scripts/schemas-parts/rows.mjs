@@ -5,9 +5,10 @@
  */
 import { hashKey } from '../../dist/src/accounts/keys/api-keys.js'
 import { generateDkimKey } from '../../dist/src/domains/dkim/key.js'
+import { SERVICE_WORKSPACE } from '../../dist/src/storage/tables/tables.js'
 import { columnsOf, rowOf, tablesOf } from '../../dist/test/helpers/database/rows.js'
 
-/** The key of the workspace: test/storage/upgrade/schemas.test.ts signs in with it. */
+/** The key of the workspace: test/journeys/upgrades.test.ts signs in with it. */
 const SECRET = 'ph_fixture-of-an-earlier-schema-0000000000000'
 const AT = Date.UTC(2026, 0, 1)
 const NEVER = Date.UTC(2100, 0, 1)
@@ -104,6 +105,15 @@ const records = (dkim) => ({
   broadcasts: [{ id: 'brc_1', audience_id: 'aud_1', status: 'draft' }],
   broadcast_messages: [
     { email_id: DELIVERED, recipient_id: RECIPIENTS[1], broadcast_id: 'brc_1', contact_id: 'con_1' },
+  ],
+  known_browsers: [{ user_id: 'usr_1', token_hash: 'browser' }],
+  // A rule that names no domain would hold the mail that waits.
+  hold_rules: [{ id: 'hold_1', workspace_id: SERVICE_WORKSPACE, domain: 'held.test' }],
+  doctor_findings: [
+    {
+      ...{ workspace_id: SERVICE_WORKSPACE, check_name: 'ptr', subject: '192.0.2.1', state: 'fail' },
+      ...{ text: 'there is no PTR record', remedy: '[]' },
+    },
   ],
 })
 

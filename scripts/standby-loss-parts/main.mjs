@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import Database from 'better-sqlite3'
+import { SQLite } from '../../dist/src/storage/sqlite.js'
 import { freePort, listening } from '../bench-parts/processes.mjs'
 import { openCountingSink } from '../crash-parts/counting-sink.mjs'
 import { submitBySmtp } from '../crash-parts/smtp-submitter.mjs'
@@ -89,7 +89,7 @@ function compare(root, { answered, killedAt, standby }) {
   command(other, 'standby', 'restore', standby, '--hold-queue')
   const rebuildMs = Math.round(performance.now() - begun)
   const { problems } = verify(other)
-  const database = new Database(join(root, 'other-data', 'posthorn.db'), { readonly: true })
+  const database = new SQLite(join(root, 'other-data', 'posthorn.db'), { readonly: true })
   const stored = new Set(database.prepare('select id from emails').pluck().all())
   database.close()
   const before = [...answered].filter(([, at]) => at <= killedAt)

@@ -24,8 +24,8 @@ export interface ReloadedSettings {
   readonly pending: readonly string[]
 }
 
-/** Settings, or sections of which every setting is meant. What is not named here needs a restart. */
-const reloadable: ReadonlySet<string> = new Set([
+/** Settings, or sections of which every setting is meant: those that a reload applies. */
+const reloaded: readonly string[] = [
   ...['tls.cert_file', 'tls.key_file'],
   ...settingsOf('api', ['trusted_proxies', 'max_connections']),
   ...settingsOf('api', ['max_connections_per_address', 'max_connections_per_network']),
@@ -52,14 +52,27 @@ const reloadable: ReadonlySet<string> = new Set([
   ...settingsOf('ui', ['session_idle', 'session_max']),
   ...['sms.allowed_countries', 'sms.limits', 'sms.http', 'sms.sender'],
   ...settingsOf('log', ['level', 'levels', 'hash_local_parts']),
-])
+  'doctor',
+]
+
+/** The others: what is opened once at the start, such as listeners, or cannot change while it is in use. */
+const restarted: readonly string[] = [
+  ...['service', 'tls.acme', 'dns', 'metrics', 'standby', 'sms.smpp'],
+  ...['api.listen', 'submission.listen', 'submission.listen_tls', 'inbound.listen'],
+  ...['ui.enabled', 'sms.provider', 'retention.exports', 'log.format'],
+]
+
+/** Each setting is in one of both. */
+export const settingsByEffect = { reloaded, restarted } as const
+
+const reloadable: ReadonlySet<string> = new Set(reloaded)
 
 function settingsOf(section: string, keys: readonly string[]): readonly string[] {
   return keys.map((key) => `${section}.${key}`)
 }
 
 /** Tables whose keys are data of the operator: such a table is one setting. */
-const tables: ReadonlySet<string> = new Set(['outbound.routes', 'limits.plans', 'log.levels'])
+export const tables: ReadonlySet<string> = new Set(['outbound.routes', 'limits.plans', 'log.levels'])
 
 export function createLiveConfig(started: Config): LiveConfig {
   let loaded = started

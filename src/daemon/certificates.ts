@@ -124,6 +124,8 @@ interface CertificateWork {
   readonly wake: () => void
   /** Without ACME: empty. */
   readonly list: () => readonly CertificateView[]
+  /** Those that listeners serve by name; without ACME the default one. */
+  readonly listServed: () => readonly WatchedCertificate[]
 }
 
 export async function startCertificates(deps: CertificateDeps, stopSteps: StopSteps): Promise<CertificateWork> {
@@ -133,14 +135,15 @@ export async function startCertificates(deps: CertificateDeps, stopSteps: StopSt
   if (runner === null) {
     const list = () => [{ name: service.hostname, fault: null, ...readCertificateFacts(listeners.served.cert) }]
     createExpiryWatch(deps, list, stopSteps).start()
-    return { endpoints: [], wake: () => undefined, list: () => [] }
+    return { endpoints: [], wake: () => undefined, list: () => [], listServed: list }
   }
-  const watch = createExpiryWatch(deps, () => runner.listIssued(), stopSteps)
+  const listServed = () => runner.listIssued()
+  const watch = createExpiryWatch(deps, listServed, stopSteps)
   const listenerDeps = { answers: certificates.answers, publicUrl: service.public_url }
   const listener = await openChallengeListener(tls.acme.http_listen, listenerDeps)
   stopSteps.push(() => listener.stop())
   runner.start(() => watch.start())
-  return { endpoints: listener.endpoints, wake: () => runner.wake(), list: () => runner.list() }
+  return { endpoints: listener.endpoints, wake: () => runner.wake(), list: () => runner.list(), listServed }
 }
 
 function createRunner(deps: CertificateDeps, acme: OpenAcme, stopSteps: StopSteps): CertificateRunner {

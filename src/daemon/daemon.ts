@@ -78,7 +78,8 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     const services = await openServices(options, database, suppressions, stopSteps)
     const listeners = await openListeners(options, database, certificates, services, stopSteps)
     const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
-    const metrics = await openMonitoring(monitoring, options, { database, services, listeners }, stopSteps)
+    const parts = { database, services, listeners, listCertificates: orders.listServed }
+    const metrics = await openMonitoring(monitoring, options, parts, stopSteps)
     // Before what was started behind them: nothing new is accepted while that ends.
     stopSteps.push(listeners.stop)
     const forget = (): void => {

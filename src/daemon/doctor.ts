@@ -49,6 +49,7 @@ export function wireDoctor(deps: DoctorDeps): Doctor {
     return next
   }
   const runWhenDue = async (): Promise<void> => {
+    if (!config.doctor.daily) return
     const { at: lastAt } = readLastRun(database.read)
     if (isRunning || !isRunDue({ lastAt, startedAt, now: clock() })) return
     isRunning = true
@@ -59,7 +60,6 @@ export function wireDoctor(deps: DoctorDeps): Doctor {
   return {
     run,
     start: () => {
-      if (!config.doctor.daily) return
       timer = setInterval(() => {
         void runWhenDue().catch((error: unknown) => log.error({ err: error }, 'the daily checks ended with an error'))
       }, POLL_INTERVAL).unref()

@@ -1,5 +1,8 @@
 /** Wires the metrics: the observers that the rooms get, what is read at each scrape, and the listener. */
 import { listRunningBroadcasts } from '../broadcasts/active-broadcasts.js'
+import type { WatchedCertificate } from '../certificates/expiry-watch.js'
+import { allChecks } from '../doctor/all-checks.js'
+import { readFindings, readLastRun } from '../doctor/findings-store.js'
 import { type MetricsEndpoint, startMetricsListener } from '../monitoring/metrics-listener.js'
 import { createMonitoring, type Monitoring } from '../monitoring/monitoring.js'
 import { reportProcess } from '../monitoring/process-metrics.js'
@@ -7,9 +10,11 @@ import { reportQueue } from '../monitoring/queue-metrics.js'
 import { reportService } from '../monitoring/service-metrics.js'
 import { reportOpenSessions } from '../monitoring/session-metrics.js'
 import { reportStorage } from '../monitoring/storage-metrics.js'
+import { reportUpkeep } from '../monitoring/upkeep-metrics.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile } from '../storage/open.js'
+import { readStandbyStatus, standbyLag } from '../storage/standby/standby-status.js'
 import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
 import type { Listeners } from './listeners.js'
 import type { Services } from './services.js'
@@ -20,14 +25,22 @@ export function buildMonitoring({ config, clock, log }: DaemonOptions): Monitori
   return createMonitoring({ clock, onFault: (err) => log.error({ err }, 'some metrics cannot be read now') })
 }
 
+interface MonitoredParts {
+  readonly database: Database
+  readonly services: Services
+  readonly listeners: Listeners
+  readonly listCertificates: () => readonly WatchedCertificate[]
+}
+
 /** Opens the listener; returns where it listens. */
 export async function openMonitoring(
   monitoring: Monitoring | null,
-  { config, log, clock, stopTimeouts = defaultStopTimeouts }: DaemonOptions,
-  { database, services, listeners }: { database: Database; services: Services; listeners: Listeners },
+  options: DaemonOptions,
+  { database, services, listeners, listCertificates }: MonitoredParts,
   stopSteps: StopSteps,
 ): Promise<readonly MetricsEndpoint[]> {
   if (monitoring === null) return []
+  const { config, log, clock, stopTimeouts = defaultStopTimeouts } = options
   const { metrics, collect } = monitoring
   const { read } = database
   const { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections } = listeners.watched
@@ -45,10 +58,32 @@ export async function openMonitoring(
     countExports: services.exports.countUnderWay,
     memory: { mx: memory.mx, submission: memory.submission, rest: memory.requests },
   })
+  reportUpkeep(metrics, { clock, listCertificates, ...readUpkeep(options, database) })
   stopSteps.push(reportProcess(metrics, busyTimesOf(database, services)).stop)
   const listener = await startMetricsListener(config.metrics.listen, { collect, log })
   stopSteps.push(() => listener.stop(stopTimeouts.listeners))
   return listener.endpoints
+}
+
+function readUpkeep(
+  { config, clock }: DaemonOptions,
+  { read }: Database,
+): Omit<Parameters<typeof reportUpkeep>[1], 'clock' | 'listCertificates'> {
+  const { service, standby } = config
+  return {
+    doctor: {
+      checks: allChecks.map(({ name }) => name),
+      readRun: () => readLastRun(read),
+      listFindings: () => readFindings(read),
+    },
+    readStandbyLag: () => {
+      if (standby.folder === '') return undefined
+      const status = readStandbyStatus(service.data_dir)
+      // A status of another folder is from before a change of the setting.
+      return status?.folder === standby.folder ? standbyLag(status, clock()) : null
+    },
+    readBackupSettings: () => ({ folder: config.doctor.backup_folder, maxAge: config.doctor.backup_max_age }),
+  }
 }
 
 function busyTimesOf(

@@ -1,8 +1,10 @@
 /** All checks, in the order in which they are shown. */
 import type { Check } from './check.js'
+import { acmeChecks } from './checks/acme-checks.js'
 import { addressChecks } from './checks/address-checks.js'
 import { blockListChecks } from './checks/block-list-checks.js'
 import { clockChecks } from './checks/clock-checks.js'
+import { copyChecks } from './checks/copy-checks.js'
 import { daemonChecks } from './checks/daemon-checks.js'
 import { dnsChecks } from './checks/dns-checks.js'
 import { domainChecks } from './checks/domain-checks.js'
@@ -22,8 +24,10 @@ export const allChecks: readonly Check[] = [
   ...portChecks,
   ...blockListChecks,
   ...tlsChecks,
+  ...acmeChecks,
   ...zoneChecks,
   ...policyChecks,
   ...domainChecks,
   ...workChecks,
+  ...copyChecks,
 ]

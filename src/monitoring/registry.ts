@@ -3,7 +3,7 @@
  *
  * Each label states all of its values, and all series exist from the start. So their number never grows, a rate over
  * a series that was never counted is 0 instead of nothing, and a value that is not in the list counts as `other`, or
- * not at all where the list has no `other`.
+ * not at all where the list has no `other`. Named gauges are the exception: their series have a limit.
  */
 import {
   Registry as Collected,
@@ -19,6 +19,12 @@ interface MetricSpec {
   readonly name: string
   readonly help: string
   readonly labels?: Labels
+}
+
+interface NamedGaugeSpec extends Omit<MetricSpec, 'labels'> {
+  readonly label: string
+  /** Series. */
+  readonly max: number
 }
 
 interface HistogramSpec extends MetricSpec {
@@ -37,6 +43,12 @@ interface Gauge {
   readonly set: (values: readonly string[], value: number) => void
 }
 
+/** A gauge whose series come and go with the values of one label: the number of series has a limit instead of a list. */
+interface NamedGauge {
+  /** In place of all series that exist; those beyond the limit are left out. */
+  readonly replace: (values: readonly (readonly [name: string, value: number])[]) => void
+}
+
 interface Histogram {
   readonly observe: (values: readonly string[], value: number) => void
 }
@@ -44,6 +56,7 @@ interface Histogram {
 export interface Metrics {
   readonly counter: (spec: MetricSpec) => Counter
   readonly gauge: (spec: MetricSpec) => Gauge
+  readonly namedGauge: (spec: NamedGaugeSpec) => NamedGauge
   readonly histogram: (spec: HistogramSpec) => Histogram
   /** Called before each scrape. */
   readonly onScrape: (read: () => Promise<void> | void) => void
@@ -73,6 +86,8 @@ export function createMetrics(onFault: (error: unknown) => void): Metrics {
   return {
     counter: (spec) => createCounter(new PromCounter(toOptions(registry, spec)), spec),
     gauge: (spec) => createGauge(new PromGauge(toOptions(registry, spec)), spec),
+    namedGauge: ({ label, max, ...spec }) =>
+      createNamedGauge(new PromGauge({ ...toOptions(registry, spec), labelNames: [label] }), max),
     histogram: (spec) =>
       createHistogram(new PromHistogram({ ...toOptions(registry, spec), buckets: [...spec.buckets] }), spec),
     onScrape: (read) => readers.push(read),
@@ -119,6 +134,15 @@ function createGauge(metric: PromGauge, { labels = {} }: MetricSpec): Gauge {
     return series
   })
   return { set: (values, value) => find(values)?.set(value) }
+}
+
+function createNamedGauge(metric: PromGauge, max: number): NamedGauge {
+  return {
+    replace: (values) => {
+      metric.reset()
+      for (const [name, value] of values.slice(0, max)) metric.labels(name).set(value)
+    },
+  }
 }
 
 function createHistogram(metric: PromHistogram, { labels = {} }: MetricSpec): Histogram {

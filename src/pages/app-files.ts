@@ -18,7 +18,7 @@ type Encoding = 'br' | 'gzip'
 export interface AppFile {
   readonly type: string
   readonly bytes: Buffer
-  /** Names these bytes: the ETag without its quotes. */
+  /** Names these bytes: their ETag without its quotes. */
   readonly tag: string
   readonly headers: Readonly<Record<string, string>>
   /** Null: it is not worth it. */

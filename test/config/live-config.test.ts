@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { z } from 'zod'
 import type { Config } from '../../src/config/complete.js'
 import { followSetting } from '../../src/config/follow-setting.js'
-import { createLiveConfig, isReloadable } from '../../src/config/live-config.js'
+import { createLiveConfig, isReloadable, settingsByEffect, tables } from '../../src/config/live-config.js'
 import { parseConfig } from '../../src/config/load.js'
+import { settings } from '../../src/config/schema.js'
 
 function config(text: string): Config {
   const loaded = parseConfig(text, null, { hostname: 'mx.test', home: '/root', isRoot: true, stateHome: undefined })
@@ -41,6 +44,43 @@ credits = 1
   )
   t.same(live.apply(config('')).pending, [], 'back to what the daemon was started with')
   t.equal(outbound.max_connections, 100)
+})
+
+/** Names such as `tls.acme.email` of all settings that the schema has. */
+function listSettings(schema: z.core.$ZodType, path: string): readonly string[] {
+  const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema
+  if (!(inner instanceof z.ZodObject) || tables.has(path)) return [path]
+  return Object.entries(inner.shape).flatMap(([key, value]) =>
+    listSettings(value, path === '' ? key : `${path}.${key}`),
+  )
+}
+
+t.test('each setting of the schema is either applied by a reload or needs a restart', async (t) => {
+  const all = listSettings(settings, '')
+  t.ok(all.includes('tls.acme.email') && all.includes('limits.plans') && all.length > 120, `${all.length} settings`)
+  const holds = (entry: string, name: string): boolean => name === entry || name.startsWith(`${entry}.`)
+  for (const name of all) {
+    const entries = Object.values(settingsByEffect).flatMap((list) => list.filter((entry) => holds(entry, name)))
+    t.equal(entries.length, 1, `${name} is named once: ${entries.join(', ')}`)
+    t.equal(
+      isReloadable(name),
+      settingsByEffect.reloaded.some((entry) => holds(entry, name)),
+      name,
+    )
+  }
+  for (const entry of Object.values(settingsByEffect).flat()) {
+    t.ok(
+      all.some((name) => holds(entry, name)),
+      `${entry} is a setting or a section`,
+    )
+  }
+})
+
+t.test('docs/reload.md names what needs a restart', async (t) => {
+  const paragraphs = readFileSync('docs/reload.md', 'utf8').split('\n\n')
+  const text = paragraphs.find((paragraph) => paragraph.startsWith('These need a restart')) ?? ''
+  const named = [...text.matchAll(/`([a-z_.]+?)(?:\.\*)?`/g)].map(([, name]) => name)
+  t.same(named.toSorted(), settingsByEffect.restarted.toSorted())
 })
 
 t.test('a setting that is not named needs a restart', async (t) => {

@@ -50,6 +50,21 @@ t.test(
     const wait = Date.parse(failed.next_try ?? '') - app.now()
     t.ok(wait > 14 * 60_000 && wait < 17 * 60_000, `${wait}`)
 
+    const other = 'posthorn.other.test'
+    await waitUntil('the next failure', () => findView(app, other)?.last_fault)
+    const checked = await app.cli('doctor', 'acme', 'tls', '--json')
+    t.match(checked.json(), {
+      findings: [
+        { check: 'tls', state: 'ok' },
+        { check: 'tls', state: 'ok' },
+        { check: 'tls', state: 'warn', text: /until the first one of the ACME server/ },
+        { check: 'acme', subject: HOST, state: 'fail', text: /connection refused/, remedy: [/^nc -vz /, /renew/] },
+        { check: 'acme', subject: 'mx.mail.service.test', state: 'ok', text: 'valid for 89 days' },
+        { check: 'acme', subject: other, state: 'warn', remedy: [`${other}. CNAME mail.mail.service.test.`, /renew/] },
+        { check: 'acme', subject: 'mail hosts', state: 'ok', text: /^1 of 2 have/ },
+      ],
+    })
+
     const listed = await app.cli('certificates', '--json')
     t.match(listed.json(), { data: [{ name: HOST, state: 'none', last_fault: failed.last_fault }, {}, {}, {}] })
     t.match((await app.cli('certificates')).out, /^NAME +STATE +UNTIL +NEXT TRY +LAST FAULT\n/)

@@ -121,6 +121,30 @@ t.test('assets are compressed, and kept for a year', async (t) => {
   }
 })
 
+t.test('each coding of a file has an ETag of its own', async (t) => {
+  const app = await testDaemon(t, { uiFolder: writeFiles(t) })
+  for (const path of ['/ui/assets/index.abc.js', '/ui/emails']) {
+    const tags: string[] = []
+    const codings = [undefined, 'gzip', 'br'] as const
+    const fieldsOf = (coding: (typeof codings)[number]) => (coding === undefined ? {} : { 'accept-encoding': coding })
+    for (const coding of codings) {
+      const { headers } = await load(t, app, path, fieldsOf(coding))
+      t.match(headers, { vary: 'Accept-Encoding' })
+      t.equal(headers['content-encoding'], coding, path)
+      tags.push(String(headers['etag']))
+    }
+    t.equal(new Set(tags).size, 3, tags.join())
+    for (const [at, coding] of codings.entries()) {
+      const others = tags.filter((tag) => tag !== tags[at]).join(', ')
+      const changed = await load(t, app, path, { ...fieldsOf(coding), 'if-none-match': others })
+      t.same([changed.status, changed.headers['etag']], [200, tags[at]], 'the tags of other codings do not count')
+      const same = await load(t, app, path, { ...fieldsOf(coding), 'if-none-match': `${others}, W/${tags[at]}` })
+      t.same([same.status, same.headers['etag'], same.bytes.length], [304, tags[at], 0])
+      t.match(same.headers, { vary: 'Accept-Encoding' })
+    }
+  }
+})
+
 t.test('without a build there is the start page, and no shell', async (t) => {
   const app = await testDaemon(t, { uiFolder: join(temporaryFolder(t), 'none') })
   t.match((await load(t, app, '/ui/')).text, /It has no mailboxes to read/)

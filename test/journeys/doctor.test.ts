@@ -74,7 +74,19 @@ t.test('the command beside a daemon', async (t) => {
   t.match(found('blocklist'), [listing])
   t.match(found('clock'), [{ state: 'ok' }])
   t.match(found('leases'), [{ state: 'ok' }])
-  for (const check of ['disk', 'inodes', 'memory', 'files', 'event-loop', 'webhooks', 'sms', 'domains', 'dns', 'tls']) {
+  for (const check of [
+    'disk',
+    'inodes',
+    'memory',
+    'files',
+    'event-loop',
+    'webhooks',
+    'sms',
+    'domains',
+    'dns',
+    'tls',
+    'standby',
+  ]) {
     t.ok(found(check).length > 0, check)
   }
   t.match(found('service-dkim'), [{ state: 'fail', remedy: [/_domainkey\.mail\.service\.test\. \d+ IN TXT "v=DKIM1/] }])

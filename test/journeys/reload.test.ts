@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { databaseFile } from '../../src/storage/open.js'
+import { listFixtures, unpackFixture } from '../helpers/database/schema-fixtures.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
@@ -40,12 +42,18 @@ t.test('limits, routes and levels change under an open session', async (t) => {
     where,
     [`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`],
     ['[inbound]', 'max_recipients = 2\nmax_size = "1MB"\n[inbound]\nmax_size = "2MB"'],
-    ['[outbound]', '[ui]\nenabled = false\n[log]\nlevels = { delivery = "debug", smtp = "error" }\n[outbound]'],
+    [
+      '[outbound]',
+      '[ui]\nenabled = false\n[metrics]\nlisten = ["127.0.0.1:0"]\n[doctor]\ndaily = false\n[log]\nlevels = { delivery = "debug", smtp = "error" }\n[outbound]',
+    ],
   )
   t.same(await runForJson(where, 'reload'), {
     ok: true,
-    applied: ['submission.max_size', 'submission.max_recipients', 'inbound.max_size', 'outbound.routes', 'log.levels'],
-    pending: ['ui.enabled'],
+    applied: [
+      ...['submission.max_size', 'submission.max_recipients', 'inbound.max_size', 'outbound.routes', 'doctor.daily'],
+      'log.levels',
+    ],
+    pending: ['metrics.listen', 'ui.enabled'],
     problems: [],
   })
   const linesBefore = daemon.log.length
@@ -72,7 +80,7 @@ t.test('limits, routes and levels change under an open session', async (t) => {
 
   t.match(await runInProcess(where, 'reload'), {
     status: 0,
-    stdout: 'reloaded: no setting has changed\nthese need a restart:\n  ui.enabled\n',
+    stdout: 'reloaded: no setting has changed\nthese need a restart:\n  metrics.listen\n  ui.enabled\n',
   })
 })
 
@@ -115,15 +123,28 @@ print('bound', flush=True)
 while True:
     print(s.recv(4096).decode().strip().replace('\\n', ' '), flush=True)`
 
-t.test('systemd learns what the daemon does', { skip: skipWithout('python3') }, async (t) => {
-  const where = createInstallation(t, 1)
-  const path = join(where.folder, 'notify')
+interface Systemd {
+  readonly path: string
+  /** Each datagram, its lines joined by a space. */
+  readonly said: readonly string[]
+  readonly hear: (what: RegExp) => Promise<string>
+}
+
+/** A datagram socket that stands for systemd's. */
+async function openSystemd(t: Test, { folder }: Installation): Promise<Systemd> {
+  const path = join(folder, 'notify')
   const systemd = spawn('python3', ['-c', receiver, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => systemd.kill())
   const said: string[] = []
   createInterface(systemd.stdout).on('line', (line) => said.push(line))
-  const hear = (what: RegExp): Promise<string> => waitUntil(String(what), () => said.find((line) => what.test(line)))
+  const hear: Systemd['hear'] = (what) => waitUntil(String(what), () => said.find((line) => what.test(line)))
   await hear(/^bound$/)
+  return { path, said, hear }
+}
+
+t.test('systemd learns what the daemon does', { skip: skipWithout('python3') }, async (t) => {
+  const where = createInstallation(t, 1)
+  const { path, said, hear } = await openSystemd(t, where)
   const daemon = await serve(t, where, { under: ['env', `NOTIFY_SOCKET=${path}`, 'WATCHDOG_USEC=400000'] })
   await hear(/^READY=1 STATUS=submission on 127\.0\.0\.1:\d+/)
   await waitUntil('beats of the watchdog', () => said.filter((line) => line === 'WATCHDOG=1').length >= 3)
@@ -137,4 +158,29 @@ t.test('systemd learns what the daemon does', { skip: skipWithout('python3') }, 
   daemon.signal('SIGTERM')
   await hear(/^STOPPING=1 STATUS=stopping$/)
   t.equal(await daemon.ended, 0)
+})
+
+t.test('systemd waits for the upgrade of a database', { skip: skipWithout('python3') }, async (t) => {
+  const where = createInstallation(t, 1)
+  const [oldest = ''] = listFixtures()
+  unpackFixture(oldest, databaseFile(where.dataDir))
+  const { path, said, hear } = await openSystemd(t, where)
+  const daemon = await serve(t, where, { under: ['env', `NOTIFY_SOCKET=${path}`] })
+  await hear(/^READY=1 /)
+  const [, first, ...rest] = said
+  t.match(first, /^EXTEND_TIMEOUT_USEC=60000000 STATUS=upgrading the database: \w/, 'before the first step')
+  t.match(rest.at(-1), /^READY=1 STATUS=submission on /, 'and the start ends with the listeners')
+  const between = rest.slice(0, -1).filter((line) => !line.startsWith('EXTEND_TIMEOUT_USEC=60000000 STATUS=upgrading '))
+  t.same(between, [])
+  await daemon.waitForLog(({ msg }) => msg === 'the database is upgraded')
+  daemon.signal('SIGTERM')
+  await hear(/^STOPPING=1 /)
+  t.equal(said.slice(said.findIndex((line) => line.startsWith('READY=1'))).length, 2, 'none comes after the start')
+  t.equal(await daemon.ended, 0)
+  const again = await serve(t, where, { under: ['env', `NOTIFY_SOCKET=${path}`] })
+  await waitUntil('the next start', () => said.filter((line) => line.startsWith('READY=1 ')).length === 2)
+  t.match(said.at(-1), /^READY=1 /)
+  t.match(said.at(-2), /^STOPPING=1 /, 'an upgraded database needs no more time')
+  again.signal('SIGTERM')
+  t.equal(await again.ended, 0)
 })

@@ -3,8 +3,8 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { SQLite } from '../../src/storage/sqlite.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import {

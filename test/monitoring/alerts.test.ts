@@ -21,7 +21,8 @@ interface RuleCase {
   readonly at?: string
 }
 
-const DAY = 86_400
+const HOUR = 3_600
+const DAY = 24 * HOUR
 const constant = (value: number | string): string => `${value}x500`
 const rising = (step: number): string => `0+${step}x500`
 
@@ -33,6 +34,18 @@ const acceptance = (le: string): string => `posthorn_acceptance_seconds_bucket{i
 const sync = (le: string): string => `posthorn_commit_sync_seconds_bucket{instance="a",le="${le}"}`
 const turnedAway = (reason: string): string =>
   `posthorn_turned_away_total{instance="a",listener="submission",reason="${reason}"}`
+const expiry = 'posthorn_name_certificate_expiry_timestamp_seconds{instance="a",name="mail.test"}'
+const lifetime = 'posthorn_name_certificate_lifetime_seconds{instance="a",name="mail.test"}'
+const findings = (state: string): string => `posthorn_doctor_check_findings{instance="a",check="ptr",state="${state}"}`
+const standby = (enabled: number, usable: number): Series => ({
+  'posthorn_standby_enabled{instance="a"}': constant(enabled),
+  'posthorn_standby_usable{instance="a"}': constant(usable),
+})
+/** `at`: when the newest backup was written, in seconds of the test; null: there is none. */
+const backup = (maxAge: number, at: number | null): Series => ({
+  'posthorn_backup_max_age_seconds{instance="a"}': constant(maxAge),
+  'posthorn_backup_timestamp_seconds{instance="a"}': constant(at ?? 0),
+})
 const smsSends = (outcome: string): string => `posthorn_sms_sends_total{instance="a",outcome="${outcome}"}`
 
 const GB = 1e9
@@ -47,8 +60,13 @@ const cases: readonly RuleCase[] = [
   },
   {
     alert: 'PosthornCertificateExpires',
-    fires: { 'posthorn_certificate_expiry_timestamp_seconds{instance="a"}': constant(13 * DAY) },
-    quiet: { 'posthorn_certificate_expiry_timestamp_seconds{instance="a"}': constant(15 * DAY) },
+    fires: { [expiry]: constant(13 * DAY), [lifetime]: constant(90 * DAY) },
+    quiet: { [expiry]: constant(3 * DAY), [lifetime]: constant(6 * DAY) },
+  },
+  {
+    alert: 'PosthornCheckFails',
+    fires: { [findings('fail')]: constant(2), [findings('warn')]: constant(0) },
+    quiet: { [findings('fail')]: constant(0), [findings('warn')]: constant(2) },
   },
   {
     alert: 'PosthornEventLoopSlow',
@@ -110,6 +128,27 @@ const cases: readonly RuleCase[] = [
     alert: 'PosthornWalLarge',
     fires: { 'posthorn_database_wal_bytes{instance="a"}': constant(2 * GB) },
     quiet: { 'posthorn_database_wal_bytes{instance="a"}': constant(0.03 * GB) },
+  },
+  {
+    alert: 'PosthornStandbyBehind',
+    fires: { ...standby(1, 1), 'posthorn_standby_lag_seconds{instance="a"}': constant(400) },
+    quiet: { ...standby(1, 1), 'posthorn_standby_lag_seconds{instance="a"}': constant(200) },
+  },
+  {
+    alert: 'PosthornStandbyBehind',
+    fires: { ...standby(1, 0), 'posthorn_standby_lag_seconds{instance="a"}': constant(0) },
+    quiet: { ...standby(0, 0), 'posthorn_standby_lag_seconds{instance="a"}': constant(0) },
+  },
+  {
+    alert: 'PosthornBackupOld',
+    fires: backup(2 * HOUR, -3 * HOUR),
+    quiet: backup(2 * HOUR, 0),
+  },
+  {
+    alert: 'PosthornBackupOld',
+    fires: backup(2 * HOUR, null),
+    quiet: backup(0, null),
+    at: '4h',
   },
   {
     alert: 'PosthornNothingSent',
@@ -180,11 +219,7 @@ t.test('promtool accepts the shipped files', { skip }, async (t) => {
 })
 
 t.test('each alert fires for its fault alone', { skip }, async (t) => {
-  t.same(
-    cases.map(({ alert }) => alert),
-    shippedNames,
-    'each alert has its case',
-  )
+  t.same([...new Set(cases.map(({ alert }) => alert))], shippedNames, 'each alert has its case')
   const file = join(temporaryFolder(t), 'rules-test.json')
   const tests = cases.flatMap(({ alert, fires, quiet, at = '2h' }) => [
     toRuleTest(fires, at, alert),

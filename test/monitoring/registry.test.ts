@@ -85,3 +85,19 @@ t.test('a reader that fails keeps its metrics, is reported once, and does not st
   await metrics.render()
   t.equal(faults.length, 2, 'a new fault is reported again')
 })
+
+t.test('series by name come and go, up to their limit', async (t) => {
+  const metrics = createMetrics(fail)
+  const gauge = metrics.namedGauge({ name: 'a', help: 'A.', label: 'name', max: 2 })
+  const read = async (): Promise<Record<string, number>> =>
+    Object.fromEntries(parseMetrics(await metrics.render()).samples.map(({ series, value }) => [series, value]))
+  t.same(await read(), {})
+  gauge.replace([
+    ['x.test', 1],
+    ['y.test', 2],
+    ['z.test', 3],
+  ])
+  t.same(await read(), { 'a{name="x.test"}': 1, 'a{name="y.test"}': 2 })
+  gauge.replace([['z.test', 4]])
+  t.same(await read(), { 'a{name="z.test"}': 4 })
+})

@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
+import { CertificateFiles } from '../../certificates/certificate-files.js'
 import type { Config } from '../../config/complete.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { isLoopback } from '../../platform/ip-address.js'
@@ -21,34 +22,46 @@ export const tlsChecks: readonly Check[] = [
   { name: 'tls-served', summary: 'the daemon serves the certificate that is on disk', run: checkServed },
 ]
 
-interface CertificateFiles {
-  readonly certFile: string
-  readonly keyFile: string
-  readonly isOwn: boolean
+/** The certificate that listeners serve to clients that ask for no other name. */
+interface DefaultCertificate {
+  readonly file: string
+  readonly origin: 'files' | 'acme' | 'self-signed'
+  /** PEM; rejects if the files cannot be used. */
+  readonly read: () => Promise<string>
 }
 
-function findFiles({ tls, service }: Config): CertificateFiles {
-  const folder = join(service.data_dir, 'tls')
-  if (tls.cert_file === null || tls.key_file === null) {
-    return { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem'), isOwn: true }
+async function findDefault({ tls, service }: Config): Promise<DefaultCertificate> {
+  const { cert_file: certFile, key_file: keyFile } = tls
+  const readPair = (cert: string, key: string) => async () => (await readTlsFiles(cert, key)).cert
+  if (certFile !== null && keyFile !== null) {
+    return { file: certFile, origin: 'files', read: readPair(certFile, keyFile) }
   }
-  return { certFile: tls.cert_file, keyFile: tls.key_file, isOwn: false }
+  const files = new CertificateFiles(service.data_dir)
+  const ordered = tls.acme.enabled ? await files.readPair(service.hostname) : null
+  if (ordered !== null) return { file: files.pathOf(service.hostname), origin: 'acme', read: async () => ordered.cert }
+  const [own, key] = ['cert.pem', 'key.pem'].map((name) => join(service.data_dir, 'tls', name))
+  return { file: own ?? '', origin: 'self-signed', read: readPair(own ?? '', key ?? '') }
 }
 
 async function checkCertificate({ config, clock, authorities }: CheckDeps): Promise<readonly Judgement[]> {
-  const { certFile, keyFile, isOwn } = findFiles(config)
+  const { file, origin, read } = await findDefault(config)
+  const { service, tls } = config
   try {
-    const { cert } = await readTlsFiles(certFile, keyFile)
-    const names = [...new Set([config.service.hostname, new URL(config.service.public_url).hostname])]
-    const chain = parseChain(cert)
+    const chain = parseChain(await read())
+    // With an ACME server each name has a certificate of its own, which the check `acme` looks at.
+    const names = tls.acme.enabled
+      ? [service.hostname]
+      : [...new Set([service.hostname, new URL(service.public_url).hostname])]
     return [
-      judgeDays(certFile, chain, clock()),
-      ...judgeNames(certFile, chain, names),
-      ...(isOwn ? [judgeSelfSigned(certFile)] : [judgeChain(certFile, chain, await hasKnownRoot(chain, authorities))]),
+      judgeDays(file, chain, clock(), renewalOf(origin, service.hostname)),
+      ...judgeNames(file, chain, names),
+      origin === 'self-signed'
+        ? judgeSelfSigned(file, config)
+        : judgeChain(file, chain, await hasKnownRoot(chain, authorities)),
     ]
   } catch (error) {
-    if (isOwn) return [good(certFile, 'there is no certificate yet: the first start makes one')]
-    return [failure(certFile, errorMessageOf(error), ['see tls.cert_file and tls.key_file', 'posthorn check'])]
+    if (origin === 'self-signed') return [good(file, 'there is no certificate yet: the first start makes one')]
+    return [failure(file, errorMessageOf(error), ['see tls.cert_file and tls.key_file', 'posthorn check'])]
   }
 }
 
@@ -60,9 +73,21 @@ function parseChain(pem: string): readonly X509Certificate[] {
   return texts.slice(0, MAX_CHAIN).map((text) => new X509Certificate(`${text}${PEM_END}\n`))
 }
 
-const renewal = ['certbot renew', 'systemctl reload posthorn']
+function renewalOf(origin: DefaultCertificate['origin'], hostname: string): readonly string[] {
+  const renewals = {
+    files: ['certbot renew', 'systemctl reload posthorn'],
+    acme: ['posthorn doctor acme', `posthorn certificates renew ${hostname}`],
+    'self-signed': ['systemctl restart posthorn   # makes a new one'],
+  }
+  return renewals[origin]
+}
 
-export function judgeDays(subject: string, chain: readonly X509Certificate[], now: number): Judgement {
+export function judgeDays(
+  subject: string,
+  chain: readonly X509Certificate[],
+  now: number,
+  renewal: readonly string[],
+): Judgement {
   const ends = chain.map(({ validTo }) => Date.parse(validTo))
   const days = Math.floor((Math.min(...ends) - now) / DAY)
   const starts = chain.some(({ validFrom }) => Date.parse(validFrom) > now)
@@ -88,11 +113,15 @@ export function judgeNames(
   ]
 }
 
-function judgeSelfSigned(subject: string): Judgement {
-  return warning(`${subject} chain`, 'the certificate is self-signed: browsers and API clients refuse it', [
-    '[tls]',
-    'cert_file = "/etc/letsencrypt/live/NAME/fullchain.pem"',
-    'key_file = "/etc/letsencrypt/live/NAME/privkey.pem"',
+function judgeSelfSigned(subject: string, { tls, service }: Config): Judgement {
+  const text = 'the certificate is self-signed: browsers and API clients refuse it'
+  if (tls.acme.enabled) {
+    const remedy = renewalOf('acme', service.hostname)
+    return warning(`${subject} chain`, `${text}, until the first one of the ACME server`, remedy)
+  }
+  return warning(`${subject} chain`, text, [
+    '[tls.acme]   # or files of your own: tls.cert_file and tls.key_file',
+    'enabled = true',
   ])
 }
 
@@ -152,10 +181,10 @@ async function checkServed(deps: CheckDeps): Promise<readonly Judgement[]> {
   )
   if (endpoint === undefined || !('port' in endpoint)) return []
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1', localhost: '127.0.0.1' }[endpoint.host] ?? endpoint.host
-  const { certFile, keyFile } = findFiles(config)
+  const { read } = await findDefault(config)
   const [stored, served] = await Promise.all([
-    readTlsFiles(certFile, keyFile).then(
-      ({ cert }) => parseChain(cert)[0] ?? null,
+    read().then(
+      (cert) => parseChain(cert)[0] ?? null,
       () => null,
     ),
     readServed(deps, host, endpoint.port),

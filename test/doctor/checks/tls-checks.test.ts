@@ -1,7 +1,10 @@
 /** Days, names and chain of certificates, and whether the daemon serves the one on disk. */
 import { X509Certificate } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import t from 'tap'
+import { CertificateFiles } from '../../../src/certificates/certificate-files.js'
 import type { CheckDeps } from '../../../src/doctor/check.js'
 import {
   hasKnownRoot,
@@ -12,7 +15,9 @@ import {
   tlsChecks,
 } from '../../../src/doctor/checks/tls-checks.js'
 import type { FindingState } from '../../../src/doctor/finding.js'
+import { parseDomainName } from '../../../src/mail/address.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
 import { testConfig } from '../../helpers/doctor/test-config.js'
 
 const DAY = 86_400_000
@@ -29,7 +34,8 @@ t.test('days', async (t) => {
     [end + 1, 'fail'],
     [Date.UTC(2019, 0, 1), 'fail'],
   ]
-  for (const [at, state] of table) t.equal(judgeDays('c', chain, at).state, state, new Date(at).toISOString())
+  for (const [at, state] of table)
+    t.equal(judgeDays('c', chain, at, ['renew']).state, state, new Date(at).toISOString())
 })
 
 t.test('names', async (t) => {
@@ -67,4 +73,31 @@ t.test('configured files that cannot be read are a failure, the own pair is made
     tlsChecks[0]?.run({ config: testConfig({ tls }), clock: () => 0 } as unknown as CheckDeps)
   t.match(await run({ cert_file: '/nowhere/c.pem', key_file: '/nowhere/k.pem' }), [{ state: 'fail', text: /ENOENT/ }])
   t.match(await run({}), [{ state: 'ok', text: /the first start makes one/ }])
+})
+
+t.test('with an ACME server: its certificate of the host name, else the self-signed one of the start', async (t) => {
+  const folder = temporaryFolder(t)
+  const config = testConfig({
+    service: { data_dir: folder, public_url: 'https://api.example.net' },
+    tls: { acme: { enabled: true } },
+  })
+  const own = await createSelfSigned(['mail.example.net'])
+  const run = () =>
+    tlsChecks[0]?.run({ config, clock: () => Date.UTC(2030, 0, 1), authorities: own.cert } as unknown as CheckDeps)
+  mkdirSync(join(folder, 'tls'))
+  writeFileSync(join(folder, 'tls/cert.pem'), own.cert)
+  writeFileSync(join(folder, 'tls/key.pem'), own.key)
+  const chain = {
+    subject: /cert\.pem chain/,
+    state: 'warn',
+    remedy: ['posthorn doctor acme', 'posthorn certificates renew mail.example.net'],
+  }
+  t.match(await run(), [{ state: 'ok' }, { state: 'ok', text: 'mail.example.net' }, chain])
+  const files = new CertificateFiles(folder)
+  await files.storePair(parseDomainName('mail.example.net'), own)
+  t.match(await run(), [
+    { state: 'ok', subject: files.pathOf(parseDomainName('mail.example.net')) },
+    { state: 'ok', text: 'mail.example.net' },
+    { state: 'ok', text: /known authority/ },
+  ])
 })

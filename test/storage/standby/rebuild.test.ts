@@ -1,8 +1,8 @@
 /** A database is rebuilt from a standby folder to the last complete commit that is there, and never further or wrong. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { SQLite } from '../../../src/storage/sqlite.js'
 import { rebuild } from '../../../src/storage/standby/rebuild.js'
 import { listGenerations, listSegments, listSnapshots } from '../../../src/storage/standby/standby-folder.js'
 import { StandbyStream } from '../../../src/storage/standby/standby-stream.js'

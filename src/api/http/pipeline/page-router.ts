@@ -41,7 +41,7 @@ interface Page {
 interface PageFile {
   readonly type: string
   readonly bytes: Buffer
-  /** The ETag without its quotes. */
+  /** The ETag of the plain bytes, without its quotes. */
   readonly tag: string
   readonly headers: Readonly<Record<string, string>>
   /** Null: it is not worth it. */
@@ -110,14 +110,16 @@ function findFile({ url = '', method }: IncomingMessage, pages: Pages): PageFile
   return method === 'GET' || method === 'HEAD' ? pages.findFile(pathOf(url)) : null
 }
 
+/** Each coding has a tag of its own: its bytes are others, which a cache must not take for those of another coding. */
 async function sendFile(ctx: ApiContext, { type, bytes, tag, headers, compress }: PageFile): Promise<void> {
   const { 'accept-encoding': accepted, 'if-none-match': known } = ctx.req.headers
-  const all = { ...headers, ETag: `"${tag}"` }
-  if (known?.includes(all.ETag) === true) return send(ctx, { status: 304, type: null, payload: '', headers: all })
   const encoding = chooseEncoding(Array.isArray(accepted) ? accepted.join(',') : accepted)
-  const packed = encoding === null ? null : await compress(encoding)
-  if (packed === null || encoding === null) return send(ctx, { status: 200, type, payload: bytes, headers: all })
-  send(ctx, { status: 200, type, payload: packed, headers: { ...all, 'Content-Encoding': encoding } })
+  const packed = encoding === null ? null : compress(encoding)
+  const coding = packed === null || encoding === null ? null : encoding
+  const all = { ...headers, ETag: coding === null ? `"${tag}"` : `"${tag}-${coding}"` }
+  if (known?.includes(all.ETag) === true) return send(ctx, { status: 304, type: null, payload: '', headers: all })
+  const coded = coding === null ? all : { ...all, 'Content-Encoding': coding }
+  send(ctx, { status: 200, type, payload: (await packed) ?? bytes, headers: coded })
 }
 
 function pathOf(url: string): string {

@@ -8,7 +8,7 @@ export const standaloneCommands: readonly DescribedCommand[] = [
   {
     name: 'serve',
     usage: '[--no-copy]',
-    summary: 'run the daemon; SIGHUP has it load certificate and log level again',
+    summary: 'run the daemon; SIGHUP has it apply a changed configuration, as reload does',
     options: { 'no-copy': 'boolean' },
   },
   {

@@ -8,7 +8,7 @@ export const standaloneCommands: readonly DescribedCommand[] = [
   {
     name: 'serve',
     usage: '[--no-copy]',
-    summary: 'run the daemon; SIGHUP has it load certificate and log level again',
+    summary: 'run the daemon; SIGHUP has it apply a changed configuration, as reload does',
     options: { 'no-copy': 'boolean' },
   },
   {
@@ -63,6 +63,7 @@ const options: Readonly<Record<string, string>> = {
   'queue workspace': 'only entries of this workspace, by its id',
   'sms holds workspace': 'only those of this workspace, by its id',
   'sms release workspace': 'only in this workspace, by its id; else in all',
+  'standby follow once': 'bring the copy up to date once, and end',
   status: 'only entries in this state',
   subject: 'the subject of the message; else "Posthorn test message"',
   template: 'the text of the message, with {code} and perhaps {minutes}; else a text of our own',

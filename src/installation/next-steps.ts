@@ -1,4 +1,4 @@
-/** What an operator does after the installation: DNS, firewall, the first start, the first workspace. */
+/** What an operator does after the installation: DNS, firewall, certificate, the first start, the first workspace. */
 import type { Config } from '../config/complete.js'
 import { hasReverseName } from './choose-hostname.js'
 import type { MachineNames, PublicAddress } from './machine-names.js'
@@ -24,6 +24,7 @@ export function formatNextSteps(installed: Installed): readonly string[] {
       : [`Look through ${file}.`],
     formatDns(installed),
     formatFirewall(installed),
+    formatCertificate(installed),
     ...(installed.portsInUse.length === 0 ? [] : [formatPortsInUse(installed)]),
     [
       'Check the configuration and start the service, now and at each boot:',
@@ -93,6 +94,14 @@ function formatFirewall({ config }: Installed): readonly string[] {
     `  out: port ${config.outbound.port} (many hosting providers open it on request only), 53`,
     `  in, from the Internet: port ${[...inbound, ...api].join(', ')}`,
     `  in, from your applications: port ${[...submission, ...api].join(', ')}`,
+  ]
+}
+
+function formatCertificate({ file }: Installed): readonly string[] {
+  return [
+    "Certificate: from Let's Encrypt, or of your own (docs/certificates.md); else the first start makes a self-signed one.",
+    `  enabled = true and email under [tls.acme] in ${file}`,
+    '  firewall: in, from the Internet: port 80',
   ]
 }
 

@@ -43,10 +43,14 @@ t.test('it says what DNS has and what it lacks', async (t) => {
   t.notMatch(done, /arrives at/)
 })
 
-t.test('it names ports, the start, and the setup', async (t) => {
+t.test('it names ports, the certificate, the start, and the setup', async (t) => {
   const text = steps('mail.example.net')
   t.match(text, /in, from the Internet: port 25, 8443/)
   t.match(text, /in, from your applications: port 587, 465, 8443/)
+  t.match(
+    text,
+    /Certificate: [\s\S]*\[tls\.acme\] in \/etc\/posthorn\/posthorn\.toml\n {5}firewall: in, from the Internet: port 80/,
+  )
   t.match(text, /systemctl enable --now posthorn/)
   t.match(text, /posthorn setup --workspace Main --email you@example\.net/)
   t.notMatch(text, /Another program/)

@@ -80,7 +80,7 @@ t.test('limits, routes and levels change under an open session', async (t) => {
 
   t.match(await runInProcess(where, 'reload'), {
     status: 0,
-    stdout: 'reloaded: no setting has changed\nthese need a restart:\n  metrics.listen\n  ui.enabled\n',
+    stdout: 'reloaded: no change is in force yet\nthese need a restart:\n  metrics.listen\n  ui.enabled\n',
   })
 })
 

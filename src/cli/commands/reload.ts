@@ -55,8 +55,8 @@ function findDaemon(folder: string): number {
 function showOutcome({ ok, applied, pending, problems }: ReloadOutcome): Answer {
   const json = { ok, applied, pending, problems }
   if (!ok) return { json, lines: ['not reloaded:', ...indent(problems.map(formatProblem))], failed: true }
-  const inForce =
-    applied.length === 0 ? ['reloaded: no setting has changed'] : ['reloaded, in force now:', ...indent(applied)]
+  const unchanged = pending.length === 0 ? 'reloaded: no setting has changed' : 'reloaded: no change is in force yet'
+  const inForce = applied.length === 0 ? [unchanged] : ['reloaded, in force now:', ...indent(applied)]
   return {
     json,
     lines: [...inForce, ...(pending.length === 0 ? [] : ['these need a restart:', ...indent(pending)])],

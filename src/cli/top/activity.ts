@@ -60,10 +60,12 @@ export function readActivity(read: Read, now: number, seconds: number): Activity
   const counts = { accepted: 0, delivered: 0, deferred: 0, bounced: 0, received: 0 }
   const senders = new Map<string, number>()
   const portions = Math.min(PORTIONS, Math.ceil(total / ROW_STEP))
+  const stride = Math.max(ROW_STEP, Math.floor(total / PORTIONS))
   let looked = 0
   for (let portion = 0; portion < portions; portion += 1) {
-    const start = from + Math.floor((total * portion) / portions)
-    for (const { type, workspace_id } of nextEvents(read, { from: start, before, limit: ROW_STEP })) {
+    const start = from + portion * stride
+    const end = Math.min(before, start + stride)
+    for (const { type, workspace_id } of nextEvents(read, { from: start, before: end, limit: ROW_STEP })) {
       looked += 1
       const column = columns[type]
       if (column === undefined) continue

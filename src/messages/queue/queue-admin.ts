@@ -8,6 +8,7 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import { recordEvent } from '../../events/event-log.js'
 import type { Address, DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
+import { RESTORED } from '../../storage/maintenance/hold-queue.js'
 import { prepareWrite, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
 import type { Flag } from '../../storage/tables/columns.js'
 import type { Hold, RecipientStatus } from '../../storage/tables/email-tables.js'
@@ -152,7 +153,13 @@ const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; a
       .set((eb) => ({
         held: slot('held'),
         hold_rule: null,
-        waits_for: eb.case().when('held', '=', 4).then(null).else(eb.ref('waits_for')).end(),
+        // A rule, or a restore with its queue held; a host that is down stays.
+        waits_for: eb
+          .case()
+          .when(eb.or([eb('held', '=', 4), eb('waits_for', '=', RESTORED)]))
+          .then(null)
+          .else(eb.ref('waits_for'))
+          .end(),
       }))
       .where('id', '=', slot('id'))
       .where('held', 'in', [slot('was'), slot('orWas')])

@@ -3,7 +3,8 @@
  */
 import type { SQLite } from '../sqlite.js'
 
-const REASON = 'posthorn queue release: it was restored, and may have been sent since the backup'
+/** What `waits_for` of such an entry says until it is released. */
+export const RESTORED = 'posthorn queue release: it was restored, and may have been sent since the backup'
 
 /** Returns how many were held. Scheduled entries are among them. `db`: of any version. */
 export function holdRestoredQueue(db: SQLite.Database): number {
@@ -12,5 +13,5 @@ export function holdRestoredQueue(db: SQLite.Database): number {
   const reason = columns.includes('waits_for') ? ', waits_for = :reason' : ''
   // Leases are those of a process that is gone.
   const hold = db.prepare(`update queue set held = 1, leased = 0${reason} where held = 0`)
-  return (reason === '' ? hold.run() : hold.run({ reason: REASON })).changes
+  return (reason === '' ? hold.run() : hold.run({ reason: RESTORED })).changes
 }

@@ -25,6 +25,8 @@ import {
 } from '../../../src/messages/queue/queue-admin.js'
 import { walkEntries } from '../../../src/messages/queue/queue-pages.js'
 import type { Database } from '../../../src/storage/database.js'
+import { holdRestoredQueue, RESTORED } from '../../../src/storage/maintenance/hold-queue.js'
+import { SQLite } from '../../../src/storage/sqlite.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -86,6 +88,27 @@ t.test('a deferral ends the lease, and a held entry gets none', async (t) => {
   await database.commit([removeEntry({ id: entry.id })])
   t.same(entryById(database.read, { id: entry.id }), [])
 })
+
+t.test(
+  'what a restore held names that reason until it is released, and the host of an entry that waits for one stays',
+  async (t) => {
+    const { database, file } = await temporaryDatabase(t)
+    const restored = await entryOf(database)
+    const db = new SQLite(file)
+    t.equal(holdRestoredQueue(db), 1)
+    db.close()
+    t.match(read(database, restored.id), { held: 1, waits_for: RESTORED })
+    await database.commit([releaseEntry(restored.id, 0)])
+    t.match(read(database, restored.id), { held: 0, waits_for: null })
+    const waiting = await entryOf(database, 'y@b.test')
+    await database.commit([
+      { sql: 'update queue set waits_for = ? where id = ?', parameters: ['mx.b.test', waiting.id] },
+      holdEntry(waiting.id, 0),
+      releaseEntry(waiting.id, 0),
+    ])
+    t.match(read(database, waiting.id), { held: 0, waits_for: 'mx.b.test' })
+  },
+)
 
 t.test('after a crash interrupted attempts are repeated, each later the more attempts it had', async (t) => {
   const { database } = await temporaryDatabase(t)

@@ -55,7 +55,10 @@ export interface ApiApp {
   /** From now on requests are answered 503, and their connections close. */
   readonly drain: () => void
   /** The bytes of an answer to a client that sent no complete request. */
-  readonly formatPreRequestAnswer: (answer: PreRequestAnswer, address: string) => string
+  readonly formatPreRequestAnswer: (
+    answer: PreRequestAnswer,
+    client: { readonly address: string; readonly isSecure: boolean },
+  ) => string
 }
 
 type Phase =
@@ -116,8 +119,12 @@ export function createApiApp(deps: AppDeps): ApiApp {
     drain: () => {
       phase = { kind: 'draining' }
     },
-    formatPreRequestAnswer: (answer, address) =>
-      formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
+    formatPreRequestAnswer: (answer, { address, isSecure }) =>
+      formatPreRequestAnswer(answer, {
+        requestId: uuidv7(clock()),
+        rate: identityResolver.rateOf(address),
+        isSecure,
+      }),
   }
 }
 

@@ -8,10 +8,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { environmentOfUnit } from '../lib/unit-environment.mjs'
-import { createCertificate } from './certificate.mjs'
+import { createAuthority } from './certificate.mjs'
 
 const program = resolve('dist/src/main.js')
 export const hostname = 'mail.example.test'
+/** The mail host of a verified domain, with a certificate of its own. */
+export const domainHost = 'posthorn.example.test'
 
 /** The ports of config/production.toml, and those of the listeners that it leaves closed. */
 export const ports = { mx: 25, submission: 587, submissions: 465, api: 8443, metrics: 9465, challenges: 80, zone: 53 }
@@ -37,14 +39,13 @@ export async function startDaemon(folder) {
   const data = join(folder, 'data')
   const file = join(folder, 'posthorn.toml')
   writeFileSync(file, productionConfiguration(data), { mode: 0o640 })
-  const { ca, pem, key } = createCertificate(folder, hostname)
-  const certificates = join(data, 'tls', 'acme', hostname)
+  const { ca, issue } = createAuthority(folder)
   const run = (...words) =>
     JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' }))
   const { api_key: apiKey } = run('setup', '--workspace', 'Scan', '--email', 'owner@example.test')
   run('domain', 'add', 'example.test', '--inbound', '--force')
-  mkdirSync(certificates, { recursive: true, mode: 0o700 })
-  writeFileSync(join(certificates, 'certificate.pem'), `${key}${pem}`, { mode: 0o600 })
+  storeCertificate(data, hostname, issue(hostname))
+  storeCertificate(data, domainHost, issue(domainHost))
   const log = join(folder, 'posthorn.log')
   const daemon = spawn('/bin/sh', ['-c', `exec "$0" "$@" >${log} 2>&1`, process.execPath, program, 'serve', '--config', file], {
     env: environmentOfUnit(),
@@ -57,6 +58,12 @@ export async function startDaemon(folder) {
   }
   for (const port of Object.values(ports)) await listening(port, daemon, log)
   return { ca, apiKey, log, isRunning: () => daemon.exitCode === null, stop }
+}
+
+function storeCertificate(data, name, text) {
+  const place = join(data, 'tls', 'acme', name)
+  mkdirSync(place, { recursive: true, mode: 0o700 })
+  writeFileSync(join(place, 'certificate.pem'), text, { mode: 0o600 })
 }
 
 function productionConfiguration(data) {

@@ -4,7 +4,6 @@
  */
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { TlsPair } from '../platform/tls-files.js'
-import { serverTlsSettings } from '../platform/tls-settings.js'
 
 export class ChallengeAnswers {
   private readonly texts = new Map<string, string>()
@@ -33,7 +32,7 @@ export class ChallengeAnswers {
 
   /** Returns how to take it away. */
   addCertificate(name: string, { cert, key }: TlsPair): () => void {
-    this.contexts.set(name, createSecureContext({ ...serverTlsSettings, cert, key }))
+    this.contexts.set(name, createSecureContext({ cert, key, minVersion: 'TLSv1.2' }))
     return () => void this.contexts.delete(name)
   }
 }

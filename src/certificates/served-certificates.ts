@@ -10,7 +10,6 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { type DomainName, tryParseDomainName } from '../mail/address.js'
 import { createLruCache, type LruCache } from '../platform/lru-cache.js'
 import type { SniCallback, TlsPair } from '../platform/tls-files.js'
-import { serverTlsSettings } from '../platform/tls-settings.js'
 import type { CertificateFiles } from './certificate-files.js'
 import { type CertificateFacts, isValidAt, readCertificateFacts } from './renewal-plan.js'
 
@@ -97,7 +96,7 @@ export class ServedCertificates {
   private async readContext(name: DomainName): Promise<SecureContext> {
     const pair = await this.deps.files.readPair(name)
     if (pair === null) throw new Error('the file of the certificate is missing')
-    return createSecureContext({ ...serverTlsSettings, ...pair })
+    return createSecureContext({ ...pair, minVersion: 'TLSv1.2' })
   }
 }
 

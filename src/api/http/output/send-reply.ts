@@ -50,7 +50,7 @@ export type AnsweredRequest = Pick<RequestIdentity, 'requestId' | 'rate' | 'isSe
 
 /** Seconds: a year. */
 const HSTS_MAX_AGE = 31_536_000
-/** An answer that a browser shows as a page of its own: it loads nothing, and no page frames it. */
+/** Of what a browser may show as a page, unless the page has its own: it loads nothing, and no page frames it. */
 const bareHeaders = { 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'", 'X-Frame-Options': 'DENY' }
 
 /** The fields of `headers` replace those that every answer has. */
@@ -68,7 +68,7 @@ export function headersOf(
   }
   // RFC 6797 section 7.2: over TLS only.
   if (isSecure) all['Strict-Transport-Security'] = `max-age=${HSTS_MAX_AGE}`
-  if (type === JSON_TYPE || type === null) Object.assign(all, bareHeaders)
+  if (type === null || type === JSON_TYPE || type === HTML_TYPE) Object.assign(all, bareHeaders)
   if (type !== null) {
     all['Content-Type'] = type
     all['Content-Length'] = Buffer.byteLength(payload)

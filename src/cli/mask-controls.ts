@@ -1,5 +1,5 @@
 /**
- * Makes text of strangers safe to print: subjects, names and replies may hold control sequences for the terminal, and
+ * Makes text from outside safe to print: subjects, names and replies may hold control sequences for the terminal, and
  * marks that reverse the order of what follows (Bidi_Control), so that a line reads as another one.
  */
 

@@ -1,4 +1,4 @@
-/** The listener of challenges by requests of strangers: what it answers, and what one client can hold. */
+/** The listener of challenges by hostile requests: what it answers, and what one client can hold. */
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'

@@ -1,4 +1,4 @@
-/** Text of strangers on a terminal. */
+/** Text from outside on a terminal. */
 import fc from 'fast-check'
 import t from 'tap'
 import { escapeControls, maskControls } from '../../src/cli/mask-controls.js'

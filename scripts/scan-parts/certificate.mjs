@@ -14,7 +14,9 @@ export function createAuthority(folder) {
   const subject = ['-subj', '/CN=Authority of the scan']
   openssl('req', '-x509', ...newKey, '-keyout', caKey, '-out', ca, '-days', '3650', ...subject, ...usage)
   const issue = (name) => {
-    const [cert, key, request, extensions] = ['cert', 'key', 'request', 'extensions'].map((part) => join(folder, `${name}.${part}`))
+    const [cert, key, request, extensions] = ['cert', 'key', 'request', 'extensions'].map((part) =>
+      join(folder, `${name}.${part}`),
+    )
     openssl('req', '-new', ...newKey, '-keyout', key, '-out', request, '-subj', `/CN=${name}`)
     writeFileSync(extensions, extensionsOf(name))
     const issuer = ['-CA', ca, '-CAkey', caKey, '-CAcreateserial', '-sha256']

@@ -47,10 +47,14 @@ export async function startDaemon(folder) {
   storeCertificate(data, hostname, issue(hostname))
   storeCertificate(data, domainHost, issue(domainHost))
   const log = join(folder, 'posthorn.log')
-  const daemon = spawn('/bin/sh', ['-c', `exec "$0" "$@" >${log} 2>&1`, process.execPath, program, 'serve', '--config', file], {
-    env: environmentOfUnit(),
-    stdio: 'ignore',
-  })
+  const daemon = spawn(
+    '/bin/sh',
+    ['-c', `exec "$0" "$@" >${log} 2>&1`, process.execPath, program, 'serve', '--config', file],
+    {
+      env: environmentOfUnit(),
+      stdio: 'ignore',
+    },
+  )
   const stop = async () => {
     if (daemon.exitCode !== null) return
     daemon.kill('SIGTERM')

@@ -85,7 +85,8 @@ function ask(kind, port, { method, path, headers }) {
 function sendGarbage(kind, port) {
   const target = { host: '127.0.0.1', port }
   return new Promise((resolve, reject) => {
-    const socket = kind === 'api' ? connectTls({ ...target, servername: hostname, rejectUnauthorized: false }) : connectPlain(target)
+    const socket =
+      kind === 'api' ? connectTls({ ...target, servername: hostname, rejectUnauthorized: false }) : connectPlain(target)
     let text = ''
     socket.once('error', reject)
     socket.on('data', (part) => (text += part))
@@ -97,7 +98,17 @@ function sendGarbage(kind, port) {
 function parseAnswer(text) {
   const [head = '', body = ''] = text.split('\r\n\r\n')
   const [line = '', ...fields] = head.split('\r\n')
-  const headers = fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)])
+  const headers = fields.map((field) => [
+    field.slice(0, field.indexOf(':')).toLowerCase(),
+    field.slice(field.indexOf(':') + 2),
+  ])
   // An empty answer: the connection was closed.
-  return { status: Number(line.split(' ')[1] ?? 0), headers: text === '' ? { 'strict-transport-security': 'max-age=00000000', 'cache-control': '' } : Object.fromEntries(headers), body }
+  return {
+    status: Number(line.split(' ')[1] ?? 0),
+    headers:
+      text === ''
+        ? { 'strict-transport-security': 'max-age=00000000', 'cache-control': '' }
+        : Object.fromEntries(headers),
+    body,
+  }
 }

@@ -38,7 +38,8 @@ try {
   else rmSync(folder, { recursive: true, force: true })
 }
 if (values.only === undefined) {
-  for (const one of explained) if (!used.has(one) && one.rare !== true) fail(`explained and not found any more: ${one.listener}, ${one.id}`)
+  for (const one of explained)
+    if (!used.has(one) && one.rare !== true) fail(`explained and not found any more: ${one.listener}, ${one.id}`)
 }
 console.log(`\n${failures === 0 ? 'clean' : `${failures} findings without an explanation`}`)
 process.exitCode = failures === 0 ? 0 : 1
@@ -61,7 +62,9 @@ async function scan(tool, listener, run) {
   const begun = performance.now()
   const findings = await run()
   const seconds = Math.round((performance.now() - begun) / 1_000)
-  console.log(`${tool.padEnd(8)} ${listener.padEnd(12)} port ${String(ports[listener]).padEnd(5)} ${findings.length} findings, ${seconds} s`)
+  console.log(
+    `${tool.padEnd(8)} ${listener.padEnd(12)} port ${String(ports[listener]).padEnd(5)} ${findings.length} findings, ${seconds} s`,
+  )
   for (const finding of findings) report(listener, finding)
 }
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { hostname } from './daemon.mjs'
 import { runTool } from './run-tool.mjs'
 
-const scripts = 'smtp-*,ssl-*,sslv2*,http-trace,http-methods,http-server-header,dns-recursion,dns-zone-transfer,dns-nsid'
+const scripts =
+  'smtp-*,ssl-*,sslv2*,http-trace,http-methods,http-server-header,dns-recursion,dns-zone-transfer,dns-nsid'
 /** Names are guessed in a domain that receives; a relay would take mail for another one. */
 const settings = [
   'smtp-enum-users.domain=example.test',

@@ -18,19 +18,51 @@ export async function scanWithSslscan({ port, starttls }, name, folder) {
   const protocols = elements('protocol').filter(({ enabled }) => enabled === '1')
   return [
     ...(ciphers.length === 0 ? finding('cipher', ['none was accepted: the scan did not work']) : []),
-    ...finding('protocol', protocols.map(({ type, version }) => `${type} ${version}`).filter((one) => !/^tls 1\.[23]$/.test(one))),
-    ...finding('cipher', ciphers.map(({ cipher }) => cipher).filter((one) => !allowedCiphers.test(one))),
-    ...finding('group', elements('group').map((one) => one.name).filter((one) => !allowedGroups.test(one))),
-    ...finding('compression', elements('compression').filter(({ supported }) => supported === '1').map(() => 'is offered')),
-    ...finding('renegotiation', elements('renegotiation').filter(isInsecure).map(() => 'is insecure')),
-    ...finding('heartbleed', elements('heartbleed').filter(({ vulnerable }) => vulnerable === '1').map(() => 'vulnerable')),
-    ...finding('fallback', elements('fallback').filter(({ supported }) => supported !== '1').map(() => 'no SCSV')),
+    ...finding(
+      'protocol',
+      protocols.map(({ type, version }) => `${type} ${version}`).filter((one) => !/^tls 1\.[23]$/.test(one)),
+    ),
+    ...finding(
+      'cipher',
+      ciphers.map(({ cipher }) => cipher).filter((one) => !allowedCiphers.test(one)),
+    ),
+    ...finding(
+      'group',
+      elements('group')
+        .map((one) => one.name)
+        .filter((one) => !allowedGroups.test(one)),
+    ),
+    ...finding(
+      'compression',
+      elements('compression')
+        .filter(({ supported }) => supported === '1')
+        .map(() => 'is offered'),
+    ),
+    ...finding(
+      'renegotiation',
+      elements('renegotiation')
+        .filter(isInsecure)
+        .map(() => 'is insecure'),
+    ),
+    ...finding(
+      'heartbleed',
+      elements('heartbleed')
+        .filter(({ vulnerable }) => vulnerable === '1')
+        .map(() => 'vulnerable'),
+    ),
+    ...finding(
+      'fallback',
+      elements('fallback')
+        .filter(({ supported }) => supported !== '1')
+        .map(() => 'no SCSV'),
+    ),
     ...finding('certificate', namesOf(xml).includes(name) ? [] : [`is for ${namesOf(xml)}`]),
   ]
 }
 
 const isInsecure = ({ supported, secure }) => supported === '1' && secure !== '1'
-const attributes = (text) => Object.fromEntries([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]))
+const attributes = (text) =>
+  Object.fromEntries([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]))
 const namesOf = (xml) => /<altnames>(?:<!\[CDATA\[)?([^<\]]*)/.exec(xml)?.[1] ?? ''
 
 /** Everything but the simulation of clients and the list of single ciphers, which sslscan makes. */
@@ -42,7 +74,9 @@ const reported = new Set(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL', 'WARN', 'FATAL'])
 export async function scanWithTestssl({ port, starttls, path }, { name, ca }, folder) {
   const file = join(folder, `testssl-${port}.json`)
   if (existsSync(file)) rmSync(file)
-  const target = starttls ? ['--starttls', 'smtp', `${name}:${port}`] : [`${path === undefined ? '' : 'https://'}${name}:${port}${path ?? ''}`]
+  const target = starttls
+    ? ['--starttls', 'smtp', `${name}:${port}`]
+    : [`${path === undefined ? '' : 'https://'}${name}:${port}${path ?? ''}`]
   const how = ['--quiet', '--color', '0', '--nodns', 'none', '--ip', '127.0.0.1', '--warnings', 'off', '--add-ca', ca]
   const header = path === undefined ? [] : ['-h']
   const { text } = await runTool('testssl', [...how, ...checks, ...header, '--jsonfile', file, ...target])

@@ -10,5 +10,8 @@ export function maskControls(text: string): string {
 
 /** JSON stays the same value. JSON.stringify escapes only those below U+0020. */
 export function escapeControls(json: string): string {
-  return json.replace(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return json.replace(
+    /[^\P{Cc}\n]|\p{Bidi_Control}/gu,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -210,4 +210,3 @@ function printText(
   )
   return status ?? (failed === true ? 1 : 0)
 }
-

@@ -75,7 +75,9 @@ export class Screen {
   draw(lines: readonly string[]): void {
     if (!this.isOpen) return
     const { columns = DEFAULT_COLUMNS, rows = DEFAULT_ROWS } = this.terminal.output
-    const shown = lines.slice(0, rows).map((line) => `${maskControls(line).replaceAll('\n', '?').slice(0, columns)}\x1b[K`)
+    const shown = lines
+      .slice(0, rows)
+      .map((line) => `${maskControls(line).replaceAll('\n', '?').slice(0, columns)}\x1b[K`)
     this.terminal.output.write(`\x1b[?2026h\x1b[H${shown.join('\r\n')}\x1b[J\x1b[?2026l`)
   }
 

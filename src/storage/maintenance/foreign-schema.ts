@@ -1,7 +1,7 @@
 /**
  * Finds triggers and views of a database that our migrations do not make.
  *
- * They are programs: a trigger of a file that somebody else prepared would run with each write of the daemon. The
+ * They are programs: a trigger of a file from elsewhere would run with each write of the daemon. The
  * expected ones come from an empty database with the same migrations.
  */
 import { listAppliedMigrations, type Migrations, migrate } from '../migrate.js'

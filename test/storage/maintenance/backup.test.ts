@@ -149,7 +149,10 @@ t.test('unusable backups are refused', async (t) => {
   const copy = join(folder, 'copy.db')
   await closedDatabase(file, 'here', 'x'.repeat(50_000))
   await createBackup({ from: file, to: copy })
-  const refused = async (from: string, expected: { readonly name: string; readonly message?: RegExp }): Promise<void> => {
+  const refused = async (
+    from: string,
+    expected: { readonly name: string; readonly message?: RegExp },
+  ): Promise<void> => {
     await t.rejects(restoreBackup({ backup: from, file, now }), expected)
     t.same(
       readdirSync(folder).filter((name) => /restoring|before/.test(name)),

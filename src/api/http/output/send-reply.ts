@@ -51,7 +51,10 @@ export type AnsweredRequest = Pick<RequestIdentity, 'requestId' | 'rate' | 'isSe
 /** Seconds: a year. */
 const HSTS_MAX_AGE = 31_536_000
 /** Of what a browser may show as a page, unless the page has its own: it loads nothing, and no page frames it. */
-const bareHeaders = { 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'", 'X-Frame-Options': 'DENY' }
+const bareHeaders = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'X-Frame-Options': 'DENY',
+}
 
 /** The fields of `headers` replace those that every answer has. */
 export function headersOf(

@@ -84,7 +84,7 @@ interface ServedBrowser {
 }
 
 export function createApiApp(deps: AppDeps): ApiApp {
-  const { identityResolver, clock, peerOf } = deps
+  const { identityResolver, peerOf } = deps
   let phase: Phase = { kind: 'starting' }
   const app = new Koa<ApiState>()
   if (deps.onRequest !== undefined) app.use(measureRequests(deps.onRequest))
@@ -119,12 +119,14 @@ export function createApiApp(deps: AppDeps): ApiApp {
     drain: () => {
       phase = { kind: 'draining' }
     },
-    formatPreRequestAnswer: (answer, { address, isSecure }) =>
-      formatPreRequestAnswer(answer, {
-        requestId: uuidv7(clock()),
-        rate: identityResolver.rateOf(address),
-        isSecure,
-      }),
+    formatPreRequestAnswer: createPreRequestFormatter(deps),
+  }
+}
+
+function createPreRequestFormatter({ identityResolver, clock }: AppDeps): ApiApp['formatPreRequestAnswer'] {
+  return (answer, { address, isSecure }) => {
+    const requestId = uuidv7(clock())
+    return formatPreRequestAnswer(answer, { requestId, rate: identityResolver.rateOf(address), isSecure })
   }
 }
 

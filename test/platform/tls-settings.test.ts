@@ -7,6 +7,7 @@ import { type ConnectionOptions, connect, createServer } from 'node:tls'
 import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
 import { serverTlsSettings } from '../../src/platform/tls-settings.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
 
 async function startServer(t: Test, keyType: 'rsa' | 'ec'): Promise<number> {
   const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keyType, algorithm: 'sha256' })
@@ -32,6 +33,8 @@ function shakeHands(port: number, options: ConnectionOptions): Promise<string | 
     })
   })
 }
+
+const skip = skipWithout('openssl')
 
 const refused: readonly ConnectionOptions[] = [
   { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' },
@@ -65,7 +68,7 @@ t.test('only forward secrecy with authenticated encryption is spoken', async (t)
   }
 })
 
-t.test('a client cannot choose a group that costs the main thread tens of milliseconds', async (t) => {
+t.test('a client cannot choose a group that costs the main thread tens of milliseconds', { skip }, async (t) => {
   const port = await startServer(t, 'ec')
   const connectWith = async (group: string): Promise<boolean> => {
     const words = ['s_client', '-connect', `127.0.0.1:${port}`, '-groups', group, '-tls1_3']

@@ -9,6 +9,7 @@ import t from 'tap'
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
@@ -110,6 +111,18 @@ t.test('links between pages lead to pages and headings that exist', async (t) =>
     matchesOf(readFileSync(page, 'utf8'), link).flatMap((target) => linkFault(page, target) ?? []),
   )
   t.same(faults, [])
+})
+
+t.test('the boundaries of docs/security.md name tests that exist', async (t) => {
+  const text = readFileSync('docs/security.md', 'utf8')
+  const table = text.slice(text.indexOf('\n## Boundaries'), text.indexOf('\n## TLS'))
+  const rows = table.split('\n').filter((line) => /^\| (?!boundary|--|\*\*)/.test(line) && !line.startsWith('|--'))
+  t.ok(rows.length >= 40, `${rows.length} boundaries`)
+  for (const row of rows) {
+    const [, file = '', name = ''] = /\| `(test\/[\w/.-]+\.test\.ts)`: "(.+)" \|$/.exec(row) ?? []
+    const source = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    t.ok(name !== '' && [`'${name}'`, `"${name}"`].some((quoted) => source.includes(quoted)), row)
+  }
 })
 
 t.test('npm scripts that pages name exist', async (t) => {

@@ -2,9 +2,12 @@
  * The plain HTTP listener of `tls.acme.http_listen`: it answers challenges of type http-01 and redirects every other
  * request to `service.public_url`, or answers 404 if that is not an https URL.
  *
- * It reads no body, keeps no connection, and closes connections beyond its limit at once.
+ * It reads no body, keeps no connection, and closes connections beyond its limits at once. One client cannot hold all of
+ * them, or no certificate would be renewed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { addressKeyOf } from '../accounts/client-address.js'
 import type { ListenAddress } from '../config/network-values.js'
 import { boundAddressOf } from '../platform/bound-address.js'
 import type { ChallengeAnswers } from './challenge-answers.js'
@@ -13,6 +16,8 @@ const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 /** Tokens have at least 128 bits in base64url (RFC 8555 section 8.3). */
 const MAX_TOKEN_LENGTH = 256
 const MAX_CONNECTIONS = 256
+/** Of one address, or one /64 of IPv6. A proxy before the listener is one address too. */
+const MAX_CONNECTIONS_PER_ADDRESS = 32
 const MAX_HEADER_BYTES = 8_192
 /** Milliseconds for a whole request. */
 const REQUEST_TIMEOUT = 5_000
@@ -62,6 +67,7 @@ function openServer({ host, port }: ListenAddress, deps: ListenerDeps): Promise<
     (request, response) => answerRequest(request, response, deps),
   )
   server.maxConnections = MAX_CONNECTIONS
+  limitEachAddress(server)
   server.setTimeout(2 * REQUEST_TIMEOUT)
   server.on('clientError', (_error, socket) => socket.destroy())
   return new Promise((resolve, reject) => {
@@ -71,6 +77,21 @@ function openServer({ host, port }: ListenAddress, deps: ListenerDeps): Promise<
       // A fault of accepting, such as too many open files, ends neither the server nor the process.
       server.on('error', () => undefined)
       resolve(server)
+    })
+  })
+}
+
+function limitEachAddress(server: Server): void {
+  const open = new Map<string, number>()
+  server.prependListener('connection', (socket: Socket) => {
+    const client = addressKeyOf(socket.remoteAddress ?? '')
+    const others = open.get(client) ?? 0
+    if (others >= MAX_CONNECTIONS_PER_ADDRESS) return void socket.destroy()
+    open.set(client, others + 1)
+    socket.once('close', () => {
+      const left = (open.get(client) ?? 0) - 1
+      if (left > 0) open.set(client, left)
+      else open.delete(client)
     })
   })
 }
@@ -86,6 +107,7 @@ function answerRequest(request: IncomingMessage, response: ServerResponse, deps:
   const { status, text, location } = decideAnswer(request, deps)
   response.setHeader('Connection', 'close')
   response.setHeader('Content-Type', 'text/plain; charset=utf-8')
+  response.setHeader('X-Content-Type-Options', 'nosniff')
   if (location !== undefined) response.setHeader('Location', location)
   response.statusCode = status
   response.end(text)

@@ -46,6 +46,7 @@ import { zoneCommands } from './commands/zone-command.js'
 import { type NoticeWait, withNotice } from './daemon-notice.js'
 import { failureOf } from './failure.js'
 import { formatHelp, formatOverview, standaloneCommands, unknownCommandError } from './help.js'
+import { escapeControls, maskControls } from './mask-controls.js'
 import { type CommandLine, parseLine } from './parse-line.js'
 import { becomeOwner } from './process-user.js'
 import { createProgress } from './progress.js'
@@ -96,7 +97,7 @@ export async function run(io: ProgramIo): Promise<number> {
     return answerHelpOrVersion(io, line) ?? (await dispatch(io, line))
   } catch (error) {
     const { status, text } = failureOf(error)
-    io.printError(`posthorn: ${text}\n`)
+    io.printError(`posthorn: ${maskControls(text)}\n`)
     return status
   }
 }
@@ -127,7 +128,7 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
   if (verb === 'check') {
     refuseExtraWords(line.words, 1)
     refuseForeignOptions(line.options, optionsOf('check'))
-    const report = (text: string): void => io.printError(`posthorn: ${text}\n`)
+    const report = (text: string): void => io.printError(`posthorn: ${maskControls(text)}\n`)
     return printText(io, line, await check(load, { options: line.options, report }))
   }
   const loaded = load()
@@ -203,12 +204,9 @@ function printText(
 ): number {
   for (const warning of warnings) printError(`posthorn: ${maskControls(warning)}\n`)
   print(
-    options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${maskControls(line)}\n`).join(''),
+    options['json'] === true
+      ? `${escapeControls(JSON.stringify(json))}\n`
+      : lines.map((line) => `${maskControls(line)}\n`).join(''),
   )
   return status ?? (failed === true ? 1 : 0)
-}
-
-/** A subject or a name may hold control sequences for the terminal. */
-function maskControls(line: string): string {
-  return line.replace(/[^\P{Cc}\n]/gu, '?')
 }

@@ -129,6 +129,7 @@ function send({ method }: IncomingMessage, response: ServerResponse, status: num
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   })
   response.end(method === 'HEAD' ? undefined : text)
 }

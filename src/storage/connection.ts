@@ -8,6 +8,9 @@
  * secure_delete: what a statement deletes is overwritten with zeros, in rows, in overflow pages and in pages that become
  * free. In the log it stays until that is restarted (`purgeLog`).
  *
+ * trusted_schema, cell_size_check: a file that was restored may come from elsewhere; SQLite then trusts neither the
+ * functions that its schema names nor the sizes that its pages state.
+ *
  * cache_size: better-sqlite3 caches 16 MB of pages per connection by default. Most pages are written once
  * and read from the system's cache, so 4 MB suffice, and memory stays small however long the queue is.
  */
@@ -34,6 +37,8 @@ export function openConnection({ file, maxPages, busyTimeout = 10_000 }: Connect
     db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`)
     db.pragma('secure_delete = ON')
     db.pragma('temp_store = MEMORY')
+    db.pragma('trusted_schema = OFF')
+    db.pragma('cell_size_check = ON')
     db.pragma(`cache_size = -${CACHE_KB}`)
     if (maxPages !== undefined) db.pragma(`max_page_count = ${maxPages}`)
     return db

@@ -148,10 +148,11 @@ t.test('no page of others can frame a page of ours', { skip }, async (t) => {
 
 /** The text of a page in a frame; `refused`: the browser shows its error page instead. */
 async function frameOf(page: Page, url: string): Promise<string> {
+  await page.evaluate(`document.querySelectorAll('iframe').forEach((one) => one.remove())`)
+  await waitUntil('the frame before is gone', () => page.frames().length === 1)
   await page.evaluate(`(() => {
     const frame = document.createElement('iframe')
     frame.src = ${JSON.stringify(url)}
-    document.querySelectorAll('iframe').forEach((one) => one.remove())
     document.body.append(frame)
   })()`)
   return waitUntil(`the frame of ${url}`, async () => {

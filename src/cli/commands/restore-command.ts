@@ -14,10 +14,10 @@ export const restore: Command = {
   options: { 'hold-queue': 'boolean' },
   run: async ({ words, options, config, clock }) => {
     refuseExtraWords(words, 1)
-    return withRestoreErrors(() => {
+    return withRestoreErrors(async () => {
       // A new machine has no data folder yet.
       mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-      const restored = restoreBackup({
+      const restored = await restoreBackup({
         backup: resolve(requiredWord(words, 0, 'FILE')),
         holdQueue: flagOption(options, 'hold-queue'),
         file: databaseFile(config.service.data_dir),
@@ -37,7 +37,7 @@ export function describeRestore({
   previousFile,
   pausedBroadcasts,
   held,
-}: ReturnType<typeof restoreBackup>): RestoreAnswer {
+}: Awaited<ReturnType<typeof restoreBackup>>): RestoreAnswer {
   return {
     json: { restored: true, aside: previousFile ?? null, paused_broadcasts: pausedBroadcasts, held },
     lines: [
@@ -52,9 +52,9 @@ export function describeRestore({
 }
 
 /** A fault that the operator can fix has its own text; any other error is a bug. */
-export function withRestoreErrors<Result>(work: () => Result): Result {
+export async function withRestoreErrors<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
-    return work()
+    return await work()
   } catch (error) {
     if (error instanceof DataFolderHeld || error instanceof UnusableBackup || error instanceof UnusableStandby) {
       throw new CommandFailed(error.message)

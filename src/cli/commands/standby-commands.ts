@@ -77,7 +77,7 @@ async function follow({ words, options, config, printError }: Call): Promise<Ans
   const work = workFolder(config)
   let total = 0
   for (;;) {
-    const rebuilt = withRestoreErrors(() => rebuild(folder, work))
+    const rebuilt = await withRestoreErrors(() => rebuild(folder, work))
     total += rebuilt.applied
     if (flagOption(options, 'once')) {
       return { json: { ...toJson(rebuilt) }, lines: describeCopy(rebuilt), failed: rebuilt.gap !== null }
@@ -89,11 +89,11 @@ async function follow({ words, options, config, printError }: Call): Promise<Ans
 
 async function restore({ words, options, config, clock }: Call): Promise<Answer> {
   const folder = folderArgument(words)
-  return withRestoreErrors(() => {
+  return withRestoreErrors(async () => {
     const work = workFolder(config)
     const rebuilt = rebuild(folder, work)
     forgetCopy(work)
-    const restored = restoreBackup({
+    const restored = await restoreBackup({
       backup: rebuilt.file,
       move: true,
       holdQueue: flagOption(options, 'hold-queue'),

@@ -4,6 +4,7 @@
  * A frame is one write, within a synchronized update where the terminal knows it, and clears only what a line leaves, so
  * that nothing flickers. The screen is restored however the program ends, but by SIGKILL.
  */
+import { maskControls } from '../mask-controls.js'
 
 interface TerminalInput {
   readonly setRawMode?: (raw: boolean) => unknown
@@ -74,7 +75,9 @@ export class Screen {
   draw(lines: readonly string[]): void {
     if (!this.isOpen) return
     const { columns = DEFAULT_COLUMNS, rows = DEFAULT_ROWS } = this.terminal.output
-    const shown = lines.slice(0, rows).map((line) => `${maskControls(line).slice(0, columns)}\x1b[K`)
+    const shown = lines
+      .slice(0, rows)
+      .map((line) => `${maskControls(line).replaceAll('\n', '?').slice(0, columns)}\x1b[K`)
     this.terminal.output.write(`\x1b[?2026h\x1b[H${shown.join('\r\n')}\x1b[J\x1b[?2026l`)
   }
 
@@ -90,9 +93,4 @@ export class Screen {
     process.off('exit', this.restore)
     for (const signal of signals) process.off(signal, this.endBySignal)
   }
-}
-
-/** A reply or a name may hold control sequences for the terminal. */
-function maskControls(line: string): string {
-  return line.replace(/\p{Cc}/gu, '?')
 }

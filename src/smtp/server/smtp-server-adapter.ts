@@ -21,6 +21,7 @@ import {
 import type { SMTPConnectionOptions, TLSError } from 'smtp-server/lib/smtp-connection.js'
 import { formatForDisplay } from '../../mail/address.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
+import { serverTlsSettings } from '../../platform/tls-settings.js'
 import type { SessionFacts, SessionGate } from '../session/session-gate.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { SessionConnection, SmtpSession } from '../session/smtp-session.js'
@@ -168,7 +169,7 @@ function toServerOptions<Session extends SmtpSession>(
     name: settings.hostname,
     secure: tls,
     ...settings.tls,
-    minVersion: 'TLSv1.2',
+    ...serverTlsSettings,
     // Read at each EHLO and MAIL.
     get size() {
       return settings.maxSize

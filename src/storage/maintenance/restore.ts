@@ -14,6 +14,7 @@ import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.
 import { migrations as ours } from '../migrations.js'
 import { SQLite } from '../sqlite.js'
 import { syncFile } from './backup.js'
+import { findForeignPrograms } from './foreign-schema.js'
 import { holdRestoredQueue } from './hold-queue.js'
 import { pauseRestoredBroadcasts } from './pause-broadcasts.js'
 import { findIntegrityProblems } from './verify.js'
@@ -43,7 +44,7 @@ interface RestoreResult {
   readonly previousFile: string | undefined
 }
 
-export function restoreBackup(options: RestoreOptions): RestoreResult {
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { backup, file, now } = options
   const lock = lockDataFolder(dirname(file))
   const incoming = `${file}.restoring`
@@ -55,10 +56,10 @@ export function restoreBackup(options: RestoreOptions): RestoreResult {
     if (options.move === true) renameSync(backup, incoming)
     else copyFileSync(backup, incoming)
     chmodSync(incoming, 0o600)
-    const changed = prepareBackup(incoming, options)
+    const changed = await prepareBackup(incoming, options)
     syncFile(incoming)
     const previousFile = existsSync(file)
-      ? linkPrevious(file, `${file}.before-${formatTimestamp(now).replaceAll(':', '')}`)
+      ? await linkPrevious(file, `${file}.before-${formatTimestamp(now).replaceAll(':', '')}`)
       : undefined
     renameSync(incoming, file)
     syncFile(dirname(file))
@@ -70,16 +71,20 @@ export function restoreBackup(options: RestoreOptions): RestoreResult {
 }
 
 /** Checks the copy, pauses its broadcasts and holds its queue. */
-function prepareBackup(
+async function prepareBackup(
   copy: string,
   { backup, migrations = ours, now, holdQueue = false }: RestoreOptions,
-): Pick<RestoreResult, 'pausedBroadcasts' | 'held'> {
+): Promise<Pick<RestoreResult, 'pausedBroadcasts' | 'held'>> {
   try {
-    return withDatabase(copy, (db) => {
+    return await withDatabase(copy, async (db) => {
       if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
       refuseNewer(db, migrations, { name: backup })
       const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
+      const [foreign] = await findForeignPrograms(db, migrations)
+      if (foreign !== undefined) {
+        throw new UnusableBackup(`${backup} has a trigger or view that this program did not make: ${foreign}`)
+      }
       const held = holdQueue ? holdRestoredQueue(db) : 0
       return { pausedBroadcasts: pauseRestoredBroadcasts(db, now), held }
     })
@@ -88,18 +93,18 @@ function prepareBackup(
   }
 }
 
-function withDatabase<T>(file: string, act: (db: SQLite.Database) => T): T {
+async function withDatabase<T>(file: string, act: (db: SQLite.Database) => T | Promise<T>): Promise<T> {
   const db = openConnection({ file, busyTimeout: 1000 })
   try {
-    return act(db)
+    return await act(db)
   } finally {
     db.close()
   }
 }
 
 /** Gives the old database a second name, since the first one is about to mean the new database. */
-function linkPrevious(file: string, aside: string): string {
-  checkpointWal(file, aside)
+async function linkPrevious(file: string, aside: string): Promise<string> {
+  await checkpointWal(file, aside)
   linkSync(file, aside)
   return aside
 }
@@ -109,11 +114,11 @@ function linkPrevious(file: string, aside: string): string {
  * its WAL is kept beside the renamed file; it gets its second name first, because SQLite removes a WAL that
  * it cannot use.
  */
-function checkpointWal(file: string, aside: string): void {
+async function checkpointWal(file: string, aside: string): Promise<void> {
   const keptWal = `${aside}-wal`
   if (existsSync(`${file}-wal`)) linkSync(`${file}-wal`, keptWal)
   try {
-    withDatabase(file, (db) => db.pragma('journal_mode = DELETE'))
+    await withDatabase(file, (db) => db.pragma('journal_mode = DELETE'))
     rmSync(keptWal, { force: true })
   } catch (error) {
     if (error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY')) {

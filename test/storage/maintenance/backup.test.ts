@@ -1,5 +1,5 @@
 /** Backup, restore, verify-data and the lock on the data folder. */
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { isDataFolderHeld, lockDataFolder } from '../../../src/storage/data-lock.js'
@@ -9,6 +9,7 @@ import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
+import { SQLite } from '../../../src/storage/sqlite.js'
 import { startChild } from '../../helpers/database/children.js'
 import { createBroadcast } from '../../helpers/database/create-broadcast.js'
 import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
@@ -72,7 +73,7 @@ t.test('restore puts the backup in place and keeps the old database aside', asyn
   await closedDatabase(file, 'old')
   await createBackup({ from: file, to: copy })
   await closedDatabase(file, 'newer')
-  const { previousFile } = restoreBackup({ backup: copy, file, now })
+  const { previousFile } = await restoreBackup({ backup: copy, file, now })
   t.same(stateKeys((await openTestDatabase(t, { file })).read), ['old'])
   t.same(stateKeys((await openTestDatabase(t, { file: previousFile ?? '' })).read), ['newer', 'old'])
   t.equal(statSync(file).mode & 0o777, 0o600)
@@ -89,7 +90,7 @@ t.test('restored broadcasts do not go on by themselves', async (t) => {
   await database.close()
   const copy = `${file}.copy`
   await createBackup({ from: file, to: copy })
-  t.match(restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 2 })
+  t.match(await restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 2 })
   const { read } = await openTestDatabase(t, { file })
   const rows = read('select id, status, ceiling, started_at, note from broadcasts', []) as { readonly id: string }[]
   const broadcast = ({ id }: { readonly id: string }) => rows.find((row) => row.id === id)
@@ -107,16 +108,39 @@ t.test('restore works without a database, and with an unreadable one', async (t)
   const copy = join(folder, 'copy.db')
   await closedDatabase(source, 'kept')
   await createBackup({ from: source, to: copy })
-  t.same(restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 0, held: 0, previousFile: undefined })
+  t.same(await restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 0, held: 0, previousFile: undefined })
   writeFileSync(
     file,
     'no database at all, but longer than a header of one hundred bytes, so that it is looked at: '.repeat(9),
   )
   writeFileSync(`${file}-wal`, 'its log')
-  const { previousFile } = restoreBackup({ backup: copy, file, now })
+  const { previousFile } = await restoreBackup({ backup: copy, file, now })
   t.match(readFileSync(previousFile ?? '', 'utf8'), /^no database/)
   t.equal(readFileSync(`${previousFile}-wal`, 'utf8'), 'its log')
   t.same(stateKeys((await openTestDatabase(t, { file })).read), ['kept'])
+})
+
+t.test('a database with a trigger or view of others is refused', async (t) => {
+  const folder = temporaryFolder(t)
+  const [file, copy] = [join(folder, 'posthorn.db'), join(folder, 'copy.db')]
+  for (const program of [
+    `create trigger leak after insert on emails begin update emails set subject = (select hash from api_keys) where id = new.id; end`,
+    'create view leak as select * from api_keys',
+    `drop trigger delete_email_count; create trigger delete_email_count after delete on emails begin select 1; end`,
+  ]) {
+    await closedDatabase(copy, 'kept')
+    const db = new SQLite(copy)
+    const triggers = db.prepare<[], string>(`select name from sqlite_schema where type = 'trigger' limit 1`).pluck()
+    db.exec(program.replaceAll('delete_email_count', triggers.get() ?? ''))
+    db.pragma('journal_mode = DELETE')
+    db.close()
+    await t.rejects(restoreBackup({ backup: copy, file, now }), {
+      name: 'UnusableBackup',
+      message: /has a trigger or view that this program did not make/,
+    })
+    t.notOk(existsSync(file), program)
+    rmSync(copy)
+  }
 })
 
 t.test('unusable backups are refused', async (t) => {
@@ -125,8 +149,11 @@ t.test('unusable backups are refused', async (t) => {
   const copy = join(folder, 'copy.db')
   await closedDatabase(file, 'here', 'x'.repeat(50_000))
   await createBackup({ from: file, to: copy })
-  const refused = (from: string, expected: { readonly name: string; readonly message?: RegExp }): void => {
-    t.throws(() => restoreBackup({ backup: from, file, now }), expected)
+  const refused = async (
+    from: string,
+    expected: { readonly name: string; readonly message?: RegExp },
+  ): Promise<void> => {
+    await t.rejects(restoreBackup({ backup: from, file, now }), expected)
     t.same(
       readdirSync(folder).filter((name) => /restoring|before/.test(name)),
       [],
@@ -136,24 +163,24 @@ t.test('unusable backups are refused', async (t) => {
 
   const text = join(folder, 'text')
   writeFileSync(text, 'some words that are no database '.repeat(100))
-  refused(text, { name: 'UnusableBackup' })
+  await refused(text, { name: 'UnusableBackup' })
   const empty = join(folder, 'empty')
   writeFileSync(empty, '')
-  refused(empty, { name: 'UnusableBackup', message: /no database of this program/ })
+  await refused(empty, { name: 'UnusableBackup', message: /no database of this program/ })
   const short = join(folder, 'short.db')
   writeFileSync(short, readFileSync(copy))
   truncateSync(short, statSync(copy).size - 8192)
-  refused(short, { name: 'UnusableBackup' })
+  await refused(short, { name: 'UnusableBackup' })
 
   const newer = join(folder, 'newer.db')
   const later = { ...migrations, '9999-later': { up: async () => undefined } }
   await (await openDatabase({ file: newer, migrations: later })).close()
-  refused(newer, { name: 'NewerDatabase', message: /newer\.db was made by a newer version/ })
+  await refused(newer, { name: 'NewerDatabase', message: /newer\.db was made by a newer version/ })
 
   const open = await openDatabase({ file })
-  refused(copy, { name: 'DataFolderHeld', message: /another process has/ })
+  await refused(copy, { name: 'DataFolderHeld', message: /another process has/ })
   await open.commit([stateWrite('still', 'x')])
-  refused(file, { name: 'UnusableBackup', message: /write-ahead log/ })
+  await refused(file, { name: 'UnusableBackup', message: /write-ahead log/ })
   await open.close()
 })
 
@@ -164,7 +191,7 @@ t.test('one daemon holds the data folder, until it ends in any way', async (t) =
   await daemon.waitForLines(1)
   t.ok(isDataFolderHeld(folder))
   t.throws(() => lockDataFolder(folder), { name: 'DataFolderHeld', message: /running daemon/ })
-  t.throws(() => restoreBackup({ backup: file, file, now }), { name: 'DataFolderHeld' })
+  await t.rejects(restoreBackup({ backup: file, file, now }), { name: 'DataFolderHeld' })
   await daemon.kill()
 
   const lock = lockDataFolder(folder)

@@ -67,7 +67,7 @@ t.test('the way back is the copy, and a later upgrade replaces it', async (t) =>
   const file = unpack(t, '0026')
   await upgrade(file)
   const copy = `${file}.before-9.9.9`
-  restoreBackup({ backup: copy, file, now: Date.UTC(2026, 5, 1) })
+  await restoreBackup({ backup: copy, file, now: Date.UTC(2026, 5, 1) })
   t.match(planUpgrade(file), { from: '0026-sms' })
   t.equal((await upgrade(file)).upgraded, true)
   t.equal(appliedIn(file), names.length)

@@ -67,8 +67,7 @@ function sendLarge(ctx: ApiContext, reply: Reply, held: PendingBytes, limits: La
   }
   ctx.respond = false
   state.bytes = size
-  const { requestId, rate } = identity
-  res.writeHead(reply.status, headersOf({ ...reply, payload: held.bytes ?? '' }, requestId, rate))
+  res.writeHead(reply.status, headersOf({ ...reply, payload: held.bytes ?? '' }, identity))
   const timer = setTimeout(() => req.socket.destroy(), limits.patience + (size / limits.pace) * 1_000)
   const outgoing = new OutgoingAnswer(ctx, held, limits, () => memory.release(size))
   return outgoing.send(size).finally(() => {

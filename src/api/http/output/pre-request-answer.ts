@@ -7,9 +7,8 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { RateState } from '../../../accounts/limits/rate-limit.js'
 import type { ErrorBody, ErrorCode } from './error-answer.js'
-import { headersOf, JSON_TYPE } from './send-reply.js'
+import { type AnsweredRequest, headersOf, JSON_TYPE } from './send-reply.js'
 
 export interface PreRequestAnswer {
   readonly status: number
@@ -62,11 +61,10 @@ export function preRequestAnswerTo(error: NodeJS.ErrnoException): PreRequestAnsw
 
 export function formatPreRequestAnswer(
   { status, code, message, headers = {} }: PreRequestAnswer,
-  requestId: string,
-  rate: RateState,
+  request: AnsweredRequest,
 ): string {
   const payload = JSON.stringify({ error: { code, message, status } } satisfies ErrorBody)
-  const fields = headersOf({ type: JSON_TYPE, payload, headers: { ...headers, Connection: 'close' } }, requestId, rate)
+  const fields = headersOf({ type: JSON_TYPE, payload, headers: { ...headers, Connection: 'close' } }, request)
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', payload].join('\r\n')
 }

@@ -8,7 +8,6 @@
  * what the client sends is discarded for up to two seconds before the connection is closed.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { RateState } from '../../../accounts/limits/rate-limit.js'
 import { hasBody } from '../input/read-body.js'
 import type { ApiContext } from '../pipeline/api-context.js'
 import type { RequestIdentity } from '../pipeline/request-identity.js'
@@ -34,8 +33,7 @@ export function send(ctx: ApiContext, reply: Reply): void {
   ctx.respond = false
   const left = classifyUnreadBody(req)
   if (left === 'long') res.shouldKeepAlive = false
-  const { requestId, rate } = ctx.state.identity
-  const headers = headersOf(reply, requestId, rate)
+  const headers = headersOf(reply, ctx.state.identity)
   ctx.state.bytes = ctx.method === 'HEAD' ? 0 : Number(headers['Content-Length'] ?? 0)
   res.writeHead(reply.status, headers)
   if (left !== 'long') {
@@ -47,19 +45,33 @@ export function send(ctx: ApiContext, reply: Reply): void {
   drainThenEnd(req, res)
 }
 
+/** What the header of an answer says of its request. */
+export type AnsweredRequest = Pick<RequestIdentity, 'requestId' | 'rate' | 'isSecure'>
+
+/** Seconds: a year. */
+const HSTS_MAX_AGE = 31_536_000
+/** Of what a browser may show as a page, unless the page has its own: it loads nothing, and no page frames it. */
+const bareHeaders = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'X-Frame-Options': 'DENY',
+}
+
+/** The fields of `headers` replace those that every answer has. */
 export function headersOf(
   { type, payload, headers }: Omit<Reply, 'status'>,
-  requestId: string,
-  { limit, remaining, resetAt }: RateState,
+  { requestId, rate, isSecure }: AnsweredRequest,
 ): OutgoingHttpHeaders {
   const all: OutgoingHttpHeaders = {
     'X-Request-Id': requestId,
-    'X-RateLimit-Limit': limit,
-    'X-RateLimit-Remaining': remaining,
-    'X-RateLimit-Reset': resetAt,
+    'X-RateLimit-Limit': rate.limit,
+    'X-RateLimit-Remaining': rate.remaining,
+    'X-RateLimit-Reset': rate.resetAt,
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   }
+  // RFC 6797 section 7.2: over TLS only.
+  if (isSecure) all['Strict-Transport-Security'] = `max-age=${HSTS_MAX_AGE}`
+  if (type === null || type === JSON_TYPE || type === HTML_TYPE) Object.assign(all, bareHeaders)
   if (type !== null) {
     all['Content-Type'] = type
     all['Content-Length'] = Buffer.byteLength(payload)
@@ -71,9 +83,9 @@ export function headersOf(
 export function streamHeadersOf(
   type: string,
   headers: Readonly<Record<string, string>>,
-  { requestId, rate }: Pick<RequestIdentity, 'requestId' | 'rate'>,
+  request: AnsweredRequest,
 ): OutgoingHttpHeaders {
-  return headersOf({ type: null, payload: '', headers: { ...headers, 'Content-Type': type } }, requestId, rate)
+  return headersOf({ type: null, payload: '', headers: { ...headers, 'Content-Type': type } }, request)
 }
 
 function classifyUnreadBody(request: IncomingMessage): 'none' | 'short' | 'long' {

@@ -55,7 +55,10 @@ export interface ApiApp {
   /** From now on requests are answered 503, and their connections close. */
   readonly drain: () => void
   /** The bytes of an answer to a client that sent no complete request. */
-  readonly formatPreRequestAnswer: (answer: PreRequestAnswer, address: string) => string
+  readonly formatPreRequestAnswer: (
+    answer: PreRequestAnswer,
+    client: { readonly address: string; readonly isSecure: boolean },
+  ) => string
 }
 
 type Phase =
@@ -81,7 +84,7 @@ interface ServedBrowser {
 }
 
 export function createApiApp(deps: AppDeps): ApiApp {
-  const { identityResolver, clock, peerOf } = deps
+  const { identityResolver, peerOf } = deps
   let phase: Phase = { kind: 'starting' }
   const app = new Koa<ApiState>()
   if (deps.onRequest !== undefined) app.use(measureRequests(deps.onRequest))
@@ -116,8 +119,14 @@ export function createApiApp(deps: AppDeps): ApiApp {
     drain: () => {
       phase = { kind: 'draining' }
     },
-    formatPreRequestAnswer: (answer, address) =>
-      formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
+    formatPreRequestAnswer: createPreRequestFormatter(deps),
+  }
+}
+
+function createPreRequestFormatter({ identityResolver, clock }: AppDeps): ApiApp['formatPreRequestAnswer'] {
+  return (answer, { address, isSecure }) => {
+    const requestId = uuidv7(clock())
+    return formatPreRequestAnswer(answer, { requestId, rate: identityResolver.rateOf(address), isSecure })
   }
 }
 

@@ -15,7 +15,14 @@ import type { OpenSession } from '../../../accounts/sessions/session-check.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import { uuidv7 } from '../../../platform/ids.js'
-import { findClientAddress, findClientScheme, type IsProxy, isForeignOrigin, type Peer } from './request-source.js'
+import {
+  findClientAddress,
+  findClientScheme,
+  type IsProxy,
+  isForeignOrigin,
+  type Peer,
+  schemeOf,
+} from './request-source.js'
 
 export interface RequestIdentity {
   readonly requestId: string
@@ -23,6 +30,8 @@ export interface RequestIdentity {
   /** The client's address, also behind proxies. */
   readonly remoteAddress: string
   readonly rate: RateState
+  /** It came over TLS, to us or to our proxy. */
+  readonly isSecure: boolean
   /** Of a request under `/ui/api`; absent: none. */
   readonly session?: OpenSession
   /** Null: not authenticated, and `fault` says why. */
@@ -64,22 +73,26 @@ export function createIdentityResolver(deps: RequestIdentityDeps): IdentityResol
       const startedAt = clock()
       const requestId = requestIdOf(request, startedAt)
       const remoteAddress = addressOf(request, peer)
+      const isSecure = schemeOf(request, peer) === 'https'
+      const common = { requestId, startedAt, remoteAddress, isSecure }
       try {
         const principal = authenticate(deps, request, peer, remoteAddress)
         const rate = requests.take(principal.workspaceId, startedAt)
-        return { requestId, startedAt, remoteAddress, rate, principal, fault: null }
+        return { ...common, rate, principal, fault: null }
       } catch (fault) {
         // Anything but a Refusal is our own fault and must not count against the client.
         const rate =
           fault instanceof Refusal ? clients.take(addressKeyOf(remoteAddress), startedAt) : rateOf(remoteAddress)
-        return { requestId, startedAt, remoteAddress, rate, principal: null, fault }
+        return { ...common, rate, principal: null, fault }
       }
     },
     identifyAnonymous: (request, peer) => {
       const startedAt = clock()
       const remoteAddress = addressOf(request, peer)
       const requestId = requestIdOf(request, startedAt)
-      return { requestId, startedAt, remoteAddress, rate: rateOf(remoteAddress), principal: null, fault: null }
+      const isSecure = schemeOf(request, peer) === 'https'
+      const rate = rateOf(remoteAddress)
+      return { requestId, startedAt, remoteAddress, isSecure, rate, principal: null, fault: null }
     },
     countClient: (address) => clients.take(addressKeyOf(address), clock()),
     rateOf,

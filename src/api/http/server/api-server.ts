@@ -9,8 +9,10 @@
 import { createServer as createPlainServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Log } from '../../../platform/log.js'
 import type { ListenerTls, TlsPair } from '../../../platform/tls-files.js'
+import { serverTlsSettings } from '../../../platform/tls-settings.js'
 import {
   connectNotAllowed,
   type PreRequestAnswer,
@@ -93,8 +95,8 @@ export function createApiServer(kind: EndpointKind, deps: ServerDeps): ApiServer
   return { kind, server }
 }
 
-export function toTlsOptions({ cert, key }: TlsPair): TlsPair & { readonly minVersion: 'TLSv1.2' } {
-  return { cert, key, minVersion: 'TLSv1.2' }
+export function toTlsOptions({ cert, key }: TlsPair): TlsPair & typeof serverTlsSettings {
+  return { ...serverTlsSettings, cert, key }
 }
 
 function toHttpOptions({ header, request, keepAlive, checkInterval }: ListenerTimeouts): ServerOptions {
@@ -117,7 +119,7 @@ function attachEventHandlers(
   const { app, connections, timeouts, log } = deps
   const answerAndClose = (socket: Socket, content: PreRequestAnswer): void => {
     const address = connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''
-    sendAndClose(socket, app.formatPreRequestAnswer(content, address))
+    sendAndClose(socket, app.formatPreRequestAnswer(content, { address, isSecure: socket instanceof TLSSocket }))
   }
   server.timeout = timeouts.inactivity
   interceptConnections(server, kind, deps, answerAndClose)

@@ -11,6 +11,7 @@ import {
   MAX_HELLO_BYTES,
   readClientHello,
 } from '../../../certificates/client-hello.js'
+import { serverTlsSettings } from '../../../platform/tls-settings.js'
 
 export interface Validations {
   /** Calls `onOrdinary`, with nothing read, unless the connection is a validation. */
@@ -38,7 +39,7 @@ export function createValidations(
 function createValidationServer(answers: Pick<ChallengeAnswers, 'contextOf'>, limit: number): Server {
   const server = createServer({
     ALPNProtocols: [ALPN_PROTOCOL],
-    minVersion: 'TLSv1.2',
+    ...serverTlsSettings,
     handshakeTimeout: limit,
     SNICallback: (name, respond) => {
       const context = answers.contextOf(name.toLowerCase())

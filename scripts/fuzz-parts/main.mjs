@@ -6,7 +6,7 @@
  * docs/fuzzing.md.
  */
 import { parseArgs } from 'node:util'
-import { findTargets } from '../../dist/test/helpers/fuzz/targets/all-targets.js'
+import { loadTargets } from '../../dist/test/helpers/fuzz/targets/all-targets.js'
 import { saveFinding } from './findings.mjs'
 import { fuzzTarget } from './fuzz-target.mjs'
 import { writeReport } from './report.mjs'
@@ -21,20 +21,21 @@ const { values, positionals } = parseArgs({
     list: { type: 'boolean', default: false },
   },
 })
-const targets = [...findTargets(positionals)]
+const known = await loadTargets()
+const targets = known.filter(({ target }) => positionals.length === 0 || positionals.includes(target.name))
 if (values.list) {
-  for (const { name, checks } of targets) console.log(`${name}: ${checks}`)
+  for (const { target } of targets) console.log(`${target.name}: ${target.checks}`)
   process.exit(0)
 }
 const [seconds, jobs] = [Number(values.seconds), Number(values.jobs)]
 const seed = values.seed === undefined ? Date.now() % 4_294_967_296 : Number(values.seed)
-if (targets.length === 0 || !(seconds > 0) || !(jobs >= 1) || !Number.isInteger(seed)) {
+const unknown = positionals.filter((name) => !known.some(({ target }) => target.name === name))
+if (unknown.length > 0 || !(seconds > 0) || !(jobs >= 1) || !Number.isInteger(seed)) {
   console.error('fuzz: no such target, or a wrong number; --list names the targets')
   process.exit(2)
 }
 
 console.log(`${targets.length} targets, ${seconds} s each, seed ${seed}\n`)
-const rows = []
 let found = 0
 
 function onFinding(target, finding) {
@@ -45,9 +46,11 @@ function onFinding(target, finding) {
 }
 
 async function work() {
-  for (let target = targets.shift(); target !== undefined; target = targets.shift()) {
-    const result = await fuzzTarget(target, { seconds, seed, onFinding: (finding) => onFinding(target, finding) })
-    rows.push({ target, ...result })
+  for (let next = targets.shift(); next !== undefined; next = targets.shift()) {
+    const { target } = next
+    const result = await fuzzTarget(next, { seconds, seed, onFinding: (finding) => onFinding(target, finding) })
+    const row = { target, ...result }
+    if (values.report) writeReport(row, { seconds, order: known.map(({ target: { name } }) => name) })
     const pace = Math.round(result.inputs / result.seconds)
     console.log(
       `${target.name}: ${result.inputs} inputs, ${pace} a second; ${result.kept} kept, ${result.blocks} blocks; ${result.findings} found`,
@@ -56,6 +59,5 @@ async function work() {
 }
 
 await Promise.all(Array.from({ length: jobs }, work))
-if (values.report) writeReport(rows, seconds)
 console.log(found === 0 ? '\nnothing found' : `\n${found} found`)
 process.exit(found === 0 ? 0 : 1)

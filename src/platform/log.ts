@@ -96,7 +96,7 @@ function formatPretty(line: string): string {
   const { time, level, msg, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(line)
   const words = Object.entries(rest).map(([key, value]) => `${key}=${formatValue(value)}`)
   const text = `${String(time)} ${levelName(level)} ${[String(msg ?? ''), ...words].join(' ')}`
-  return `${escapeControls(text.replace(/[\0-\x1f]/g, toEscape))}\n`
+  return `${escapeControls(text.replace(/\p{Cc}/gu, toEscape))}\n`
 }
 
 function levelName(level: unknown): string {

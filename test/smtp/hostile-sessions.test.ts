@@ -333,9 +333,7 @@ const time: readonly Session[] = [
 ]
 
 /** The settings of each listener. */
-async function openListeners(
-  t: Test,
-): Promise<Record<Session['listener'], RunningSubmission>> {
+async function openListeners(t: Test): Promise<Record<Session['listener'], RunningSubmission>> {
   const trusted = { trusted: () => printer }
   // Many sessions with wrong keys come from one address, so bans are disabled here.
   const authFailures = { failures: 1000, window: 1000, ban: 1000, maxClients: 10 }

@@ -18,13 +18,16 @@ interface ScriptCoverage {
   readonly functions: readonly { readonly ranges: readonly CoverageRange[] }[]
 }
 
-const measured = /\/dist\/src\/|\/node_modules\/(?!tap|@tapjs)/
+const measured = /\/dist\/(?:src|test\/fixtures)\/|\/node_modules\/(?!tap|@tapjs)/
 
 export class CoverageMeter {
   private readonly session = new Session()
   /** For each character of a script whether it was reached. */
   private readonly reached = new Map<string, Uint8Array>()
   private blocks = 0
+  private taken: readonly ScriptCoverage[] = []
+  /** The last that was new. */
+  private unkept: readonly ScriptCoverage[] = []
 
   constructor() {
     this.session.connect()
@@ -37,14 +40,23 @@ export class CoverageMeter {
     return this.blocks
   }
 
-  /** What ran since the last call reaches new code; `keep`: it is no longer new. */
-  take({ keep }: { readonly keep: boolean }): boolean {
+  /** Whether what ran since the last call reaches new code. */
+  take(): boolean {
     const { result } = this.post('Profiler.takePreciseCoverage') as { readonly result: readonly ScriptCoverage[] }
-    let isNew = false
-    for (const script of result) {
-      if (script.url.startsWith('file:') && measured.test(script.url) && this.compare(script, keep)) isNew = true
-    }
+    this.taken = result.filter(({ url }) => url.startsWith('file:') && measured.test(url))
+    const isNew = this.taken.some((script) => this.compare(script, false))
+    if (isNew) this.unkept = this.taken
     return isNew
+  }
+
+  /** What was taken last is no longer new. */
+  keep(): void {
+    for (const script of this.taken) this.compare(script, true)
+  }
+
+  /** Nor is what was new when it was taken last. */
+  keepAll(): void {
+    for (const script of this.unkept) this.compare(script, true)
   }
 
   close(): void {

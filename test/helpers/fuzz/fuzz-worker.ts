@@ -1,10 +1,11 @@
 /** The thread that fuzzes one target. Its parent sees the input in hand in shared memory, and ends the thread if it hangs. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Fuzzer } from './fuzzer.js'
-import { findTargets } from './targets/all-targets.js'
+import { loadTarget } from './targets/all-targets.js'
 
 interface WorkerInput {
   readonly name: string
+  readonly group: number
   readonly seconds: number
   readonly seed: number
   /** The number of inputs and the length of the one in hand. */
@@ -12,9 +13,8 @@ interface WorkerInput {
   readonly bytes: Uint8Array
 }
 
-const { name, seconds, seed, state, bytes } = workerData as WorkerInput
-const [target] = findTargets([name])
-if (target === undefined) throw new Error(`no target ${name}`)
+const { name, group, seconds, seed, state, bytes } = workerData as WorkerInput
+const target = await loadTarget(group, name)
 await target.open?.()
 const fuzzer = new Fuzzer(target, {
   seconds,

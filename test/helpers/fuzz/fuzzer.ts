@@ -10,14 +10,14 @@ import { createRandomSource, mutate, type RandomSource } from './mutate.js'
 import { DEFAULT_MAX_SIZE, DEFAULT_MAX_TIME, type FuzzTarget, faultKeyOf, findFault } from './target.js'
 import { threadTime } from './thread-time.js'
 
-export interface Finding {
+interface Finding {
   readonly kind: 'fault' | 'slow' | 'growth' | 'memory' | 'hang'
   readonly key: string
   readonly detail: string
   readonly input: Buffer
 }
 
-export interface FuzzResult {
+interface FuzzResult {
   readonly inputs: number
   readonly seconds: number
   /** Inputs that reached new code. */
@@ -31,9 +31,12 @@ interface FuzzOptions {
   /** Before each input: it is what hangs or ends the thread. */
   readonly onInput: (input: Buffer) => void
   readonly onFinding: (finding: Finding) => void
+  /** Asked after each batch: ends the run before its time. */
+  readonly isDone?: () => boolean
 }
 
-const MAX_BATCH = 256
+const MAX_BATCH = 1_024
+const MAX_BATCH_SECONDS = 0.5
 const MAX_GROWN_HEAP = 48 * 1_048_576
 /** The share of the time in which growth is measured. */
 const GROWTH_SHARE = 0.2
@@ -64,16 +67,16 @@ export class Fuzzer {
   async run(): Promise<FuzzResult> {
     const start = performance.now()
     const elapsed = (): number => (performance.now() - start) / 1_000
-    await this.runOneByOne(this.target.seeds.map((seed) => Buffer.from(seed)))
+    await this.divide(this.target.seeds.map((seed) => Buffer.from(seed)))
     if (this.corpus.length === 0) this.corpus.push(Buffer.from('a'))
     let growthTime = 0
     let heapBefore: number | null = null
-    for (let size = 8; elapsed() < this.options.seconds; ) {
+    for (let size = 8; elapsed() < this.options.seconds && this.options.isDone?.() !== true; ) {
       const batch = Array.from({ length: size }, () => this.nextInput())
-      for (const input of batch) await this.runInput(input)
-      const isNew = this.meter.take({ keep: false })
-      if (isNew) await this.runOneByOne(batch)
-      size = isNew ? Math.max(8, size / 2) : Math.min(MAX_BATCH, size * 2)
+      const began = elapsed()
+      const isNew = await this.runBatch(batch)
+      if (isNew) await this.divide(batch)
+      size = isNew || elapsed() - began > MAX_BATCH_SECONDS ? Math.max(8, size / 2) : Math.min(MAX_BATCH, size * 2)
       if (this.target.waits !== true && growthTime < elapsed() * GROWTH_SHARE) {
         const before = elapsed()
         await this.measureGrowth()
@@ -105,12 +108,26 @@ export class Fuzzer {
     return this.corpus[index] ?? Buffer.from('a')
   }
 
-  private async runOneByOne(batch: readonly Buffer[]): Promise<void> {
-    this.meter.take({ keep: false })
-    for (const input of batch) {
-      await this.runInput(input)
-      if (this.meter.take({ keep: true })) this.corpus.push(input)
+  private async runBatch(batch: readonly Buffer[]): Promise<boolean> {
+    for (const input of batch) await this.runInput(input)
+    return this.meter.take()
+  }
+
+  /** Finds the inputs of a batch that reach new code: reading the coverage costs more than running an input again. */
+  private async divide(batch: readonly Buffer[]): Promise<void> {
+    const middle = Math.ceil(batch.length / 2)
+    let isFound = false
+    for (const part of batch.length === 1 ? [batch] : [batch.slice(0, middle), batch.slice(middle)]) {
+      if (part.length === 0 || !(await this.runBatch(part))) continue
+      isFound = true
+      if (part.length > 1) await this.divide(part)
+      else {
+        this.meter.keep()
+        this.corpus.push(...part)
+      }
     }
+    // What does not show again, such as a cache that was filled, must not make the next batches look new.
+    if (!isFound) this.meter.keepAll()
   }
 
   private async runInput(input: Buffer): Promise<void> {

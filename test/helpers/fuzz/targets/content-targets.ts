@@ -161,7 +161,10 @@ const messageIds = { emailId: 'bc-x', recipientId: emailId, now: 0 }
 function composeBroadcast(input: Buffer): void {
   const text = input.toString()
   const content = { subject: text.slice(0, 60).replace(/[\r\n\0]/g, ' ') || 'x', html: text, text }
-  const { frame } = composeFrame({ sender: { address: parseAddress('x@a.test'), name: '' }, replyTo: [], ...content }, ids)
+  const { frame } = composeFrame(
+    { sender: { address: parseAddress('x@a.test'), name: '' }, replyTo: [], ...content },
+    ids,
+  )
   const contact = {
     email: parseAddress('x@b.test'),
     first_name: text.slice(0, 200),

@@ -43,8 +43,8 @@ const styles = [createTwilioStyle(login), createTemplateStyle(login)]
 const message = {
   id: 'code-1',
   phone: '+4915123456789',
-  text: { text: 'Your code is 048213' },
-  receiptUrl: 'https://a.test/v1/sms/receipts/code-1/token' ,
+  text: encodeText('Your code is 048213'),
+  receiptUrl: 'https://a.test/v1/sms/receipts/code-1/token',
   expiresAt: 0,
 }
 

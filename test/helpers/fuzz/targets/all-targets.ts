@@ -17,6 +17,7 @@ const groups: readonly (() => Promise<readonly FuzzTarget[]>)[] = [
   async () => (await import('./session-targets.js')).sessionTargets,
   async () => (await import('./http-targets.js')).httpTargets,
   async () => (await import('./data-targets.js')).dataTargets,
+  async () => (await import('./storage-targets.js')).storageTargets,
   async () => (await import('./sms-targets.js')).smsTargets,
 ]
 

@@ -1,4 +1,4 @@
-/** Files and settings of people: TOML, CSV, patterns, phone numbers, log lines, what storage reads back. */
+/** Files and settings of people: TOML, CSV, patterns, phone numbers, log lines. */
 import { createSecretKey } from 'node:crypto'
 import {
   isRefusedLine as isRefusedContact,
@@ -15,8 +15,6 @@ import { createLog } from '../../../../src/platform/log.js'
 import { parseLogLine } from '../../../../src/platform/log-line.js'
 import { createAddressHider } from '../../../../src/platform/log-privacy.js'
 import { parsePhoneNumber } from '../../../../src/platform/phone-number.js'
-import { createFrameReader } from '../../../../src/platform/processes/byte-frames.js'
-import { parseWalHeader, readFrame, WAL_HEADER_BYTES } from '../../../../src/storage/wal/wal-frames.js'
 import { isRefusedLine, parseProviderColumns, parseProviderLine } from '../../../../src/suppressions/provider-files.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { isRefusal } from './refusals.js'
@@ -121,27 +119,6 @@ function writeLog(input: Buffer): void {
   hider.hide(text)
 }
 
-function readStored(input: Buffer): void {
-  const header = parseWalHeader(input)
-  if (header !== null) readFrame(input, WAL_HEADER_BYTES, header, header.checksum)
-  readFrame(
-    input,
-    0,
-    { pageSize: Math.max(8, input.length & 0xfff8), salts: '', bigEndian: true, checksum: [0, 0] },
-    [0, 0],
-  )
-  let frames = 0
-  const read = createFrameReader({ value: 65_536, bytes: 65_536 }, () => {
-    frames += 1
-  })
-  try {
-    for (let at = 0; at < input.length; at += 17) read(input.subarray(at, at + 17))
-  } catch (error) {
-    if (!(error instanceof SyntaxError) && (error as Error).name !== 'FrameTooLarge') throw error
-  }
-  check(frames <= input.length / 10, 'a frame has a header')
-}
-
 function readPhone(input: Buffer): void {
   const number = parsePhoneNumber(input.toString())
   if (number !== null) checkEqual(parsePhoneNumber(number.e164), number, 'a number parses as itself')
@@ -227,16 +204,6 @@ export const dataTargets: readonly FuzzTarget[] = [
     ],
     maxSize: 16_384,
     run: writeLog,
-  },
-  {
-    name: 'stored-files',
-    checks: 'nothing is read beyond the end',
-    seeds: [
-      Buffer.from('377f06820011e2180000100000000000aabbccdd11223344', 'hex'),
-      Buffer.concat([Buffer.from([0, 0, 0, 7, 0, 0, 0, 0, 0, 2]), Buffer.from('{"a":1}xx')]),
-    ],
-    words: ['\x37\x7f\x06\x82', '\0\0\0\x02', '{}', '\xff\xff\xff\xff'],
-    run: readStored,
   },
   {
     name: 'phone-numbers',

@@ -116,8 +116,10 @@ async function sendRequest(input: Buffer): Promise<void> {
   const answer = await exchange(api.port(), input)
   check(answer === '' || answer.startsWith('HTTP/1.1 '), 'an answer is HTTP')
   check(!/^HTTP\/1\.1 500/m.test(answer), 'no answer is 500')
+  const faults = findFaults(api.log).map(({ msg }) => msg)
+  // So many sessions of one client are more than its lines in the log may be.
   checkEqual(
-    findFaults(api.log).map(({ msg }) => msg),
+    faults.filter((msg) => msg !== 'lines about clients were left out'),
     [],
     'no fault is logged',
   )

@@ -139,7 +139,7 @@ let script: readonly Buffer[] = []
 let received: Buffer[] = []
 let ended = Promise.resolve<unknown>(null)
 const SEPARATOR = '|'
-const QUICK = 300
+const QUICK = 100
 const quick = {
   connect: 5_000,
   banner: QUICK,

@@ -169,7 +169,7 @@ async function openServer(): Promise<void> {
       next()
     })
     socket.on('error', () => undefined)
-    ended = once(socket, 'close')
+    ended = new Promise((resolve) => socket.once('close', resolve))
     next()
   })
   server.listen(0, '127.0.0.1')

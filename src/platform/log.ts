@@ -41,7 +41,7 @@ export function createLog(
 ): Log {
   const options = { ...logOptions, level }
   const form = (written: string): string => {
-    const line = hide(written)
+    const line = escapeControls(hide(written))
     tail?.(line)
     return format === 'pretty' ? formatPretty(line) : line
   }
@@ -77,11 +77,26 @@ function priorityOf(level: number): number {
   return priorities.find(([least]) => level >= least)?.[1] ?? 7
 }
 
+/**
+ * What a terminal obeys, and what JSON does not escape: C1 controls, separators of lines, marks of direction. In JSON
+ * they stand in texts alone, so that the escaped line says the same.
+ */
+const terminalControls = /[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+function escapeControls(line: string): string {
+  return line.replace(terminalControls, toEscape)
+}
+
+function toEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
 /** `time LEVEL message key=value …` of a JSON line. */
 function formatPretty(line: string): string {
   const { time, level, msg, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(line)
   const words = Object.entries(rest).map(([key, value]) => `${key}=${formatValue(value)}`)
-  return `${String(time)} ${levelName(level)} ${[String(msg ?? ''), ...words].join(' ')}\n`
+  const text = `${String(time)} ${levelName(level)} ${[String(msg ?? ''), ...words].join(' ')}`
+  return `${escapeControls(text.replace(/\p{Cc}/gu, toEscape))}\n`
 }
 
 function levelName(level: unknown): string {

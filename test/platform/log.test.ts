@@ -44,3 +44,14 @@ t.test('standard output is the journal only if it is the stream that systemd has
   t.ok(isJournalStream(`${dev}:${ino}`))
   for (const named of [undefined, '', `${dev}:${ino + 1}`, `${dev}`]) t.notOk(isJournalStream(named), String(named))
 })
+
+t.test('no text of a line makes a second one, or reaches a terminal as a control', async (t) => {
+  const text = 'a\r\n2026 ERROR forged\u001b[31m\u009b1m\u2028\u202eb'
+  for (const format of ['json', 'pretty'] as const) {
+    const written: string[] = []
+    createLog({ write: (line) => written.push(line) }, { level: 'info', format }, {}).info({ text, [text]: 1 }, text)
+    t.equal(written.length, 1)
+    t.notMatch(written[0]?.slice(0, -1), /[\p{Cc}\u2028\u202e]/u, format)
+    if (format === 'json') t.match(JSON.parse(written[0] ?? ''), { msg: text, text, [text]: 1 }, 'JSON says the same')
+  }
+})

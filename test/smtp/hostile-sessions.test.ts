@@ -4,7 +4,7 @@
  * A step is what is sent, and the beginnings of the replies to it, in order. After each session the
  * listener must greet a new client, hold no message memory, and have no connection left.
  */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import {
   authPlain,
@@ -333,9 +333,7 @@ const time: readonly Session[] = [
 ]
 
 /** The settings of each listener. */
-async function openListeners(
-  t: Parameters<typeof runSubmission>[0],
-): Promise<Record<Session['listener'], RunningSubmission>> {
+async function openListeners(t: Test): Promise<Record<Session['listener'], RunningSubmission>> {
   const trusted = { trusted: () => printer }
   // Many sessions with wrong keys come from one address, so bans are disabled here.
   const authFailures = { failures: 1000, window: 1000, ban: 1000, maxClients: 10 }
@@ -348,7 +346,7 @@ async function openListeners(
   }
 }
 
-async function play(t: Parameters<typeof runSubmission>[0], client: Dialogue, { steps, end }: Session): Promise<void> {
+async function play(t: Test, client: Dialogue, { steps, end }: Session): Promise<void> {
   for (const [bytes, ...expected] of steps) {
     await client.send(bytes)
     const replies = await client.readReplies(expected.length)

@@ -34,7 +34,7 @@ function recipient(address: string): AcceptedRecipient | RecipientRefusal {
 }
 
 export async function runMx(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   settings: Partial<MxSettings> = {},
   deps: Partial<MxDeps> = {},
 ): Promise<RunningMx> {

@@ -51,7 +51,7 @@ export async function createSelfSigned(): Promise<TlsPair> {
 }
 
 export async function runSubmission(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   settings: Partial<SubmissionSettings> = {},
   deps: Partial<SubmissionDeps> = {},
 ): Promise<RunningSubmission> {

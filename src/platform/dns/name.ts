@@ -44,7 +44,7 @@ export function readName(message: Buffer, start: number): { readonly name: strin
   const labels: Buffer[] = []
   let at = start
   let end = -1
-  for (let pointers = 0, octets = 1; ; ) {
+  for (let pointers = 0, octets = 0; ; ) {
     const size = message.readUInt8(at)
     if (size >= 0xc0) {
       const to = message.readUInt16BE(at) & 0x3fff

@@ -1,8 +1,9 @@
 /**
  * The text form of an SMSC's delivery receipt (SMPP 3.4, appendix B): `id:… sub:… dlvrd:… stat:DELIVRD err:… text:…`.
  *
- * SMSCs differ in the case, the order and the choice of fields. Limits: the first 500 characters are read, and an id
- * has at most 65. What follows `text:` is the message and is not read.
+ * SMSCs differ in the case, the order and the choice of fields. A control character ends a field, as a blank does.
+ * Limits: the first 500 characters are read, and an id has at most 65. What follows `text:` is the message and is not
+ * read.
  */
 interface ReceiptText {
   /** Null: not there. */
@@ -18,7 +19,7 @@ const MAX_WORD_LENGTH = 20
 
 export function parseReceiptText(text: string): ReceiptText {
   const fields = new Map<string, string>()
-  for (const word of text.slice(0, MAX_LENGTH).split(/[\s\0]/)) {
+  for (const word of text.slice(0, MAX_LENGTH).split(/[\s\p{Cc}]/u)) {
     const colon = word.indexOf(':')
     if (colon === -1) continue
     const name = word.slice(0, colon).toLowerCase()

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import type { Database } from '../../../src/storage/database.js'
 import { type OpenOptions, openDatabase } from '../../../src/storage/open.js'
 
-export function temporaryFolder(t: Test): string {
+export function temporaryFolder(t: Pick<Test, 'teardown'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder

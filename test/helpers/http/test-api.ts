@@ -142,7 +142,7 @@ export const testRoutes: readonly Route[] = [
 
 let certificate: Promise<Certificate> | undefined
 
-export async function startTestApi(t: Test, options: TestApiOptions = {}): Promise<TestApi> {
+export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOptions = {}): Promise<TestApi> {
   certificate ??= createSelfSigned(['localhost', '127.0.0.1'])
   const tls = await certificate
   const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = testRoutes } = options

@@ -28,7 +28,7 @@ export interface WireAddress {
 }
 
 /** Resolves once connected, TLS included. */
-export async function openWire(t: Test, { port, path, ca, maxVersion }: WireAddress): Promise<Wire> {
+export async function openWire(t: Pick<Test, 'teardown'>, { port, path, ca, maxVersion }: WireAddress): Promise<Wire> {
   const where = path === undefined ? { host: '127.0.0.1', port: port ?? 0 } : { path }
   const socket =
     ca === undefined

@@ -26,6 +26,7 @@ t.test('text receipts', async (t) => {
     ['ID:ab_$-9 Stat:delivrd', { kind: 'receipt', id: 'ab_$-9', state: 'delivered', reason: 'stat DELIVRD' }],
     ['stat:UNDELIV id:7', { kind: 'receipt', id: '7', state: 'failed' }],
     ['id:7 stat:EXPIRED', { state: 'failed' }],
+    ['id:7\u0001\u0085 stat:DELIVRD', { kind: 'receipt', id: '7', state: 'delivered' }],
     ['id:7 stat:DELETED', { state: 'failed' }],
     ['id:7 stat:REJECTD', { state: 'failed' }],
     ['id:7 stat:REJECTED err:abc', { state: 'failed', reason: 'stat REJECTED, err abc' }],

@@ -30,12 +30,14 @@ export function sanitizeFileName(name: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
     .replace(/[/\\:*?"<>|]/g, '_')
     .replace(/\s+/gu, ' ')
-  const short = shortenName(clean.replace(/^[\s.]+/, ''))
-    // Windows drops blanks and dots at the end of a name.
-    .replace(/(?<![\s.])[\s.]+$/, '')
-  if (short === '') return 'attachment'
-  return /^(?:con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$)/i.test(short) ? `_${short}` : short
+  const bare = clean.replace(/^[\s.]+/, '')
+  const named = deviceName.test(bare) ? `_${bare}` : bare
+  // Windows drops blanks and dots at the end of a name.
+  return shortenName(named).replace(/(?<![\s.])[\s.]+$/, '') || 'attachment'
 }
+
+/** Windows opens a device by such a name, whatever its extension. */
+const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$)/i
 
 /** Cuts before the extension, and never within a character. */
 function shortenName(name: string): string {

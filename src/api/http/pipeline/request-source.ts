@@ -58,10 +58,14 @@ export function requireHttps(request: IncomingMessage, peer: Peer): void {
   throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
 }
 
-/** `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; IPv4-mapped IPv6 becomes IPv4. */
+/**
+ * `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; IPv4-mapped IPv6 becomes IPv4. A zone (`%eth0`) is
+ * dropped: it names an interface of the proxy.
+ */
 function parseAddressEntry(entry: string): string | null {
   const address = /^\[([^\]]+)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry
-  return parseIpAddress(address)?.toString() ?? null
+  const [unzoned = ''] = address.split('%', 1)
+  return parseIpAddress(unzoned)?.toString() ?? null
 }
 
 /** Whether `Origin` (RFC 6454) names a page of another site. `scheme` null: any scheme is ours. */

@@ -29,6 +29,7 @@ const names: readonly (readonly [given: string, safe: string])[] = [
   [`${'x'.repeat(300)}.pdf`, `${'x'.repeat(196)}.pdf`],
   [`${'€'.repeat(300)}.pdf`, `${'€'.repeat(65)}.pdf`],
   [`a.${'x'.repeat(300)}`, `a.${'x'.repeat(198)}`],
+  [`con.${'x'.repeat(196)}`, `_con.${'x'.repeat(195)}`],
   [`${'🦊'.repeat(99)}`, `${'🦊'.repeat(50)}`],
 ]
 

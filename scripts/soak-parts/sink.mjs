@@ -125,8 +125,8 @@ class Session {
     if (this.#mode === 'busy' && random() < 0.3) return this.#reply('452 4.3.1 no room')
     const broadcast = /^Subject: Broadcast (\d+)/m.exec(text)?.[1]
     if (text.includes('/v1/track/') && unread.length < MAX_UNREAD) unread.push(text)
-    // Notices to the sender are no messages of the ledger.
-    const counted = recipients.filter((local) => local !== 'app')
+    // Notices to the sender and to the owner are no messages of the ledger.
+    const counted = recipients.filter((local) => /^[mc]\d/.test(local))
     const keys = counted.map((local) => (broadcast === undefined ? local : `b${broadcast}-${local}`))
     const isReset = this.#mode === 'resetting' && random() < 0.2
     const arrivals = keys.map((key) => ledger.arrive(key, isReset))

@@ -31,6 +31,7 @@ import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
+import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
@@ -100,6 +101,7 @@ export async function openServices(
     stopSteps,
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
   )
+  registerStop(stopSteps, watchSetBack({ ...common, ...database, queue: delivery.runner, dispatcher: webhooks }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }

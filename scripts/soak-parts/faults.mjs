@@ -103,11 +103,9 @@ async function stopThreads({ daemon }) {
     await sleep(700)
   }
   await sleep(4 * SECONDS)
-  const said = await Promise.all(held.map(({ detach }) => detach()))
-  return `${held.length} threads${said
-    .filter(Boolean)
-    .slice(0, 1)
-    .map((words) => `; ${words}`)}`
+  // A thread may have ended meanwhile.
+  await Promise.all(held.map(({ detach }) => detach()))
+  return `${held.length} threads`
 }
 
 async function stopChildren({ daemon }) {

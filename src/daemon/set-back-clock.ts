@@ -13,8 +13,8 @@ import type { Store } from '../storage/database.js'
 import { makeFutureDeliveriesDue } from '../webhooks/delivery-records.js'
 
 const CHECK_INTERVAL = 1_000
-/** Milliseconds: the longest wait for a host that could not be reached. */
-const MIN_LONGEST_WAIT = 300_000
+/** Milliseconds for which a host is not called that could not be reached. */
+const MAX_HOST_WAIT = 300_000
 /** Waits are spread over a tenth of their length. */
 const SPREAD = 1.2
 
@@ -67,13 +67,13 @@ async function makeDue({
 }: SetBackDeps): Promise<void> {
   const now = clock()
   await commit([
-    makeFutureEntriesDue({ now, latest: now + longestWait(outbound.retry_schedule) }),
-    makeFutureDeliveriesDue({ now, latest: now + longestWait(webhooks.retry_schedule) }),
+    makeFutureEntriesDue({ now, latest: now + maxWaitOf(outbound.retry_schedule) }),
+    makeFutureDeliveriesDue({ now, latest: now + maxWaitOf(webhooks.retry_schedule) }),
   ])
   queue.wake()
   dispatcher.reload()
 }
 
-function longestWait(schedule: readonly number[]): number {
-  return Math.max(MIN_LONGEST_WAIT, ...schedule.map((wait) => wait * SPREAD))
+function maxWaitOf(schedule: readonly number[]): number {
+  return Math.max(MAX_HOST_WAIT, ...schedule.map((wait) => wait * SPREAD))
 }

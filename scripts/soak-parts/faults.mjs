@@ -132,7 +132,8 @@ async function fillDisk({ disk }) {
 async function limitDescriptors({ daemon }) {
   const before = readLimit(daemon.pid, 'Max open files')
   const open = countDescriptors(daemon.pid)
-  setLimit(daemon.pid, 'nofile', open + 3)
+  // Those that are open stay; a new one needs a number below the limit.
+  setLimit(daemon.pid, 'nofile', Math.floor(open * 0.6))
   await sleep(10 * SECONDS)
   setLimit(daemon.pid, 'nofile', before)
   await sleep(2 * SECONDS)
@@ -196,7 +197,7 @@ export const allFaults = [
   injected('slow fsync', '`fsync` and `fdatasync` take 1 s more', 'fsync,fdatasync:delay_enter=1000000', storage),
   {
     name: 'few descriptors',
-    what: 'no more than three further descriptors',
+    what: '`prlimit --nofile`: fewer descriptors than are open, so that none can be added',
     needs: ['prlimit'],
     explains: descriptors,
     run: limitDescriptors,

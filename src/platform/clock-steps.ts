@@ -4,7 +4,7 @@
  */
 
 /** Milliseconds. A smaller step delays nothing by much. */
-export const MIN_SET_BACK = 60_000
+const MIN_SET_BACK = 60_000
 
 export class ClockSteps {
   private last: number

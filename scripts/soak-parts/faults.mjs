@@ -22,6 +22,9 @@ const storage = [
   /^status\.json cannot be written$/,
 ]
 
+/** A message that is in hand at two deaths is not read again. */
+const crashes = [/^a message is filed as failed, unread/]
+
 function dnsFault(mode, what) {
   return {
     ...{ name: `DNS ${mode}`, what, explains: network },
@@ -171,7 +174,7 @@ export const allFaults = [
   sinkFault('resetting', 'MX hosts reset connections, also before and after the final dot'),
   { name: 'disk full', what: 'the disk is nearly full, then full', needs: ['disk'], explains: storage, run: fillDisk },
   dnsFault('failing', 'DNS answers SERVFAIL and REFUSED'),
-  { name: 'SIGKILL', what: 'three times, seconds apart', isDeadly: true, explains: [], run: killDaemon },
+  { name: 'SIGKILL', what: 'three times, seconds apart', isDeadly: true, explains: crashes, run: killDaemon },
   sinkFault('tarpit', 'MX hosts send a byte each 0.7 s'),
   clockFault('-1 h', -3_600, 'the clock steps an hour back, and forward'),
   injected('ENOSPC at pwrite', '`pwrite64` fails with ENOSPC', 'pwrite64:error=ENOSPC'),

@@ -73,7 +73,7 @@ export function judgeUse(samples) {
       of: ({ childrenRss }) => childrenRss,
       allowed: (mean) => Math.max(60, mean * 0.3),
     }),
-    judgeSlope({ name: 'descriptors', settled, minutes, of: ({ descriptors }) => descriptors, allowed: () => 15 }),
+    judgeSlope({ name: 'descriptors', settled, minutes, of: ({ descriptors }) => descriptors, allowed: () => 40 }),
     judgeSlope({ name: 'threads', settled, minutes, of: ({ threads }) => threads, allowed: () => 3 }),
   ]
 }

@@ -57,6 +57,12 @@ export function mountSmallDisk(parent, megabytes) {
       execFileSync('umount', [path])
       rmdirSync(path)
     },
+    /** Where it is still mounted: it goes as soon as the killed daemon has ended. */
+    release: () => {
+      if (!existsSync(path)) return
+      execFileSync('umount', ['--lazy', path], { stdio: 'ignore' })
+      rmdirSync(path)
+    },
   }
 }
 

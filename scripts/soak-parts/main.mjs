@@ -66,7 +66,10 @@ process.on('SIGINT', () => {
   console.log('ending: the fault under way is undone first')
 })
 process.on('SIGTERM', () => process.exit(143))
-process.on('exit', () => daemon.killNow())
+process.on('exit', () => {
+  daemon.killNow()
+  disk?.release()
+})
 
 const available = { strace: tools.strace, prlimit: tools.prlimit, faketime: clock !== null, disk: disk !== null }
 const isWanted = ({ name }) => values.only === undefined || values.only.split(',').some((part) => name.includes(part))
@@ -189,42 +192,15 @@ function countWaiting() {
 }
 
 async function report() {
-  const { problems } = setting.command(['verify-data'])
   const errors = judgeErrors(daemon.errors, timeline)
   const answers = judgeAnswers(ledger.unexpected)
-  const results = [
-    ...balance({ database: setting.database, ledger, endpoint, deaths: daemon.deaths, timeline }),
-    {
-      name: 'left to do',
-      text: `${left.queued} in the queue, ${left.inbound} inbound, ${left.deliveries} deliveries to the webhook, ${left.exports} exports, ${left.seconds} s after the load had ended`,
-      good: true,
-    },
-    {
-      name: 'verify-data',
-      text: problems.length === 0 ? 'no problem' : JSON.stringify(problems).slice(0, 800),
-      good: problems.length === 0,
-    },
-    { name: 'exit status of the last daemon', text: String(status), good: status === 0 },
-    judgeDeaths(daemon.deaths),
-    errors.result,
-    answers.result,
-    ...judgeUse(daemon.samples),
-  ]
+  const results = collectResults(errors.result, answers.result)
   const good = results.every((result) => result.good)
-  const spent = (loadEnded - begun) / MINUTE
-  const rate = (ledger.accepted.size / ((loadEnded - begun) / 1_000)).toFixed(1)
   const made = {
-    ...{ date: new Date().toISOString().slice(0, 10), good, results, missing, folder },
-    title: `${spent.toFixed(1)} minutes of load with ${timeline.turns.length} turns of ${recoveries.size} faults, ${ledger.accepted.size} messages accepted (${rate} a second), seed ${values.seed}; Node.js ${process.version}, Linux ${release()} ${arch()}, ${cpus().length} CPUs, load ${loadavg()[0].toFixed(1)}, starts of the daemon at most ${Math.max(...daemon.startTimes)} ms.`,
+    ...{ date: new Date().toISOString().slice(0, 10), good, results, missing, folder, title: describeRun() },
     details: [...errors.details, ...answers.details],
     explained: errors.explained,
-    faults: [...recoveries].map(([name, { turns, slowest, notes }]) => ({
-      name,
-      what: allFaults.find((fault) => fault.name === name).what,
-      turns,
-      slowest: `${slowest.toFixed(1)} s`,
-      notes: [...notes].join('; '),
-    })),
+    faults: describeFaults(),
     served: Object.entries(ledger.served)
       .map(([kind, times]) => `${times} ${kind}`)
       .join(', '),
@@ -232,6 +208,38 @@ async function report() {
   printReport(made)
   if (values.report !== undefined) writeMarkdown(values.report, made)
   await end(good)
+}
+
+function collectResults(errors, answers) {
+  const { problems } = setting.command(['verify-data'])
+  const found = problems.length === 0 ? 'no problem' : JSON.stringify(problems).slice(0, 800)
+  const rest = `${left.queued} in the queue, ${left.inbound} inbound, ${left.deliveries} deliveries to the webhook, ${left.exports} exports`
+  return [
+    ...balance({ database: setting.database, ledger, endpoint, deaths: daemon.deaths, timeline }),
+    { name: 'left to do', text: `${rest}, ${left.seconds} s after the load had ended`, good: true },
+    { name: 'verify-data', text: found, good: problems.length === 0 },
+    { name: 'exit status of the last daemon', text: String(status), good: status === 0 },
+    judgeDeaths(daemon.deaths),
+    errors,
+    answers,
+    ...judgeUse(daemon.samples),
+  ]
+}
+
+function describeRun() {
+  const seconds = (loadEnded - begun) / 1_000
+  const rate = (ledger.accepted.size / seconds).toFixed(1)
+  const work = `${timeline.turns.length} turns of ${recoveries.size} faults, ${ledger.accepted.size} messages accepted (${rate} a second)`
+  const machine = `Node.js ${process.version}, Linux ${release()} ${arch()}, ${cpus().length} CPUs, load ${loadavg()[0].toFixed(1)}`
+  const starts = `starts of the daemon at most ${Math.max(...daemon.startTimes)} ms`
+  return `${(seconds / 60).toFixed(1)} minutes of load with ${work}, seed ${values.seed}; ${machine}, ${starts}.`
+}
+
+function describeFaults() {
+  return [...recoveries].map(([name, { turns, slowest, notes }]) => ({
+    ...{ name, turns, slowest: `${slowest.toFixed(1)} s`, notes: [...notes].join('; ') },
+    what: allFaults.find((fault) => fault.name === name).what,
+  }))
 }
 
 async function end(good) {

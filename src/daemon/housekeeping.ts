@@ -4,7 +4,6 @@
  * The time of the last run is stored: an overdue run takes place at once, even if the daemon restarts often.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { schedule } from 'node-cron'
 import { removeOldAuditEntries } from '../accounts/audit-log.js'
 import { createUsageCleanup } from '../accounts/limits/old-usage.js'
 import { removeOldInvitations } from '../accounts/people/invitations.js'
@@ -52,18 +51,19 @@ interface Deps {
 /** `stop`: a run under way ends after its step. */
 export function startHousekeeping(deps: Deps): { readonly stop: () => Promise<void> } {
   const abortController = new AbortController()
-  let running: Promise<void> = Promise.resolve()
-  const run = (): Promise<void> => {
-    running = running.then(() => runHousekeeping(deps, abortController.signal))
-    return running
+  let running: Promise<void> | null = null
+  const run = (): void => {
+    running ??= runHousekeeping(deps, abortController.signal).finally(() => {
+      running = null
+    })
   }
-  const task = schedule('17 * * * *', run, { noOverlap: true })
+  const timer = setInterval(run, HOUR).unref()
   const last = Number(readServiceState(deps.database.read, { key: LAST_RUN })[0]?.value ?? 0)
-  if (deps.clock() - last > HOUR) void run()
+  if (deps.clock() - last > HOUR) run()
   return {
     stop: async () => {
       abortController.abort()
-      await task.destroy()
+      clearInterval(timer)
       await running
     },
   }

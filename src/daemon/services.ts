@@ -31,12 +31,10 @@ import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
+import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
-
-/** Milliseconds that requests of webhooks have to end: those cut off are made again after the next start. */
-const MAX_WEBHOOK_STOP = 3_000
 
 export interface Services {
   readonly suppressions: SuppressionCache
@@ -94,16 +92,16 @@ export async function openServices(
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
   const exports = registerStop(stopSteps, openExports(logAs('exports')))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
-  const webhookStop = Math.min(stopTimeouts.delivery, MAX_WEBHOOK_STOP)
-  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), webhookStop))
+  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
   const broadcasts = registerStop(
     stopSteps,
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
   )
+  registerStop(stopSteps, watchSetBack({ ...common, ...database, queue: delivery.runner, dispatcher: webhooks }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
+  const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 

@@ -11,6 +11,9 @@ import { Dispatcher } from '../webhooks/dispatcher.js'
 import { RequestThread } from '../webhooks/request-thread.js'
 import type { Edges } from './edges.js'
 
+/** Milliseconds that requests have to end: those cut off are made again after the next start. */
+const MAX_STOP = 3_000
+
 interface WebhookDeps {
   readonly config: Config
   readonly clock: Clock
@@ -61,7 +64,7 @@ export function wireWebhooks(
     closeWorkspace: (workspaceId) => dispatcher.closeWorkspace(workspaceId),
     readBusyTime: () => thread.readBusyTime(),
     stop: async () => {
-      await dispatcher.stop(stopTimeout)
+      await dispatcher.stop(Math.min(stopTimeout, MAX_STOP))
       abortController.abort()
       await thread.stop()
     },

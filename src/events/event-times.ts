@@ -15,6 +15,15 @@ const eventAtOrBefore = prepareRead<{ seq: number }>()(({ db, slot }) =>
   db.selectFrom('events').select('seq').where('seq', '<=', slot('seq')).orderBy('seq', 'desc').limit(1),
 )
 
+const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('events').select('created_at').orderBy('seq', 'desc').limit(1),
+)
+
+/** Of all workspaces; null: there is none. */
+export function newestEventTime(read: Read): number | null {
+  return newestEvent(read, {})[0]?.created_at ?? null
+}
+
 interface LogRange {
   /** The smallest `seq` in the log. */
   readonly first: number

@@ -48,6 +48,7 @@ interface UpgradeOptions extends DialLimits {
 }
 
 export interface Dialer {
+  /** Rejects with a `DialError` for what the peer or the network did, with the system's error for a fault of this machine. */
   readonly dial: (address: string, port: number, options: DialOptions) => Promise<Socket>
   /** The socket that is passed in must not be used again. */
   readonly upgrade: (socket: Socket, options: UpgradeOptions) => Promise<TLSSocket>
@@ -102,7 +103,7 @@ function waitForSocket<S extends Socket>(
       }
     }
     const onSuccess = (): void => finish(null)
-    const onError = (error: Error): void => finish(toDialError(error, otherwise))
+    const onError = (error: Error): void => finish(isOwnFault(error) ? error : toDialError(error, otherwise))
     const onClose = (): void => finish(new DialError('closed', 'connection closed'))
     const onAbort = (): void => finish(signal.reason)
     const timer = setTimeout(() => finish(new DialError('timeout', `no answer within ${timeout / 1000} s`)), timeout)
@@ -119,6 +120,11 @@ const failuresByCode: Readonly<Record<string, readonly [DialFailure, string]>> =
   ETIMEDOUT: ['timeout', 'the network gave no answer'],
   EHOSTUNREACH: ['unreachable', 'no route to the host'],
   ENETUNREACH: ['unreachable', 'no route to the network'],
+}
+
+/** This machine has no descriptors or no memory left, which says nothing about the peer. */
+function isOwnFault(error: Error): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'].includes(errorCodeOf(error))
 }
 
 /** `otherwise`: the failure for an unknown error code. */

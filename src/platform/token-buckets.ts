@@ -59,7 +59,8 @@ export class TokenBuckets {
   private fill(bucket: Bucket, now: number): number {
     const { burst, perSecond } = this.settings
     bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
-    bucket.at = Math.max(bucket.at, now)
+    // Also after the clock was set back: the bucket would gain nothing for as long as it was ahead.
+    bucket.at = now
     return bucket.tokens
   }
 }

@@ -134,6 +134,15 @@ export function readNextDue(read: Read, webhookId: string, after = 0): number {
   return nextDue(read, { webhookId, after })[0]?.next_attempt_at ?? Number.POSITIVE_INFINITY
 }
 
+/** Deliveries that wait for longer than any wait lasts: their time was computed while the clock was ahead. */
+export const makeFutureDeliveriesDue = prepareWrite<{ now: number; latest: number }>(({ db, slot }) =>
+  db
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at: slot('now') })
+    .where('status', '=', sql.lit('pending' as const))
+    .where('next_attempt_at', '>', slot('latest')),
+)
+
 const BATCH_SIZE = 200
 
 const deliveriesBefore = prepareRead<{ before: string }>()(({ db, slot }) =>

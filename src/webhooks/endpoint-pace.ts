@@ -36,6 +36,11 @@ export function paceAfterSuccess(pace: EndpointPace, took: number): EndpointPace
   return { limit, jobs: took < FAST_ANSWER ? limit * (1 + READY_JOBS) : limit, failures: 0, failedAt: 0, resumesAt: 0 }
 }
 
+/** Does a pause until then go on? One that is longer than any pause began before the clock was set back. */
+export function isPaused(until: number, now: number): boolean {
+  return now < until && until - now <= MAX_PAUSE
+}
+
 /** `startedAt`: when the failed attempt began. */
 export function paceAfterFailure(pace: EndpointPace, startedAt: number, now: number): EndpointPace {
   if (pace.failures > 0 && startedAt < pace.failedAt) return { ...pace, limit: 1, jobs: 1 }

@@ -7,7 +7,7 @@ import type { Read } from '../storage/prepared.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { type DueDelivery, dueDeliveries, isDeliveryStored, readNextDue } from './delivery-records.js'
 import { findReplay, type Replay } from './dispatch-records.js'
-import { type EndpointPace, startPace } from './endpoint-pace.js'
+import { type EndpointPace, isPaused, startPace } from './endpoint-pace.js'
 import type { LoggedEvent, ReadEvents } from './event-pages.js'
 import { EventWalk, type WalkEvent } from './event-walk.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
@@ -74,10 +74,11 @@ export class WebhookLane {
 
   /** May `take` find something at this time? */
   hasWork(now: number): boolean {
-    if (!this.isEnabled || this.running >= this.pace.jobs || now < this.pausedUntil) return false
+    if (!this.isEnabled || this.running >= this.pace.jobs || isPaused(this.pausedUntil, now)) return false
     if (this.hasDueRetries(now)) return true
     return (
-      now >= this.pace.resumesAt && (this.walk.mayTake || this.replay?.walk.mayTake === true || this.canBeginReplay)
+      !isPaused(this.pace.resumesAt, now) &&
+      (this.walk.mayTake || this.replay?.walk.mayTake === true || this.canBeginReplay)
     )
   }
 
@@ -88,10 +89,10 @@ export class WebhookLane {
 
   /** The next delivery. Null: none was found by this step, which reads two pages at most. */
   take(reads: LaneReads, now: number): Task | null {
-    if (now < this.pausedUntil) return null
+    if (isPaused(this.pausedUntil, now)) return null
     const delivery = this.takeRetry(reads.read, now)
     if (delivery !== null) return { kind: 'retry', delivery }
-    if (now < this.pace.resumesAt) return null
+    if (isPaused(this.pace.resumesAt, now)) return null
     const walked = this.takeFrom(this.walk, null, reads)
     if (walked !== null || this.walk.mayTake) return walked
     this.beginReplay(reads.read)

@@ -13,6 +13,7 @@ t.test('a burst, then what time brings', async (t) => {
   t.equal(countTaken(buckets, 'a', 2_000, 10), 3)
   t.equal(countTaken(buckets, 'a', 1_000_000, 10), 5, 'never more than the burst')
   t.equal(countTaken(buckets, 'a', 0, 10), 0, 'a clock that goes back brings nothing')
+  t.equal(countTaken(buckets, 'a', 1_000, 10), 2, 'and from then on the bucket gains as before')
   t.equal(countTaken(buckets, 'b', 0, 10), 5)
 })
 

@@ -1,6 +1,6 @@
 /** How an endpoint that fails or recovers is called. */
 import t from 'tap'
-import { paceAfterFailure, paceAfterSuccess, startPace } from '../../src/webhooks/endpoint-pace.js'
+import { isPaused, paceAfterFailure, paceAfterSuccess, startPace } from '../../src/webhooks/endpoint-pace.js'
 
 t.test('a failure leaves one request at a time, successes add one each, up to eight', async (t) => {
   let pace = paceAfterFailure(startPace(false), 0, 10)
@@ -36,4 +36,11 @@ t.test('requests that were under way together fail once', async (t) => {
 t.test('a webhook that failed before the start begins with one', async (t) => {
   t.match(startPace(true), { limit: 1, jobs: 1 })
   t.match(startPace(false), { limit: 8, jobs: 8 })
+})
+
+t.test('a pause ends at its time, and when the clock was set back', async (t) => {
+  t.same(
+    [940_000, 939_999, 999_999, 1_000_000].map((now) => isPaused(1_000_000, now)),
+    [true, false, true, false],
+  )
 })

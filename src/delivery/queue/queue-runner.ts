@@ -166,7 +166,7 @@ export class QueueRunner {
   private runSweep(): void {
     if (this.isStopping || this.nextSweep !== null || this.pauseTimer !== null) return
     const now = this.deps.clock()
-    if (now - this.lastFullSweepAt >= FULL_SWEEP_INTERVAL) {
+    if (Math.abs(now - this.lastFullSweepAt) >= FULL_SWEEP_INTERVAL) {
       this.lastFullSweepAt = now
       this.sweep.reset()
     }

@@ -11,7 +11,7 @@
  * `sessions/tls-policy` decides on falling back to plain text.
  */
 import type { Stage } from '../../messages/replies/classify-reply.js'
-import type { Dialer } from '../../platform/dialer.js'
+import { DialError, type Dialer } from '../../platform/dialer.js'
 import { isLoopback } from '../../platform/ip-address.js'
 import type { Host } from '../hosts/destination.js'
 import { type Capabilities, noCapabilities, parseCapabilities } from './capabilities.js'
@@ -83,6 +83,8 @@ async function connect(host: Host, deps: SmtpClientDeps, signal: AbortSignal): P
     return new SmtpConnection(socket, transcript)
   } catch (error) {
     signal.throwIfAborted()
+    // A fault of ours: the host must not count as unreachable for it.
+    if (!(error instanceof DialError)) throw error
     const why = toConnectionFailure(error)
     transcript.logEvent(`not connected to ${where}: ${why.detail}`)
     return { kind: 'shut', failure: toSmtpFailure('connect', why), tls: null, transcript: transcript.toString() }

@@ -135,6 +135,8 @@ interface CacheEntry {
   readonly answer: Promise<LookupResult<unknown>>
   /** Infinite while the query is under way. */
   expiresAt: number
+  /** An earlier clock was set back: the answer could be older than its time to live. */
+  readonly askedAt: number
 }
 
 type AnswerCache = <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<LookupResult<T>>
@@ -144,9 +146,12 @@ function createAnswerCache(size: number, clock: Clock): AnswerCache {
   const entries = size === 0 ? null : createLruCache<CacheEntry>({ max: size })
   return <T>(key: string, ask: () => Promise<CacheableResult<T>>) => {
     const cached = entries?.get(key)
-    if (cached !== undefined && cached.expiresAt > clock()) return cached.answer as Promise<LookupResult<T>>
+    const now = clock()
+    const isValid = cached !== undefined && cached.expiresAt > now && cached.askedAt <= now
+    if (isValid) return cached.answer as Promise<LookupResult<T>>
     const answer = ask()
-    const entry: CacheEntry = { answer: answer.then(({ lookup }) => lookup), expiresAt: Number.POSITIVE_INFINITY }
+    const found = answer.then(({ lookup }) => lookup)
+    const entry: CacheEntry = { answer: found, expiresAt: Number.POSITIVE_INFINITY, askedAt: now }
     entries?.set(key, entry)
     void answer.then(({ cacheFor }) => {
       entry.expiresAt = clock() + cacheFor

@@ -313,6 +313,13 @@ t.test('the dialer reports a refused connection, and takes no names', async (t) 
   await t.rejects(dialer.dial('mx.test', port, { timeout: 1000, signal: never }), TypeError)
 })
 
+t.test('a lack of descriptors is no failure of the host', async (t) => {
+  const sink = await sinkFor(t)
+  const full = Object.assign(new Error('connect EMFILE 127.0.0.1:25'), { code: 'EMFILE' })
+  const dialer: Dialer = { ...createDialer(), dial: () => Promise.reject(full) }
+  await t.rejects(openSession(hostAt(sink), { ...clientDeps(), dialer }, never), full)
+})
+
 t.test('the transcript holds the opening and the last transaction, not the message', async (t) => {
   const sink = await sinkFor(t)
   const session = await requireSession(t, hostAt(sink))

@@ -106,6 +106,17 @@ t.test('TXT records are cached for their time to live, apart from other types', 
   t.same(server.queries, ['TXT b.test', 'PTR b.test', 'TXT b.test'])
 })
 
+t.test('after the clock was set back, answers of the time ahead are asked for again', async (t) => {
+  let now = 86_400_000
+  const { resolver, server } = await open(t, () => [{ type: 'TXT', ttl: 5, strings: ['x'] }], { clock: () => now })
+  await resolver.resolveRecords('b.test', 'TXT')
+  now = 0
+  await resolver.resolveRecords('b.test', 'TXT')
+  now = 4_999
+  await resolver.resolveRecords('b.test', 'TXT')
+  t.same(server.queries, ['TXT b.test', 'TXT b.test'])
+})
+
 t.test('a missing name, a missing record and a missing reply differ', async (t) => {
   const outcomes = {
     'gone.test': ['NXDOMAIN', { kind: 'no-domain' }],

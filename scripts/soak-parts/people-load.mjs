@@ -1,0 +1,152 @@
+// What people and their programs do beside sending: sign in to the dashboard, open and click, send broadcasts, make
+// exports, read metrics, ask the service zone.
+import { createSocket } from 'node:dgram'
+import { get } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, isTemporary } from './https-client.mjs'
+
+const SECONDS = 1_000
+const pages = [
+  '/v1/emails?limit=20',
+  '/v1/inbound?limit=20',
+  '/queue',
+  '/attention',
+  '/v1/domains',
+  '/operator/queue',
+  '/operator/health',
+]
+
+/** Runs `work` again and again until the load ends. */
+async function repeat(run, every, work) {
+  while (!run.signal.aborted) {
+    await work()
+    await sleep(every * (0.5 + run.random()))
+  }
+}
+
+export async function browseDashboard(run, { email, password, workspaceId }) {
+  await repeat(run, 4 * SECONDS, async () => {
+    const headers = { 'sec-fetch-site': 'same-origin', 'x-workspace-id': workspaceId }
+    const client = createClient({ port: run.api.port, headers })
+    const signedIn = await client.ask('POST', '/ui/api/session', { email, password })
+    if (signedIn?.status === 201) {
+      run.ledger.serve('sign-ins')
+      const cookie = [signedIn.headers['set-cookie']].flat()[0].split(';')[0]
+      for (const page of pages)
+        check(run, 'dashboard', 'pages', await client.ask('GET', `/ui/api${page}`, undefined, { cookie }), [200])
+      await client.ask('DELETE', '/ui/api/session', undefined, { cookie })
+    } else check(run, 'sign-in', 'sign-ins', signedIn, [])
+    client.close()
+  })
+}
+
+/** Counts an answer of `statuses`; others, but temporary refusals, are kept. */
+function check({ ledger, timeline }, who, kind, answer, statuses) {
+  if (answer === null) return false
+  if (statuses.includes(answer.status)) ledger.serve(kind)
+  else if (!isTemporary(answer.status)) ledger.surprise(who, `${answer.status} ${answer.body}`, timeline.name())
+  return statuses.includes(answer.status)
+}
+
+/** Loads the pixels and follows the links of messages that have arrived. */
+export async function readMessages(run) {
+  const client = createClient({ port: run.api.port })
+  while (!run.signal.aborted) {
+    const message = run.sink.takeMessage()
+    if (message === undefined) await sleep(200)
+    else {
+      for (const path of trackedPathsOf(message)) {
+        const isLink = path.includes('/click/')
+        const answer = await client.ask('GET', path)
+        const isGood = check(run, 'tracking', isLink ? 'clicks' : 'opens', answer, isLink ? [302] : [200])
+        if (isGood && isLink && answer.headers.location !== 'https://shop.example/offer?a=1&b=2')
+          run.ledger.surprise('tracking', `a link leads to ${answer.headers.location}`, run.timeline.name())
+      }
+    }
+  }
+  client.close()
+}
+
+function trackedPathsOf(message) {
+  const unfolded = message.replaceAll('=\r\n', '').replaceAll('=3D', '=').replaceAll('&amp;', '&')
+  return new Set(unfolded.match(/\/v1\/track\/(?:open|click)\/[\w-]+(?:\?[^"\s]*)?/g) ?? [])
+}
+
+export async function sendBroadcasts(run, audienceId) {
+  const client = createClient({ port: run.api.port, headers: { authorization: `Bearer ${run.api.key}` } })
+  let number = 0
+  await repeat(run, 45 * SECONDS, async () => {
+    number += 1
+    const draft = {
+      ...{
+        name: `Number ${number}`,
+        audience_id: audienceId,
+        from: 'News <app@soak.test>',
+        subject: `Broadcast ${number}`,
+      },
+      html: '<p>Hello {{first_name}}, <a href="https://shop.example/offer?a=1&amp;b=2">an offer</a></p>',
+    }
+    const made = await client.ask('POST', '/v1/broadcasts', draft)
+    if (!check(run, 'broadcasts', 'drafts of broadcasts', made, [201])) return
+    const { id } = JSON.parse(made.body)
+    const sent = await client.ask('POST', `/v1/broadcasts/${id}/send`, {})
+    if (check(run, 'broadcasts', 'broadcasts', sent, [200, 202])) run.ledger.broadcasts.push({ id, number })
+  })
+  client.close()
+}
+
+export async function makeExports(run) {
+  const client = createClient({ port: run.api.port, headers: { authorization: `Bearer ${run.api.key}` } })
+  await repeat(run, 15 * SECONDS, async () => {
+    const range = {
+      from_date: new Date(Date.now() - 120 * SECONDS).toISOString(),
+      to_date: new Date(Date.now() + 86_400 * SECONDS).toISOString(),
+    }
+    const made = await client.ask('POST', '/v1/exports', { type: 'email_logs', ...range })
+    if (check(run, 'exports', 'exports', made, [201, 202])) run.ledger.exports.push(JSON.parse(made.body).id)
+    const list = await client.ask('GET', '/v1/exports?limit=100')
+    if (list?.status !== 200) return
+    const done = JSON.parse(list.body).data.filter(({ status }) => status === 'completed')
+    const oldest = done.at(-1)
+    if (oldest !== undefined)
+      check(run, 'exports', 'downloads', await client.ask('GET', `/v1/exports/${oldest.id}/download`), [200])
+    if (done.length > 20)
+      await client.ask(
+        'DELETE',
+        `/v1/exports?export_ids=${done
+          .slice(10)
+          .map(({ id }) => id)
+          .join(',')}`,
+      )
+  })
+  client.close()
+}
+
+export async function readMetrics(run, port) {
+  await repeat(run, 5 * SECONDS, async () => {
+    const answer = await new Promise((done) => {
+      const asked = get({ host: '127.0.0.1', port, path: '/metrics', timeout: 10_000 }, (response) => {
+        text(response).then(
+          (body) => done({ status: response.statusCode, body }),
+          () => done(null),
+        )
+      })
+      asked.on('timeout', () => asked.destroy()).on('error', () => done(null))
+    })
+    check(run, 'metrics', 'scrapes of metrics', answer, [200])
+  })
+}
+
+export async function askZone(run, port) {
+  const labels = ['mail', 'soak', 'test'].map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label)]))
+  const question = Buffer.concat([Buffer.of(0, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0), ...labels, Buffer.of(0, 0, 6, 0, 1)])
+  const socket = createSocket('udp4')
+  socket.on('error', () => undefined)
+  socket.on('message', (reply) => {
+    if (reply.readUInt16BE(0) === 7 && (reply.readUInt8(3) & 15) === 0) run.ledger.serve('answers of the service zone')
+    else run.ledger.surprise('zone', reply.toString('hex'), run.timeline.name())
+  })
+  await repeat(run, SECONDS, () => socket.send(question, port, '127.0.0.1', () => undefined))
+  socket.close()
+}

@@ -1,0 +1,56 @@
+// The report, as text for the terminal and as Markdown for docs/soak.md.
+import { readFileSync, writeFileSync } from 'node:fs'
+
+const MARK = '<!-- Below this line scripts/soak writes its report. -->'
+
+export function printReport(report) {
+  console.log(`\n${report.title}`)
+  for (const { name, text, good } of report.results) console.log(`${good ? 'ok  ' : 'FAIL'}  ${name}: ${text}`)
+  for (const line of report.details) console.log(`      ${line}`)
+  console.log(`\nfaults (turns, longest time until all listeners accepted again and a message arrived):`)
+  for (const { name, turns, slowest, notes } of report.faults)
+    console.log(`  ${name.padEnd(26)} ${turns}  ${slowest}  ${notes}`)
+  console.log(`\nserved: ${report.served}`)
+  console.log(report.good ? '\nAll is as it should be.' : `\nSomething is wrong; the records are in ${report.folder}`)
+}
+
+/** Replaces what follows the mark. */
+export function writeMarkdown(file, report) {
+  const text = readFileSync(file, 'utf8')
+  const end = text.indexOf(MARK)
+  if (end === -1) throw new Error(`${file} has no line "${MARK}"`)
+  writeFileSync(file, `${text.slice(0, end + MARK.length)}\n\n${markdown(report)}`)
+}
+
+function markdown({ date, title, results, details, explained, faults, served, missing }) {
+  const rows = results.map(
+    ({ name, text, good }) => `| ${name} | ${escapeCell(text)} | ${good ? 'ok' : '**not ok**'} |`,
+  )
+  const turns = faults.map(
+    ({ name, what, turns: times, slowest, notes }) =>
+      `| ${name} | ${escapeCell(what)} | ${times} | ${slowest} | ${escapeCell(notes)} |`,
+  )
+  return `## Report of ${date}
+
+${title}
+${missing.length === 0 ? '' : `\nLeft out for want of a tool: ${missing.join(', ')}.\n`}
+| checked | found | |
+|---|---|---|
+${rows.join('\n')}
+${details.length === 0 ? '' : `\n${details.map((line) => `- ${escapeCell(line)}`).join('\n')}\n`}
+The last column but one says how long after the end of the fault it took, at most, until each listener had accepted a message
+and one had arrived at an MX host.
+
+| fault | what happens | turns | recovered after | notes |
+|---|---|---|---|---|
+${turns.join('\n')}
+
+Beside messages there were ${served}.
+
+Error lines that a fault explains: ${explained.length === 0 ? 'none' : explained.map(escapeCell).join('; ')}.
+`
+}
+
+function escapeCell(text) {
+  return String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
+}

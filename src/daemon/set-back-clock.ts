@@ -1,0 +1,79 @@
+/**
+ * After the clock was set back: makes due what would wait for as long as the clock was ahead, in the queue and among the
+ * deliveries of webhooks. A step during the work of the daemon is seen by its own clock, one before its start by the
+ * newest event.
+ */
+import type { Config } from '../config/complete.js'
+import { newestEventTime } from '../events/event-times.js'
+import { makeFutureEntriesDue } from '../messages/queue/future-entries.js'
+import type { Clock } from '../platform/clock.js'
+import { ClockSteps } from '../platform/clock-steps.js'
+import type { Log } from '../platform/log.js'
+import type { Store } from '../storage/database.js'
+import { makeFutureDeliveriesDue } from '../webhooks/delivery-records.js'
+
+const CHECK_INTERVAL = 1_000
+/** Milliseconds for which a host is not called that could not be reached. */
+const MAX_HOST_WAIT = 300_000
+/** Waits are spread over a tenth of their length. */
+const SPREAD = 1.2
+
+interface SetBackDeps extends Store {
+  readonly config: Pick<Config, 'outbound' | 'webhooks'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly queue: { readonly wake: () => void }
+  readonly dispatcher: { readonly reload: () => void }
+}
+
+export function watchSetBack(deps: SetBackDeps): { readonly stop: () => Promise<void> } {
+  const { read, clock, log } = deps
+  const steps = new ClockSteps(newestEventTime(read) ?? 0)
+  let isOpen = false
+  let hasFailed = false
+  let working: Promise<void> = Promise.resolve()
+  const repair = async (): Promise<void> => {
+    try {
+      await makeDue(deps)
+      isOpen = false
+      hasFailed = false
+    } catch (error) {
+      if (!hasFailed) log.error({ err: error }, 'waiting mail cannot be adjusted to the clock now')
+      hasFailed = true
+    }
+  }
+  const check = (): void => {
+    const step = steps.takeSetBack(clock())
+    if (step > 0) log.warn({ seconds: Math.round(step / 1_000) }, 'the clock was set back')
+    if (step > 0) isOpen = true
+    if (isOpen) working = working.then(() => (isOpen ? repair() : undefined))
+  }
+  check()
+  const timer = setInterval(check, CHECK_INTERVAL).unref()
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await working
+    },
+  }
+}
+
+async function makeDue({
+  config: { outbound, webhooks },
+  commit,
+  clock,
+  queue,
+  dispatcher,
+}: SetBackDeps): Promise<void> {
+  const now = clock()
+  await commit([
+    makeFutureEntriesDue({ now, latest: now + maxWaitOf(outbound.retry_schedule) }),
+    makeFutureDeliveriesDue({ now, latest: now + maxWaitOf(webhooks.retry_schedule) }),
+  ])
+  queue.wake()
+  dispatcher.reload()
+}
+
+function maxWaitOf(schedule: readonly number[]): number {
+  return Math.max(MAX_HOST_WAIT, ...schedule.map((wait) => wait * SPREAD))
+}

@@ -12,7 +12,7 @@ interface Bench {
   readonly db: SQLite.Database
   readonly folder: string
   readonly work: string
-  readonly open: (keep?: number) => StandbyStream
+  readonly open: (keep?: number, now?: number) => StandbyStream
   /** Rows of the rebuilt database; throws when it is damaged. */
   readonly rebuiltRows: () => number
 }
@@ -32,9 +32,8 @@ function bench(t: Test): Bench {
     db,
     folder,
     work,
-    open: (keep = 2) => {
+    open: (keep = 2, now = Date.now() + streams * 1000) => {
       streams += 1
-      const now = Date.now() + streams * 1000
       return new StandbyStream({ file, folder, keep, now: () => now, randomName: () => `x00${streams}` })
     },
     rebuiltRows: () => countRows(rebuild(folder, work).file),
@@ -138,6 +137,21 @@ t.test('the stream goes on after a restart, and begins anew when the log shows a
   takeSnapshot(third)
   t.equal(rebuiltRows(), 4)
   t.same(listGenerations(folder), [third.generationName], 'and then it is removed')
+  t.end()
+})
+
+t.test('a generation that begins after the clock was set back is the newest', (t) => {
+  const { db, folder, open, rebuiltRows } = bench(t)
+  const first = open(2, Date.parse('2026-12-31T23:59:59.900Z'))
+  takeSnapshot(first)
+  first.close()
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  insert(db, 1)
+  const second = open(2, Date.parse('2026-11-23T02:00:00Z'))
+  t.teardown(() => second.close())
+  takeSnapshot(second)
+  t.equal(rebuiltRows(), 1)
+  t.same(listGenerations(folder), ['20270101T000000Z-x002'])
   t.end()
 })
 

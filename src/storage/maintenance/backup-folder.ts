@@ -25,12 +25,12 @@ export function rotateBackups(folder: string, added: KnownBackup, keep: number |
   const known = [...readList(folder).filter(({ name }) => name !== added.name), added].filter((file) =>
     isUnchanged(folder, file),
   )
-  const names = known.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  const removed = keep === null ? [] : names.slice(0, Math.max(0, names.length - keep))
+  // In the order in which they were made, which names do not have after the clock was set back.
+  const removed = keep === null ? [] : known.slice(0, Math.max(0, known.length - keep))
   for (const { name } of removed) rmSync(join(folder, name))
   writeList(
     folder,
-    names.filter((file) => !removed.includes(file)),
+    known.filter((file) => !removed.includes(file)),
   )
   return removed.map(({ name }) => name)
 }

@@ -29,6 +29,17 @@ t.test('the oldest known backups are removed', (t) => {
   t.end()
 })
 
+t.test('after the clock was set back, the new backup stays', (t) => {
+  const folder = temporaryFolder(t)
+  const removed = [5, 6, 1].map((day) => {
+    const name = backupName(begin + day * DAY)
+    writeFileSync(join(folder, name), 'copy')
+    return rotateBackups(folder, { name, bytes: 4 }, 2)
+  })
+  t.same(removed, [[], [], [backupName(begin + 5 * DAY)]])
+  t.end()
+})
+
 t.test('a list that cannot be read removes nothing', (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, '.posthorn-backups.json'), '{"files": [{"name": "../../etc/passwd"')

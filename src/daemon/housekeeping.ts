@@ -1,5 +1,5 @@
 /**
- * Removes expired records every hour, in small steps with pauses between them.
+ * Removes expired records every hour, at minute 17, in small steps with pauses between them.
  *
  * The time of the last run is stored: an overdue run takes place at once, even if the daemon restarts often.
  */
@@ -22,6 +22,7 @@ import { createMessagePurge } from '../messages/retention.js'
 import { removeOldUnsubscribeLinks } from '../messages/unsubscribe-links.js'
 import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
+import { startCronTask } from '../platform/cron-task.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
 import { removeOldHolds } from '../sms/holds.js'
@@ -48,8 +49,14 @@ interface Deps {
   readonly database: Database
 }
 
-/** `stop`: a run under way ends after its step. */
-export function startHousekeeping(deps: Deps): { readonly stop: () => Promise<void> } {
+interface Housekeeping {
+  /** After the clock was set back. */
+  readonly reschedule: () => void
+  /** A run under way ends after its step. */
+  readonly stop: () => Promise<void>
+}
+
+export function startHousekeeping(deps: Deps): Housekeeping {
   const abortController = new AbortController()
   let running: Promise<void> | null = null
   const run = (): void => {
@@ -57,13 +64,14 @@ export function startHousekeeping(deps: Deps): { readonly stop: () => Promise<vo
       running = null
     })
   }
-  const timer = setInterval(run, HOUR).unref()
+  const task = startCronTask('17 * * * *', run)
   const last = Number(readServiceState(deps.database.read, { key: LAST_RUN })[0]?.value ?? 0)
   if (deps.clock() - last > HOUR) run()
   return {
+    reschedule: task.reschedule,
     stop: async () => {
       abortController.abort()
-      clearInterval(timer)
+      task.stop()
       await running
     },
   }

@@ -80,7 +80,7 @@ export async function openServices(
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
   const engines = openEngines(behind, stopSteps, stopTimeouts)
-  registerStop(stopSteps, startHousekeeping(common))
+  const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
@@ -97,7 +97,7 @@ export async function openServices(
     stopSteps,
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
   )
-  registerStop(stopSteps, watchSetBack({ ...common, ...database, queue: delivery.runner, dispatcher: webhooks }))
+  registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
   const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }

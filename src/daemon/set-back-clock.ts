@@ -1,6 +1,6 @@
 /**
  * After the clock was set back: makes due what would wait for as long as the clock was ahead, in the queue and among the
- * deliveries of webhooks. A step during the work of the daemon is seen by its own clock, one before its start by the
+ * deliveries of webhooks, and times the housekeeping again. A step during the work of the daemon is seen by its own clock, one before its start by the
  * newest event.
  */
 import type { Config } from '../config/complete.js'
@@ -22,12 +22,13 @@ interface SetBackDeps extends Store {
   readonly config: Pick<Config, 'outbound' | 'webhooks'>
   readonly clock: Clock
   readonly log: Log
-  readonly queue: { readonly wake: () => void }
-  readonly dispatcher: { readonly reload: () => void }
+  readonly delivery: { readonly runner: { readonly wake: () => void } }
+  readonly webhooks: { readonly reload: () => void }
+  readonly housekeeping: { readonly reschedule: () => void }
 }
 
 export function watchSetBack(deps: SetBackDeps): { readonly stop: () => Promise<void> } {
-  const { read, clock, log } = deps
+  const { read, clock, log, housekeeping } = deps
   const steps = new ClockSteps(newestEventTime(read) ?? 0)
   let isOpen = false
   let hasFailed = false
@@ -44,8 +45,11 @@ export function watchSetBack(deps: SetBackDeps): { readonly stop: () => Promise<
   }
   const check = (): void => {
     const step = steps.takeSetBack(clock())
-    if (step > 0) log.warn({ seconds: Math.round(step / 1_000) }, 'the clock was set back')
-    if (step > 0) isOpen = true
+    if (step > 0) {
+      log.warn({ seconds: Math.round(step / 1_000) }, 'the clock was set back')
+      housekeeping.reschedule()
+      isOpen = true
+    }
     if (isOpen) working = working.then(() => (isOpen ? repair() : undefined))
   }
   check()
@@ -58,20 +62,14 @@ export function watchSetBack(deps: SetBackDeps): { readonly stop: () => Promise<
   }
 }
 
-async function makeDue({
-  config: { outbound, webhooks },
-  commit,
-  clock,
-  queue,
-  dispatcher,
-}: SetBackDeps): Promise<void> {
+async function makeDue({ config: { outbound, webhooks }, commit, clock, ...work }: SetBackDeps): Promise<void> {
   const now = clock()
   await commit([
     makeFutureEntriesDue({ now, latest: now + maxWaitOf(outbound.retry_schedule) }),
     makeFutureDeliveriesDue({ now, latest: now + maxWaitOf(webhooks.retry_schedule) }),
   ])
-  queue.wake()
-  dispatcher.reload()
+  work.delivery.runner.wake()
+  work.webhooks.reload()
 }
 
 function maxWaitOf(schedule: readonly number[]): number {

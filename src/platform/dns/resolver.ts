@@ -89,8 +89,11 @@ interface CacheableResult<T> {
   readonly cacheFor: number
 }
 
-/** Seconds, for negative answers whose zone does not say. */
-const DEFAULT_NEGATIVE_TTL = 60
+/**
+ * Seconds, for negative answers without an SOA record, which RFC 2308 section 5 advises not to cache: long enough that a
+ * burst of mail causes one query, short enough that a false answer bounces little.
+ */
+const DEFAULT_NEGATIVE_TTL = 5
 /** Seconds. The lower end of RFC 2308's one to three hours: a repaired zone is seen by the next retry of mail. */
 const MAX_TTL = 3600
 const FAILURE_TTL = 10

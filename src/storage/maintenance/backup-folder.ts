@@ -4,7 +4,7 @@
  * Only files that an earlier backup has written down in the folder's list are removed, and only while they have the size
  * that it wrote down.
  */
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errorCodeOf } from '../../platform/errors.js'
@@ -18,6 +18,21 @@ type KnownBackup = z.output<typeof listSchema>['files'][number]
 /** Such as `posthorn-20261123T020000Z.db`. */
 export function backupName(now: number): string {
   return `posthorn-${new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')}.db`
+}
+
+const DAY = 86_400_000
+
+/**
+ * Removes what backups have left that were killed, as large as the database. A younger file may be that of a backup under
+ * way, also from another machine.
+ */
+export function removeOldPartials(folder: string, now: number): void {
+  for (const name of readdirSync(folder)) {
+    if (!/^posthorn-\d{8}T\d{6}Z\.db\.partial-\d+(?:-journal)?$/.test(name)) continue
+    const file = join(folder, name)
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found?.isFile() === true && now - found.mtimeMs > DAY) rmSync(file, { force: true })
+  }
 }
 
 /** Notes a new backup and removes the oldest that are more than `keep`. Returns the names of those that were removed. */

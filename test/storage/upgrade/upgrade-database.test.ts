@@ -1,7 +1,7 @@
 /** The upgrade at the start: the copy that is kept, and a database that is whole whenever the process is killed. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -140,6 +140,17 @@ t.test('a process that is killed in the middle leaves the database as it was, te
   t.equal((await upgrade(file)).upgraded, true)
   t.same(verifyData(file), [])
   t.same(contents(), seeded)
+})
+
+t.test('what an upgrade has left that was killed while it copied is removed', async (t) => {
+  const file = unpack(t, '0020')
+  for (const left of ['.new', '.new.partial-1', '.new.partial-1-journal'])
+    writeFileSync(`${file}.before-9.9.9${left}`, 'x')
+  t.equal((await upgrade(file)).upgraded, true)
+  t.same(
+    readdirSync(dirname(file)).filter((name) => name.includes('before')),
+    ['posthorn.db.before-9.9.9'],
+  )
 })
 
 t.test('the connections of the process keep their locks of the file, whose copy was read beside them', async (t) => {

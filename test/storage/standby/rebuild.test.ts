@@ -1,9 +1,11 @@
 /** A database is rebuilt from a standby folder to the last complete commit that is there, and never further or wrong. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { SQLite } from '../../../src/storage/sqlite.js'
-import { rebuild } from '../../../src/storage/standby/rebuild.js'
+import { rebuild, withCopy } from '../../../src/storage/standby/rebuild.js'
 import { listGenerations, listSegments, listSnapshots } from '../../../src/storage/standby/standby-folder.js'
 import { StandbyStream } from '../../../src/storage/standby/standby-stream.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
@@ -28,6 +30,7 @@ function bench(t: Test): Bench {
   db.exec('create table rows (id integer primary key, bytes blob)')
   let streams = 0
   const work = join(root, 'work')
+  mkdirSync(work)
   return {
     db,
     folder,
@@ -173,6 +176,32 @@ t.test('old snapshots and the segments before them are removed; a copy that need
   stream.poll()
   t.equal(rebuiltRows(), 6)
   t.end()
+})
+
+t.test('one process at a time uses a copy', async (t) => {
+  const { work } = bench(t)
+  const child = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { withCopy } from ${JSON.stringify(join(process.cwd(), 'dist/src/storage/standby/rebuild.js'))}
+      await withCopy(${JSON.stringify(work)}, () => new Promise((resolve) => {
+        process.stdin.once('data', resolve)
+        process.stdout.write('held')
+      }))
+      process.stdin.destroy()`,
+    ],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  await once(child.stdout, 'data')
+  await t.rejects(
+    withCopy(work, () => 'in the way'),
+    { name: 'DataFolderHeld', message: /standby follow/ },
+  )
+  child.stdin.write('go on')
+  await once(child, 'exit')
+  t.equal(await withCopy(work, () => 'alone'), 'alone')
 })
 
 t.test('a folder without a complete snapshot is refused', (t) => {

@@ -80,8 +80,8 @@ interface WatchDeps extends SendLimitDeps, Store {
 /** Resolves to why no code is sent to the prefix now; null: one may be. Places a hold if it is due. */
 export function createConversionWatch(deps: WatchDeps): (send: PlannedSend) => Promise<Refusal | null> {
   const { read, limits } = deps
-  const minPercent = limits.min_verified_percent
   return async (send) => {
+    const { min_verified_percent: minPercent } = limits
     if (minPercent === 0) return null
     for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
       const newest = readNewestHold(read, send)

@@ -35,9 +35,9 @@ export interface Database extends Store {
   readonly reclaimPages: (pages: number) => Promise<void>
   /**
    * Removes from the log what was deleted before, which needs a restart of the log. Rejects with `StorageFault` while a
-   * reader still uses the log: to be tried again.
+   * reader still uses the log: to be tried again. `goesOn`: it is such a try, for which a restart since the first one suffices.
    */
-  readonly purgeLog: () => Promise<void>
+  readonly purgeLog: (options?: { readonly goesOn: boolean }) => Promise<void>
   /** Completes pending requests, then closes both connections. */
   readonly close: () => Promise<void>
 }

@@ -53,7 +53,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       read: createRead(reader),
       commit: (writes) => writer.commit(writes),
       reclaimPages: (pages) => writer.reclaimPages(pages),
-      purgeLog: () => writer.purgeLog(),
+      purgeLog: (options) => writer.purgeLog(options),
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
       onBatch: (listener) => writer.onBatch(listener),

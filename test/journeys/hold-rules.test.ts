@@ -179,6 +179,10 @@ t.test('the operator adds, lists and ends rules in the dashboard', async (t) => 
   ]
   for (const [body, status, text] of wrong)
     t.match(await browser.ask('POST', path, { body }), { status, text }, text.source)
+  const foreign = await browser.ask('POST', path, { body: { sender: 'App@Bücher.test' } })
+  t.match(foreign.json(), { sender: 'app@xn--bcher-kva.test' }, 'as messages have it')
+  t.equal((await browser.ask('DELETE', `${path}/${foreign.json<{ id: string }>().id}`)).status, 204)
+  await waitUntil('it is gone', async () => (await rulesOf(app)).length === 0)
   const added = await browser.ask('POST', path, { body: { domain: 'B.test', sender: 'App@a.test' } })
   t.match(added, { status: 201 })
   const { id } = added.json<{ id: string }>()

@@ -83,6 +83,16 @@ function statesOf(states: readonly SmsStatus[]): readonly Code[] {
   return states.flatMap((status) => many(20, status, half))
 }
 
+t.test('a change of the setting is in force for the next code', async (t) => {
+  const place = nextPlace()
+  await store(place, many(20, 'pending', half))
+  const limits = { ...ampleLimits, min_verified_percent: 0 }
+  const findHold = createConversionWatch({ read, commit, log: { warn: () => undefined }, limits })
+  t.equal(await findHold(planned(place, noon)), null)
+  limits.min_verified_percent = 10
+  t.not(await findHold(planned(place, noon)), null)
+})
+
 for (const { name, codes: stored, isHeld } of cases) {
   t.test(name, async (t) => {
     const place = nextPlace()

@@ -1,7 +1,7 @@
 /** The routes of hold rules for the operator: list, add, remove. */
 import { z } from 'zod'
 import { workspaceById } from '../../accounts/workspaces.js'
-import { tryParseAddress, tryParseDomainName } from '../../mail/address.js'
+import { parseAddress, parseDomainName, tryParseAddress, tryParseDomainName } from '../../mail/address.js'
 import {
   allHoldRules,
   createHoldRule,
@@ -15,6 +15,7 @@ import { countHeldEntries } from '../../messages/queue/ruled-entries.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
+import { waitForStep } from '../../storage/stepped-walk.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { json, noContent } from '../http/answer.js'
 import { domainName, notFound, timestamp } from '../http/input/values.js'
@@ -50,7 +51,7 @@ const sender = z
     (text) => (text.includes('@') ? tryParseAddress(text) : tryParseDomainName(text)) !== null,
     'allowed: an address or a domain',
   )
-  .transform((text) => text.toLowerCase())
+  .transform((text) => (text.includes('@') ? parseAddress(text) : parseDomainName(text)).toLowerCase())
 const pattern = z
   .string('allowed: an address with * for any characters')
   .refine(isPattern, 'allowed: an address with * for any characters, at most 8 times, of at most 254 characters')
@@ -86,7 +87,14 @@ function listRoute({ read }: HoldRuleRouteDeps): BrowserRoute {
       200: { description: 'All of them: 200 at most.', schema: z.strictObject({ data: z.array(holdRuleView) }) },
     },
     refusals: [],
-    run: () => json(200, { data: allHoldRules(read, {}).map((rule) => showRule(read, rule)) }),
+    run: async () => {
+      const data: z.output<typeof holdRuleView>[] = []
+      for (const rule of allHoldRules(read, {})) {
+        data.push(showRule(read, rule))
+        await waitForStep()
+      }
+      return json(200, { data })
+    },
   })
 }
 

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os'
 import { join, resolve } from 'node:path'
 import { errorMessageOf } from '../../platform/errors.js'
 import { type BackupProgress, createBackup, DamagedCopy, FileExistsError } from '../../storage/maintenance/backup.js'
-import { backupName, rotateBackups } from '../../storage/maintenance/backup-folder.js'
+import { backupName, removeOldPartials, rotateBackups } from '../../storage/maintenance/backup-folder.js'
 import { databaseFile } from '../../storage/open.js'
 import {
   type Answer,
@@ -64,6 +64,7 @@ async function runBackup(call: Call): Promise<Answer> {
 async function backupToFolder(call: Call, from: string, folder: string, keep: number | undefined): Promise<Answer> {
   const name = backupName(call.clock())
   const file = join(folder, name)
+  removeOldPartials(folder, call.clock())
   const bytes = await copy(call, from, file)
   const removed = removeOldest(folder, { name, bytes }, keep ?? null)
   return {

@@ -6,7 +6,7 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import { restoreBackup } from '../../storage/maintenance/restore.js'
 import { databaseFile } from '../../storage/open.js'
-import { forgetCopy, type Rebuilt, rebuild } from '../../storage/standby/rebuild.js'
+import { forgetCopy, type Rebuilt, rebuild, withCopy } from '../../storage/standby/rebuild.js'
 import { readStandbyStatus, standbyLag } from '../../storage/standby/standby-status.js'
 import {
   type Answer,
@@ -77,7 +77,7 @@ async function follow({ words, options, config, printError }: Call): Promise<Ans
   const work = workFolder(config)
   let total = 0
   for (;;) {
-    const rebuilt = await withRestoreErrors(() => rebuild(folder, work))
+    const rebuilt = await withRestoreErrors(() => withCopy(work, () => rebuild(folder, work)))
     total += rebuilt.applied
     if (flagOption(options, 'once')) {
       return { json: { ...toJson(rebuilt) }, lines: describeCopy(rebuilt), failed: rebuilt.gap !== null }
@@ -89,8 +89,8 @@ async function follow({ words, options, config, printError }: Call): Promise<Ans
 
 async function restore({ words, options, config, clock }: Call): Promise<Answer> {
   const folder = folderArgument(words)
-  return withRestoreErrors(async () => {
-    const work = workFolder(config)
+  const work = workFolder(config)
+  const replace = async (): Promise<Answer> => {
     const rebuilt = rebuild(folder, work)
     forgetCopy(work)
     const restored = await restoreBackup({
@@ -102,7 +102,9 @@ async function restore({ words, options, config, clock }: Call): Promise<Answer>
     })
     const { json, lines } = describeRestore(restored)
     return { json: { ...json, ...toJson(rebuilt) }, lines: [...describeCopy(rebuilt), ...lines] }
-  })
+  }
+  // A copy that `follow` writes to must not become the database.
+  return withRestoreErrors(() => withCopy(work, replace))
 }
 
 /** Beside the database, so that the copy is renamed and not copied. */

@@ -52,10 +52,18 @@ export class HoldRuleRunner {
 
   /** From now on every entry is judged. */
   start(): void {
-    this.timer = setInterval(() => {
-      if (this.needsWork || this.deps.clock() >= this.firstEnd) this.reload()
-    }, CHECK_INTERVAL).unref()
+    this.timer = setInterval(() => this.check(), CHECK_INTERVAL).unref()
     this.reload()
+  }
+
+  /** What cannot be read now is read at the next check. */
+  private check(): void {
+    if (!this.needsWork && this.deps.clock() < this.firstEnd) return
+    try {
+      this.reload()
+    } catch (error) {
+      this.noteFailure(error)
+    }
   }
 
   /** To be called after a change of the rules: they are in effect when it returns; waiting entries follow in steps. */
@@ -99,11 +107,15 @@ export class HoldRuleRunner {
       this.hasFailed = false
     } catch (error) {
       this.needsWork = true
-      if (!this.hasFailed) this.deps.log.error({ err: error }, 'a hold rule cannot be applied now')
-      this.hasFailed = true
+      this.noteFailure(error)
     } finally {
       this.working = null
     }
+  }
+
+  private noteFailure(error: unknown): void {
+    if (!this.hasFailed) this.deps.log.error({ err: error }, 'a hold rule cannot be applied now')
+    this.hasFailed = true
   }
 
   private async applyRule(rule: HoldRule): Promise<void> {

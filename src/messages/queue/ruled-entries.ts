@@ -147,13 +147,18 @@ export function holdsEntries(read: Read, { id }: HoldRule): boolean {
   return entryOfRule(read, { rule: id }).length > 0
 }
 
+/** Counted by SQLite: ten thousand rows would keep the main thread for milliseconds. */
 const countedEntries = prepareRead<{ rule: string; limit: number }>()(({ db, slot }) =>
-  db.selectFrom('queue').select('id').where('hold_rule', '=', slot('rule')).limit(slot('limit')),
+  db
+    .selectFrom((eb) =>
+      eb.selectFrom('queue').select('id').where('hold_rule', '=', slot('rule')).limit(slot('limit')).as('held'),
+    )
+    .select(({ fn }) => fn.countAll<number>().as('count')),
 )
 
 /** How many entries the rule holds; at most `limit`. */
 export function countHeldEntries(read: Read, { id }: HoldRule, limit: number): number {
-  return countedEntries(read, { rule: id, limit }).length
+  return countedEntries(read, { rule: id, limit })[0]?.count ?? 0
 }
 
 const releasePortion = prepareWrite<{ rule: string; limit: number }>(({ db, slot }) =>

@@ -4,7 +4,7 @@
  * Only files that an earlier backup has written down in the folder's list are removed, and only while they have the size
  * that it wrote down.
  */
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errorCodeOf } from '../../platform/errors.js'
@@ -20,17 +20,32 @@ export function backupName(now: number): string {
   return `posthorn-${new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')}.db`
 }
 
+const DAY = 86_400_000
+
+/**
+ * Removes what backups have left that were killed, as large as the database. A younger file may be that of a backup under
+ * way, also from another machine.
+ */
+export function removeOldPartials(folder: string, now: number): void {
+  for (const name of readdirSync(folder)) {
+    if (!/^posthorn-\d{8}T\d{6}Z\.db\.partial-\d+(?:-journal)?$/.test(name)) continue
+    const file = join(folder, name)
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found?.isFile() === true && now - found.mtimeMs > DAY) rmSync(file, { force: true })
+  }
+}
+
 /** Notes a new backup and removes the oldest that are more than `keep`. Returns the names of those that were removed. */
 export function rotateBackups(folder: string, added: KnownBackup, keep: number | null): string[] {
   const known = [...readList(folder).filter(({ name }) => name !== added.name), added].filter((file) =>
     isUnchanged(folder, file),
   )
-  const names = known.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  const removed = keep === null ? [] : names.slice(0, Math.max(0, names.length - keep))
+  // In the order in which they were made, which names do not have after the clock was set back.
+  const removed = keep === null ? [] : known.slice(0, Math.max(0, known.length - keep))
   for (const { name } of removed) rmSync(join(folder, name))
   writeList(
     folder,
-    names.filter((file) => !removed.includes(file)),
+    known.filter((file) => !removed.includes(file)),
   )
   return removed.map(({ name }) => name)
 }

@@ -6,12 +6,16 @@ import type { SQLite } from '../sqlite.js'
 /** What `waits_for` of such an entry says until it is released. */
 export const RESTORED = 'posthorn queue release: it was restored, and may have been sent since the backup'
 
-/** Returns how many were held. Scheduled entries are among them. `db`: of any version. */
+/**
+ * Returns how many were held. Scheduled entries are among them, and those of hold rules, which may have ended since.
+ * `db`: of any version.
+ */
 export function holdRestoredQueue(db: SQLite.Database): number {
   const columns = db.prepare<[], string>(`select name from pragma_table_info('queue')`).pluck().all()
   if (!columns.includes('held')) return 0
   const reason = columns.includes('waits_for') ? ', waits_for = :reason' : ''
+  const rule = columns.includes('hold_rule') ? ', hold_rule = null' : ''
   // Leases are those of a process that is gone.
-  const hold = db.prepare(`update queue set held = 1, leased = 0${reason} where held = 0`)
+  const hold = db.prepare(`update queue set held = 1, leased = 0${reason}${rule} where held in (0, 4)`)
   return (reason === '' ? hold.run() : hold.run({ reason: RESTORED })).changes
 }

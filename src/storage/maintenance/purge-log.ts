@@ -12,7 +12,7 @@ const RETRY_PAUSE = 1_000
 export async function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
-      await database.purgeLog()
+      await database.purgeLog({ goesOn: attempt > 1 })
       return true
     } catch (error) {
       if (!(error instanceof StorageFault && error.code === 'SQLITE_BUSY')) throw error

@@ -8,6 +8,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { takeLock } from '../data-lock.js'
 import { PageFile } from '../wal/page-copy.js'
 import {
   type Checksum,
@@ -61,9 +62,23 @@ export interface Rebuilt {
   readonly gap: string | null
 }
 
-/** Makes or brings up to date the copy in `work`, a folder that only this function uses. */
-export function rebuild(folder: string, work: string): Rebuilt {
+/** Milliseconds in which another process brings the copy up to date. */
+const MAX_LOCK_WAIT = 10_000
+
+/** `work`: the folder of a copy. No other process uses it until `act` has ended; one that does now is waited for. */
+export async function withCopy<Result>(work: string, act: () => Result | Promise<Result>): Promise<Result> {
   mkdirSync(work, { recursive: true, mode: 0o700 })
+  const held = `another process uses the copy in ${work}: stop "posthorn standby follow" first`
+  const lock = takeLock(join(work, 'copy.lock'), { timeout: MAX_LOCK_WAIT, held })
+  try {
+    return await act()
+  } finally {
+    lock.release()
+  }
+}
+
+/** Makes or brings up to date the copy in `work`. To be called within `withCopy`. */
+export function rebuild(folder: string, work: string): Rebuilt {
   const begun = findBeginning(folder)
   const known = readNote(work)
   const goesOn = known !== null && known.generation === begun.generation && known.number + 1 >= begun.snapshot.number

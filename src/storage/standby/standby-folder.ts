@@ -57,8 +57,13 @@ const generationName = /^\d{8}T\d{6}Z-[0-9a-z]{4}$/
 const segmentName = /^(\d{10})-([0-9a-f]{8})-([0-9a-f]{12})\.wal$/
 const snapshotName = /^(\d{10})\.json$/
 
-export function generationOf(now: number, random: string): string {
-  return `${new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')}-${random}`
+/** A name after all that are there, even if the clock was set back: the newest one is used. */
+export function generationOf(folder: string, now: number, random: string): string {
+  const newest = listGenerations(folder)
+    .at(-1)
+    ?.replace(/^(.{4})(..)(..T..)(..)(..Z).*$/, '$1-$2-$3:$4:$5')
+  const at = newest === undefined ? now : Math.max(now, Date.parse(newest) + 1000)
+  return `${new Date(at).toISOString().replace(/[-:]|\.\d{3}/g, '')}-${random}`
 }
 
 /** Oldest first. */

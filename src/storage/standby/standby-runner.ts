@@ -73,7 +73,11 @@ export class StandbyRunner {
     child.on('message', (report) => {
       if (report !== 'begun') this.log.error({ folder: this.options.folder, report }, 'the standby is behind')
     })
-    child.on('error', (err) => this.log.error({ err }, 'the process of the standby failed'))
+    child.on('error', (err) => {
+      this.log.error({ err }, 'the process of the standby failed')
+      // It was not started, so it does not exit either.
+      if (child.pid === undefined) child.emit('exit', null, null)
+    })
     child.once('exit', (code, signal) => this.handleExit(code, signal))
     return child
   }

@@ -52,7 +52,7 @@ export class StandbyStream {
     this.follower = new WalFollower(options.file)
     try {
       const resumed = this.findPlace()
-      this.name = resumed?.name ?? generationOf(options.now(), options.randomName())
+      this.name = resumed?.name ?? generationOf(options.folder, options.now(), options.randomName())
       this.place = resumed?.place ?? { number: 0, log: 0, salts: '' }
       if (resumed === null) createGeneration(this.generation())
       this.snapshotTime = listSnapshots(this.generation()).at(-1)?.at ?? null

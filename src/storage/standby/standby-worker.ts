@@ -32,8 +32,10 @@ class StandbyProcess {
   private readonly stopController = new AbortController()
   private stream: StandbyStream | null = null
   private copiedAt: number | null = null
+  /** These three are of the clock that is never set. */
+  private polledAt = Number.NEGATIVE_INFINITY
   private error: string | null = null
-  private writtenAt = 0
+  private writtenAt = Number.NEGATIVE_INFINITY
   private lastCommitAt = 0
   private hasSettled = true
   private hasBegun = false
@@ -67,8 +69,7 @@ class StandbyProcess {
     const { interval } = this.options
     try {
       this.stream ??= this.openStream()
-      const at = systemClock()
-      if (this.lastPollOver(interval)) this.poll(this.stream, at)
+      if (performance.now() - this.polledAt >= interval - 1) this.poll(this.stream)
       this.error = null
       return this.stepSnapshot(this.stream) ? SNAPSHOT_PAUSE : interval
     } catch (error) {
@@ -77,11 +78,9 @@ class StandbyProcess {
     }
   }
 
-  private lastPollOver(interval: number): boolean {
-    return this.copiedAt === null || systemClock() - this.copiedAt >= interval - 1
-  }
-
-  private poll(stream: StandbyStream, at: number): void {
+  private poll(stream: StandbyStream): void {
+    const begun = systemClock()
+    const at = performance.now()
     if (stream.poll() > 0) {
       this.lastCommitAt = at
       this.hasSettled = false
@@ -89,7 +88,8 @@ class StandbyProcess {
       stream.settle()
       this.hasSettled = true
     }
-    this.copiedAt = at
+    this.copiedAt = begun
+    this.polledAt = at
   }
 
   /** A snapshot under way goes on; one that is due begins. */
@@ -129,7 +129,7 @@ class StandbyProcess {
   /** The daemon has stored its last message: all of it is copied. */
   private copyLast(): void {
     try {
-      if (this.stream !== null) this.poll(this.stream, systemClock())
+      if (this.stream !== null) this.poll(this.stream)
     } catch (error) {
       this.handleFailure(error)
     }
@@ -142,8 +142,8 @@ class StandbyProcess {
 
   private writeStatus(always = false): void {
     const now = systemClock()
-    if (!always && now - this.writtenAt < 1000) return
-    this.writtenAt = now
+    if (!always && performance.now() - this.writtenAt < 1000) return
+    this.writtenAt = performance.now()
     const status: StandbyStatus = {
       pid: process.pid,
       folder: this.options.folder,

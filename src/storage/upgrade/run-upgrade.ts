@@ -23,7 +23,12 @@ const REPORT_INTERVAL = 10_000
 /** What `verify-data` found, if the job asks for it. Throws a `StorageFault`, or the error of a migration. */
 export async function runUpgrade(job: UpgradeJob, options: RunOptions = {}): Promise<readonly string[]> {
   const { onBegin, onDone, onWait, signal, interval = REPORT_INTERVAL } = options
-  const worker = new Worker(new URL('./upgrade-worker.js', import.meta.url), { ...threadOptions, workerData: job })
+  const worker = new Worker(new URL('./upgrade-worker.js', import.meta.url), {
+    ...threadOptions,
+    workerData: job,
+    // Node.js would close what the thread has opened, and so release the locks of this process (`wal/source-file.ts`).
+    trackUnmanagedFds: false,
+  })
   let current: { readonly step: UpgradeStep; readonly begun: number } | null = null
   let problems: readonly string[] = []
   let failure: Error | null = null

@@ -1,6 +1,6 @@
 /** The thread that copies, migrates and verifies, so that the main thread can report how long it has been at it. */
-import { renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
@@ -29,13 +29,14 @@ async function upgrade({ copy, source, file, verify }: UpgradeJob): Promise<void
   report({ kind: 'problems', problems: problems.map(({ check, message }) => `${check}: ${message}`) })
 }
 
-/** A copy of an earlier attempt is complete until the new one is. */
+/** A copy of an earlier attempt is complete until the new one is. What an attempt has left that was killed is removed. */
 async function replaceCopy(source: string, copy: string): Promise<void> {
   const incoming = `${copy}.new`
-  rmSync(incoming, { force: true })
+  const folder = dirname(copy)
+  for (const name of readdirSync(folder)) if (name.startsWith(basename(incoming))) rmSync(join(folder, name))
   await createBackup({ from: source, to: incoming })
   renameSync(incoming, copy)
-  syncFile(dirname(copy))
+  syncFile(folder)
 }
 
 async function migrateFile(file: string): Promise<void> {

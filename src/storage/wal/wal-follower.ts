@@ -36,6 +36,8 @@ export class WalFollower {
   private readonly copier: SQLite.Database
   private readonly reader: WalReader
   private rotatedAt = performance.now()
+  /** Pieces that were read and not passed on yet. */
+  private readonly waiting: WalPiece[] = []
 
   constructor(file: string) {
     const opened: SQLite.Database[] = []
@@ -61,21 +63,33 @@ export class WalFollower {
     return this.reader.position()
   }
 
-  /** See `WalReader.resume`. */
+  /**
+   * See `WalReader.resume`. What was committed since is read at once: if all of it is copied back, no reader keeps the next
+   * commit from restarting the log.
+   */
   resume(position: Parameters<WalReader['resume']>[0]): boolean {
-    return this.reader.resume(position)
+    if (!this.reader.resume(position)) return false
+    this.waiting.push(...this.reader.read())
+    if (this.reader.isAt(position.salts)) return true
+    this.waiting.length = 0
+    this.reader.reset()
+    return false
   }
 
   /** Passes on what was committed since the last call; returns the number of bytes. */
   poll(take: (piece: WalPiece) => void): number {
-    this.moveOn()
+    // First: what the reader has kept in the log may leave it when it moves on.
     const bytes = this.passOn(take)
+    this.moveOn()
     const frames = this.reader.countFrames()
     const isOld = frames > 0 && performance.now() - this.rotatedAt > MAX_LOG_AGE
     return frames > MAX_FRAMES || isOld ? bytes + this.rotate(take) : bytes
   }
 
-  /** Copies the log back, so that the next commit begins a new one. Returns the bytes that were passed on meanwhile. */
+  /**
+   * Copies the log back, so that the next commit begins a new one. Returns the bytes that were passed on: after the lock is
+   * given back, because a slow disk that takes them must not stop the writer.
+   */
   rotate(take: (piece: WalPiece) => void): number {
     this.rotatedAt = performance.now()
     // Most pages are copied back before the lock is taken.
@@ -87,7 +101,7 @@ export class WalFollower {
       throw error
     }
     try {
-      const bytes = this.passOn(take)
+      this.waiting.push(...this.reader.read())
       const { log } = this.checkpoint('NOOP')
       if (log > 0 && log !== this.reader.countFrames()) {
         throw new LostLog(`the log has ${log} frames, and ${this.reader.countFrames()} were read`)
@@ -96,15 +110,16 @@ export class WalFollower {
       this.checkpoint('PASSIVE')
       // This reader needs the database file alone, unless another reader has kept pages in the log.
       this.moveOn()
-      return bytes
     } finally {
       this.locker.exec('rollback')
     }
+    return this.passOn(take)
   }
 
   /** Lets the log be restarted by the next commit, when the daemon is idle. */
   settle(): void {
     this.checkpoint('PASSIVE')
+    this.waiting.push(...this.reader.read())
     this.moveOn()
   }
 
@@ -121,6 +136,11 @@ export class WalFollower {
 
   private passOn(take: (piece: WalPiece) => void): number {
     let bytes = 0
+    for (let [piece] = this.waiting; piece !== undefined; [piece] = this.waiting) {
+      take(piece)
+      this.waiting.shift()
+      bytes += piece.bytes.length
+    }
     for (const piece of this.reader.read()) {
       take(piece)
       bytes += piece.bytes.length
@@ -128,6 +148,7 @@ export class WalFollower {
     return bytes
   }
 
+  /** All that the present reader sees must have been read. */
   private moveOn(): void {
     const [current, next] = this.readers
     beginRead(next)

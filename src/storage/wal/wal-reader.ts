@@ -76,7 +76,18 @@ export class WalReader {
     return true
   }
 
-  /** The pieces up to the last commit of the file as it is now. The bytes of a piece are valid until the next one. */
+  /** Stands in the log with these salts, which was not restarted. */
+  isAt(salts: string): boolean {
+    return this.header?.salts === salts && this.readHeader()?.salts === salts
+  }
+
+  /** Stands at the beginning of the log. */
+  reset(): void {
+    this.header = null
+    this.offset = 0
+  }
+
+  /** The pieces up to the last commit of the file as it is now. */
   *read(): Generator<WalPiece> {
     const header = this.readHeader()
     if (header === null) return
@@ -89,6 +100,8 @@ export class WalReader {
     while (this.offset < end) {
       const bytes = Buffer.allocUnsafe(Math.min(end - this.offset, this.pieceBytes(header)))
       if (this.readAt(this.offset, bytes) !== bytes.length) return
+      // Restarted meanwhile: they may be of the next log. What was read of this one is in the database file.
+      if (!this.isAt(header.salts)) return
       const piece = { header, offset: this.offset, bytes, complete: this.offset + bytes.length === end }
       yield piece
       // Not before: a piece that was not taken is read again.

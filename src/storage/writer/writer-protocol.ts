@@ -24,7 +24,7 @@ export type ToWriter =
       readonly requests: readonly (readonly WireWrite[])[]
     }
   | { readonly kind: 'reclaim'; readonly pages: number }
-  | { readonly kind: 'purge' }
+  | { readonly kind: 'purge'; readonly goesOn: boolean }
   | { readonly kind: 'stop' }
 
 /** `request`: place among all requests that this answer settles. */

@@ -93,7 +93,7 @@ class WriterThread {
       freeMemory(...movedPiecesOf(batch))
     }
     if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)], null)
-    if (next?.kind === 'purge') this.reply(1, [this.purge()], null)
+    if (next?.kind === 'purge') this.reply(1, [this.purge(next.goesOn)], null)
     if (next?.kind === 'stop') this.stop()
   }
 
@@ -118,10 +118,11 @@ class WriterThread {
     return result instanceof StorageFault ? result : undefined
   }
 
-  private purge(): WriteOutcome {
+  /** A new purge begins even if another one goes on: what was deleted since may be in the log after its restart. */
+  private purge(goesOn: boolean): WriteOutcome {
     const { file } = this.options
     const result = this.withDatabase(({ db }) => {
-      this.logPurge ??= beginLogPurge(db, file)
+      if (!goesOn || this.logPurge === undefined) this.logPurge = beginLogPurge(db, file)
       if (!this.logPurge()) throw new StorageFault('SQLITE_BUSY', 'a reader uses the log')
       this.logPurge = undefined
     })

@@ -117,8 +117,8 @@ export class Writer {
   }
 
   /** See `Database`. */
-  purgeLog(): Promise<void> {
-    return this.sendAlone({ kind: 'purge' })
+  purgeLog({ goesOn } = { goesOn: false }): Promise<void> {
+    return this.sendAlone({ kind: 'purge', goesOn })
   }
 
   private sendAlone(message: ToWriter): Promise<void> {

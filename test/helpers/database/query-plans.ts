@@ -80,6 +80,26 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'the newest one: it begins at the end of the primary key and goes no further than its limit',
   },
   {
+    statement: 'select "created_at" from "events" order by "seq" desc limit ?',
+    because: 'the same',
+  },
+  {
+    statement: 'select count(*) as "count" from (select "id" from "queue" where "hold_rule" = ? limit ?) as "held"',
+    because: 'the entries of one rule in its index, and no more of them than the limit',
+  },
+  {
+    statement:
+      'update "webhook_deliveries" set "next_attempt_at" = ? where "status" = \'pending\' and "next_attempt_at" > ?',
+    because: 'once after the clock was set back, through those that wait: no index has their times alone',
+  },
+  {
+    statement:
+      'update "queue" set "next_attempt_at" = ? where "next_attempt_at" > ? and "leased" = 0 and ' +
+      '("enqueued_at" > ? or "next_attempt_at" > ?) and not exists (select "emails"."id" from "emails" ' +
+      'where "emails"."id" = "queue"."email_id" and "emails"."status" = ?)',
+    because: 'the same, through the queue',
+  },
+  {
     statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
     because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
   },

@@ -96,6 +96,10 @@ t.test(
     const restored = await entryOf(database)
     const db = new SQLite(file)
     t.equal(holdRestoredQueue(db), 1)
+    // A rule of the backup may have ended since, and its mail was sent then.
+    db.exec(`update queue set held = 4, hold_rule = 'hr_1', waits_for = 'hold rule hr_1'`)
+    t.equal(holdRestoredQueue(db), 1)
+    t.equal(db.prepare('select hold_rule from queue').pluck().get(), null)
     db.close()
     t.match(read(database, restored.id), { held: 1, waits_for: RESTORED })
     await database.commit([releaseEntry(restored.id, 0)])

@@ -1,8 +1,8 @@
 /** Which files of a folder of backups are removed: those that are known, unchanged and too old; nothing else. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { backupName, rotateBackups } from '../../../src/storage/maintenance/backup-folder.js'
+import { backupName, removeOldPartials, rotateBackups } from '../../../src/storage/maintenance/backup-folder.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
 
 const DAY = 86_400_000
@@ -26,6 +26,32 @@ t.test('the oldest known backups are removed', (t) => {
   t.same(add(4, 1), ['posthorn-20261125T020000Z.db', 'posthorn-20261126T020000Z.db'])
   const left = readdirSync(folder).filter((name) => !name.startsWith('.'))
   t.same(left, [...foreign, 'posthorn-20261124T020000Z.db', 'posthorn-20261127T020000Z.db'].toSorted())
+  t.end()
+})
+
+t.test('after the clock was set back, the new backup stays', (t) => {
+  const folder = temporaryFolder(t)
+  const removed = [5, 6, 1].map((day) => {
+    const name = backupName(begin + day * DAY)
+    writeFileSync(join(folder, name), 'copy')
+    return rotateBackups(folder, { name, bytes: 4 }, 2)
+  })
+  t.same(removed, [[], [], [backupName(begin + 5 * DAY)]])
+  t.end()
+})
+
+t.test('what killed backups have left is removed after a day', (t) => {
+  const folder = temporaryFolder(t)
+  const old = ['posthorn-20261121T020000Z.db.partial-77', 'posthorn-20261121T020000Z.db.partial-77-journal']
+  const stay = ['posthorn-20261121T020000Z.db', 'other.db.partial-77']
+  const young = 'posthorn-20261123T020000Z.db.partial-78'
+  for (const name of [...old, ...stay, young]) {
+    writeFileSync(join(folder, name), 'x')
+    const at = (begin - (name === young ? 1 : 25) * 3_600_000) / 1000
+    utimesSync(join(folder, name), at, at)
+  }
+  removeOldPartials(folder, begin)
+  t.same(readdirSync(folder).toSorted(), [...stay, young].toSorted())
   t.end()
 })
 

@@ -80,6 +80,28 @@ t.test('a reader keeps the log: the purge waits for it', async (t) => {
   t.notOk(readFileSync(`${file}-wal`).includes(`${MARKER} ${MARKER}`))
 })
 
+t.test('a purge that gave up says nothing about what is deleted later', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const reader = new SQLite(file, { readonly: true })
+  t.teardown(() => reader.close())
+  const begin = (): void => {
+    reader.exec('begin')
+    reader.prepare('select count(*) from emails').get()
+  }
+  begin()
+  await database.commit([{ sql: 'delete from contacts', parameters: [] }])
+  await t.rejects(database.purgeLog(), { code: 'SQLITE_BUSY' })
+  reader.exec('rollback')
+  copyBack(file)
+  await storeMarked(database)
+  begin()
+  await database.commit([{ sql: 'delete from raw_messages', parameters: [] }])
+  await t.rejects(database.purgeLog(), { code: 'SQLITE_BUSY' }, 'the log was restarted before')
+  reader.exec('rollback')
+  await database.purgeLog({ goesOn: true })
+  t.notOk(readFileSync(`${file}-wal`).includes(`${MARKER} ${MARKER}`))
+})
+
 t.test('a follower of the log lets it be purged', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   await storeMarked(database)

@@ -1,9 +1,11 @@
 /** A database is rebuilt from a standby folder to the last complete commit that is there, and never further or wrong. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { SQLite } from '../../../src/storage/sqlite.js'
-import { rebuild } from '../../../src/storage/standby/rebuild.js'
+import { rebuild, withCopy } from '../../../src/storage/standby/rebuild.js'
 import { listGenerations, listSegments, listSnapshots } from '../../../src/storage/standby/standby-folder.js'
 import { StandbyStream } from '../../../src/storage/standby/standby-stream.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
@@ -12,7 +14,7 @@ interface Bench {
   readonly db: SQLite.Database
   readonly folder: string
   readonly work: string
-  readonly open: (keep?: number) => StandbyStream
+  readonly open: (keep?: number, now?: number) => StandbyStream
   /** Rows of the rebuilt database; throws when it is damaged. */
   readonly rebuiltRows: () => number
 }
@@ -28,13 +30,13 @@ function bench(t: Test): Bench {
   db.exec('create table rows (id integer primary key, bytes blob)')
   let streams = 0
   const work = join(root, 'work')
+  mkdirSync(work)
   return {
     db,
     folder,
     work,
-    open: (keep = 2) => {
+    open: (keep = 2, now = Date.now() + streams * 1000) => {
       streams += 1
-      const now = Date.now() + streams * 1000
       return new StandbyStream({ file, folder, keep, now: () => now, randomName: () => `x00${streams}` })
     },
     rebuiltRows: () => countRows(rebuild(folder, work).file),
@@ -141,6 +143,21 @@ t.test('the stream goes on after a restart, and begins anew when the log shows a
   t.end()
 })
 
+t.test('a generation that begins after the clock was set back is the newest', (t) => {
+  const { db, folder, open, rebuiltRows } = bench(t)
+  const first = open(2, Date.parse('2026-12-31T23:59:59.900Z'))
+  takeSnapshot(first)
+  first.close()
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  insert(db, 1)
+  const second = open(2, Date.parse('2026-11-23T02:00:00Z'))
+  t.teardown(() => second.close())
+  takeSnapshot(second)
+  t.equal(rebuiltRows(), 1)
+  t.same(listGenerations(folder), ['20270101T000000Z-x002'])
+  t.end()
+})
+
 t.test('old snapshots and the segments before them are removed; a copy that needs them begins anew', (t) => {
   const { db, folder, open, rebuiltRows } = bench(t)
   const stream = open(1)
@@ -159,6 +176,32 @@ t.test('old snapshots and the segments before them are removed; a copy that need
   stream.poll()
   t.equal(rebuiltRows(), 6)
   t.end()
+})
+
+t.test('one process at a time uses a copy', async (t) => {
+  const { work } = bench(t)
+  const child = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { withCopy } from ${JSON.stringify(join(process.cwd(), 'dist/src/storage/standby/rebuild.js'))}
+      await withCopy(${JSON.stringify(work)}, () => new Promise((resolve) => {
+        process.stdin.once('data', resolve)
+        process.stdout.write('held')
+      }))
+      process.stdin.destroy()`,
+    ],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  await once(child.stdout, 'data')
+  await t.rejects(
+    withCopy(work, () => 'in the way'),
+    { name: 'DataFolderHeld', message: /standby follow/ },
+  )
+  child.stdin.write('go on')
+  await once(child, 'exit')
+  t.equal(await withCopy(work, () => 'alone'), 'alone')
 })
 
 t.test('a folder without a complete snapshot is refused', (t) => {

@@ -1,7 +1,7 @@
 /** The upgrade at the start: the copy that is kept, and a database that is whole whenever the process is killed. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -9,9 +9,11 @@ import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
+import { SQLite } from '../../../src/storage/sqlite.js'
 import { upgradeDatabase } from '../../../src/storage/upgrade/upgrade-database.js'
 import { planUpgrade, type UpgradePlan } from '../../../src/storage/upgrade/upgrade-plan.js'
 import { describeStep } from '../../../src/storage/upgrade/upgrade-protocol.js'
+import { holdLog } from '../../../src/storage/wal/hold-log.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
 import { readFile, unpackFixture } from '../../helpers/database/schema-fixtures.js'
 
@@ -139,3 +141,36 @@ t.test('a process that is killed in the middle leaves the database as it was, te
   t.same(verifyData(file), [])
   t.same(contents(), seeded)
 })
+
+t.test('what an upgrade has left that was killed while it copied is removed', async (t) => {
+  const file = unpack(t, '0020')
+  for (const left of ['.new', '.new.partial-1', '.new.partial-1-journal'])
+    writeFileSync(`${file}.before-9.9.9${left}`, 'x')
+  t.equal((await upgrade(file)).upgraded, true)
+  t.same(
+    readdirSync(dirname(file)).filter((name) => name.includes('before')),
+    ['posthorn.db.before-9.9.9'],
+  )
+})
+
+t.test('the connections of the process keep their locks of the file, whose copy was read beside them', async (t) => {
+  const file = unpack(t, '0020')
+  const db = new SQLite(file)
+  db.pragma('journal_mode = WAL')
+  db.close()
+  const releaseLog = holdLog(file)
+  t.equal(countLocks(file), 1)
+  await upgrade(file)
+  const database = await openDatabase({ file })
+  releaseLog()
+  t.equal(countLocks(file), 1)
+  await database.close()
+  t.equal(countLocks(file), 0)
+})
+
+/** Locks of this process. */
+function countLocks(file: string): number {
+  const place = `:${statSync(file).ino} `
+  const lines = readFileSync('/proc/locks', 'utf8').split('\n')
+  return lines.filter((line) => line.includes(place) && line.includes(` ${process.pid} `)).length
+}

@@ -100,7 +100,7 @@ t.test('after any history, the copy is the database', async (t) => {
       source.db.close()
       return JSON.stringify(contentOfFile(to)) === JSON.stringify(expected)
     }),
-    { numRuns: 15 },
+    { numRuns: 15, examples: [[['insert', 'insert', 'settle', 'settle', 'insert']]] },
   )
 })
 
@@ -115,6 +115,49 @@ t.test('under continuous commits the log is restarted, so that it does not grow'
     largest = Math.max(largest, statSync(`${file}-wal`).size)
   }
   t.ok(largest < 30_000_000, `${largest} bytes`)
+})
+
+t.test('while the copy takes the bytes, others can write, and bytes that it did not take are passed on again', (t) => {
+  const { file, db } = openSourceDatabase(t)
+  db.pragma('busy_timeout = 0')
+  const follower = new WalFollower(file)
+  t.teardown(() => follower.close({ keepLog: false }))
+  follower.poll(() => undefined)
+  insert(db, 10)
+  t.throws(
+    () =>
+      follower.rotate(() => {
+        insert(db, 1)
+        throw new Error('the folder takes nothing')
+      }),
+    { message: 'the folder takes nothing' },
+  )
+  const logs: string[] = []
+  follower.poll(({ header }) => logs.push(header.salts))
+  t.equal(logs.length, 2)
+  t.not(logs[0], logs[1], 'the end of the log, and the beginning of the next one')
+  t.end()
+})
+
+t.test('a log that is restarted right after it was resumed has lost nothing', (t) => {
+  const { file, db } = openSourceDatabase(t)
+  const first = new WalFollower(file)
+  insert(db, 1)
+  first.poll(() => undefined)
+  const position = first.position()
+  insert(db, 10)
+  first.close({ keepLog: true })
+  db.pragma('wal_checkpoint(PASSIVE)')
+  const second = new WalFollower(file)
+  t.teardown(() => second.close({ keepLog: false }))
+  t.ok(position !== null && second.resume(position))
+  insert(db, 1)
+  const pieces: [salts: string, offset: number][] = []
+  second.poll(({ header, offset }) => pieces.push([header.salts, offset]))
+  t.equal(pieces.length, 2)
+  t.same(pieces[0], [position?.salts, position?.offset])
+  t.not(pieces[1]?.[0], position?.salts)
+  t.end()
 })
 
 t.test('a log that differs from what was read is noticed', async (t) => {

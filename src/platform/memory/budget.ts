@@ -70,7 +70,14 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       }
     },
     waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
-      const own: MemoryLevel = { key: budget, bytes, limit: readLimit(), usedBytes: budget.usedBytes, maxWaiting, evictSlowest }
+      const own: MemoryLevel = {
+        key: budget,
+        bytes,
+        limit: readLimit(),
+        usedBytes: budget.usedBytes,
+        maxWaiting,
+        evictSlowest,
+      }
       const levels = [...innerLevels, own]
       if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
       return queue.waitForRoom(levels, acquire, wait)

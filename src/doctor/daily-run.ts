@@ -52,7 +52,7 @@ function listDueNotices(
   workspaceId: string | null,
   now: number,
 ): readonly StoredFinding[] {
-  if (workspaceId === null || now - noticedAt < NOTICE_INTERVAL) return []
+  if (workspaceId === null || Math.abs(now - noticedAt) < NOTICE_INTERVAL) return []
   return present.filter(({ isNoticed }) => !isNoticed)
 }
 

@@ -1,5 +1,6 @@
 /** Many large messages at all listeners at once, more than their memory holds: clients that wait are served. */
 import t from 'tap'
+import { createMessageMemory } from '../../src/daemon/message-memory.js'
 import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
 import { post, startTestApi } from '../helpers/http/test-api.js'
 import type { Dialogue } from '../helpers/smtp/smtp-dialogue.js'
@@ -76,3 +77,20 @@ t.test(
     t.same([whole.countWaiting(), mx.usedBytes(), submission.usedBytes(), requests.usedBytes()], [0, 0, 0, 0])
   },
 )
+
+t.test('a reload that raises the size of messages makes room for one of that size', (t) => {
+  const MB = 1_048_576
+  const config = { inbound: { max_size: 25 * MB }, submission: { max_size: 25 * MB } }
+  const memory = createMessageMemory(config as Parameters<typeof createMessageMemory>[0])
+  const sizes = [60 * MB, 200 * MB]
+  for (const part of [memory.mx, memory.submission]) for (const size of sizes) t.notOk(part.hasRoomFor(size))
+  Object.assign(config.inbound, { max_size: 200 * MB })
+  Object.assign(config.submission, { max_size: 200 * MB })
+  for (const part of [memory.mx, memory.submission]) {
+    for (const size of sizes) {
+      t.ok(part.acquire(size))
+      part.release(size)
+    }
+  }
+  t.end()
+})

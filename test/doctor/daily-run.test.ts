@@ -87,6 +87,9 @@ t.test('there is one notice a day, which names all that is new since the last', 
     noticesOf(database).map(({ findings }) => findings.map(({ subject }) => subject)),
     [['a'], ['c', 'd']],
   )
+  const year = 365 * 24
+  await run(48 - year, 'a', 'c', 'd', 'e')
+  t.equal(noticesOf(database).length, 3, 'a notice of the future does not count, after the clock was set back')
 })
 
 t.test('without the operator’s workspace nothing is lost', async (t) => {

@@ -159,6 +159,6 @@ function describeBytes({ created_at, size }: Email, raw: Buffer | undefined, kep
   const text =
     raw === undefined
       ? `the bytes of the message were removed: retention.messages ended at ${until}`
-      : `the ${size} bytes of the message are kept until ${until}, or until all recipients are settled`
+      : `the ${size} bytes of the message are kept until ${until}, and longer while a recipient is not settled`
   return entryOf(null, 'bytes', text, { stored: raw !== undefined, kept_until: until })
 }

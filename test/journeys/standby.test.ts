@@ -115,6 +115,7 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
   const session = await openSession(first.port)
   const ids = [emailIdOf(await submit(session, 'a@sink.test'))]
   await waitUntil('there is a snapshot', async () => (await statusOf(at))['snapshot_at'] != null)
+  for (const field of ['updated_at', 'copied_at', 'snapshot_at']) t.match((await statusOf(at))[field], /^20.*Z$/, field)
   const { generation } = await statusOf(at)
   first.signal('SIGTERM')
   t.equal(await first.ended, 0)

@@ -59,14 +59,20 @@ async function showStatus({ words, config, clock }: Call): Promise<Answer> {
   // A status of another folder is from before a change of the setting.
   if (status?.folder !== folder) throw new CommandFailed(`the daemon has copied nothing to ${folder} yet`)
   const lag = isDataFolderHeld(dataDir) ? standbyLag(status, clock()) : null
-  const formatTime = (at: number | null): string => (at === null ? '-' : formatTimestamp(at))
+  const toTimestamp = (at: number | null): string | null => (at === null ? null : formatTimestamp(at))
   const isBehind = lag === null || lag > interval + MAX_LAG || status.error !== null
   return {
-    json: { ...status, lag_ms: lag },
+    json: {
+      ...status,
+      updated_at: formatTimestamp(status.updated_at),
+      copied_at: toTimestamp(status.copied_at),
+      snapshot_at: toTimestamp(status.snapshot_at),
+      lag_ms: lag,
+    },
     lines: [
       `folder           ${status.folder}`,
-      `copied until     ${formatTime(status.copied_at)}${lag === null ? '' : ` (${lag} ms ago)`}`,
-      `snapshot of      ${formatTime(status.snapshot_at)}`,
+      `copied until     ${toTimestamp(status.copied_at) ?? '-'}${lag === null ? '' : ` (${lag} ms ago)`}`,
+      `snapshot of      ${toTimestamp(status.snapshot_at) ?? '-'}`,
       `generation       ${status.generation ?? '-'}, ${status.segments} segments`,
       `fault            ${status.error ?? 'none'}`,
       ...(isDataFolderHeld(dataDir) ? [] : ['no daemon is running']),

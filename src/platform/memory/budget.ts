@@ -45,7 +45,6 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
   const maxWaiting = parent === null ? MAX_WAITING.root : MAX_WAITING.share
   let used = 0
   const evictSlowest = (): boolean => holders.evictSlowest()
-
   const budget: MemoryBudget = {
     acquire(bytes) {
       if (bytes > readLimit()) return false
@@ -70,14 +69,8 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       }
     },
     waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
-      const own: MemoryLevel = {
-        key: budget,
-        bytes,
-        limit: readLimit(),
-        usedBytes: budget.usedBytes,
-        maxWaiting,
-        evictSlowest,
-      }
+      const { usedBytes } = budget
+      const own = { ...{ key: budget, bytes, maxWaiting, usedBytes, evictSlowest }, limit: readLimit() }
       const levels = [...innerLevels, own]
       if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
       return queue.waitForRoom(levels, acquire, wait)

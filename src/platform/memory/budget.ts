@@ -69,8 +69,7 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       }
     },
     waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
-      const { usedBytes } = budget
-      const own = { ...{ key: budget, bytes, maxWaiting, usedBytes, evictSlowest }, limit: readLimit() }
+      const own = { key: budget, bytes, maxWaiting, evictSlowest, usedBytes: () => used, limit: readLimit() }
       const levels = [...innerLevels, own]
       if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
       return queue.waitForRoom(levels, acquire, wait)

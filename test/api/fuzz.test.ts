@@ -3,7 +3,7 @@
  * nothing of another workspace read or changed.
  *
  * Requests are made from the routes' own schemas, with values that lead far in and values that are wrong. FUZZ_RUNS
- * is the number of requests for each route (default 20).
+ * is the number of requests for each route (default 12).
  */
 import fc from 'fast-check'
 import t from 'tap'
@@ -19,7 +19,7 @@ import { populate } from '../helpers/http/fuzz-workspace.js'
 import { multipart, multipartType } from '../helpers/http/multipart.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 
-const runs = Number(process.env['FUZZ_RUNS'] ?? 20)
+const runs = Number(process.env['FUZZ_RUNS'] ?? 12)
 /** Milliseconds; longer than any answer takes. */
 const PATIENCE = 20_000
 

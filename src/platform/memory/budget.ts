@@ -37,7 +37,7 @@ const MAX_WAITING = { root: 300, share: 100 }
 /** Bytes; a function where a reload may change them. */
 type Limit = number | (() => number)
 
-function valueOf(limit: Limit): number {
+function readLimit(limit: Limit): number {
   return typeof limit === 'number' ? limit : limit()
 }
 
@@ -52,8 +52,8 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
 
   const budget: MemoryBudget = {
     acquire(bytes) {
-      if (bytes > valueOf(limit)) return false
-      while (used + bytes > valueOf(limit)) if (!evictSlowest()) return false
+      if (bytes > readLimit(limit)) return false
+      while (used + bytes > readLimit(limit)) if (!evictSlowest()) return false
       if (parent?.acquire(bytes) === false) return false
       used += bytes
       return true
@@ -64,7 +64,7 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       else parent.release(bytes)
     },
     hasRoomFor: (bytes) =>
-      (used + bytes <= valueOf(limit) || used + bytes - holders.countEvictable() <= valueOf(limit)) &&
+      (used + bytes <= readLimit(limit) || used + bytes - holders.countEvictable() <= readLimit(limit)) &&
       parent?.hasRoomFor(bytes) !== false,
     usedBytes,
     addHolder(holder) {
@@ -74,7 +74,7 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       }
     },
     waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
-      const own: MemoryLevel = { key: budget, bytes, limit: valueOf(limit), usedBytes, maxWaiting, evictSlowest }
+      const own: MemoryLevel = { key: budget, bytes, limit: readLimit(limit), usedBytes, maxWaiting, evictSlowest }
       if (parent !== null) return parent.waitForTurn({ bytes, levels: [...innerLevels, own], acquire }, wait)
       return queue.waitForRoom([...innerLevels, own], acquire, wait)
     },

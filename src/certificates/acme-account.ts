@@ -3,7 +3,8 @@
  * accept it any more.
  *
  * A server that lost its accounts gets the same key again; an account that was deactivated or revoked gets a new key.
- * That happens once an hour at most, since servers limit new accounts.
+ * That happens once an hour at most, since servers limit new accounts. For the same reason a first try that fails, also
+ * because the disk takes no account, is repeated with its key: the server answers with the account that it has made.
  */
 import type { Clock } from '../platform/clock.js'
 import type { AcmeDirectory } from './acme-directory.js'
@@ -24,14 +25,19 @@ const REPLACE_INTERVAL = 3_600_000
 
 export class AccountKeeper {
   private account: StoredAccount | null = null
+  private firstKey: string | null = null
   private replacedAt = Number.NEGATIVE_INFINITY
 
   constructor(private readonly deps: AccountDeps) {}
 
   async use(): Promise<StoredAccount> {
-    this.account ??=
-      (await this.deps.files.readAccount(this.deps.directoryUrl)) ?? (await this.create(await createKey()))
+    this.account ??= (await this.deps.files.readAccount(this.deps.directoryUrl)) ?? (await this.createFirst())
     return this.account
+  }
+
+  private async createFirst(): Promise<StoredAccount> {
+    this.firstKey ??= await createKey()
+    return this.create(this.firstKey)
   }
 
   /** Resolves to whether there is a new account, with which the work can be repeated. */

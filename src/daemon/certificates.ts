@@ -25,7 +25,7 @@ import { ServedCertificates } from '../certificates/served-certificates.js'
 import type { Config } from '../config/complete.js'
 import type { ListenAddress } from '../config/network-values.js'
 import type { DomainName } from '../mail/address.js'
-import { composeCertificateNotices } from '../notices/certificate-notice.js'
+import { type CertificateOrigin, composeCertificateNotices } from '../notices/certificate-notice.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import { createHttpClient, type HttpClient } from '../platform/http/http-client.js'
 import { type ListenerTls, loadTlsFiles, readAuthorities, type TlsFiles } from '../platform/tls-files.js'
@@ -221,6 +221,12 @@ function readOwnAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 }
 
+/** Read for each notice: a reload may name other files. */
+function originOf({ tls }: Config): CertificateOrigin {
+  if (tls.acme.enabled) return 'acme'
+  return tls.cert_file === null ? 'self-signed' : 'files'
+}
+
 function createExpiryWatch(
   { config, clock, log, database, services }: CertificateDeps,
   list: () => readonly WatchedCertificate[],
@@ -231,7 +237,12 @@ function createExpiryWatch(
   const watch = new ExpiryWatch({
     ...{ read, commit, clock, log, list },
     composeNotices: (workspaceId, warning, now) => {
-      const notices = composeCertificateNotices({ read, hostname, mailFrom }, workspaceId, warning, now)
+      const notices = composeCertificateNotices(
+        { read, hostname, mailFrom, origin: originOf(config) },
+        workspaceId,
+        warning,
+        now,
+      )
       return {
         writes: notices.flatMap(({ enqueued }) => enqueued.writes),
         onCommitted: () => {

@@ -7,7 +7,7 @@
  * An existing configuration is never changed. Exit status: 0 done or kept, 1 failed, 2 wrong usage.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname as nameOfHost, networkInterfaces } from 'node:os'
 import { parseArgs, promisify } from 'node:util'
@@ -85,6 +85,18 @@ async function findPortsInUse(config: Config): Promise<readonly number[]> {
   return ports.filter((_, at) => used[at])
 }
 
+/** A file that is there in part would be kept by the next run, and read by the daemon. */
+function writeWhole(file: string, text: string): void {
+  const unfinished = `${file}.new`
+  try {
+    rmSync(unfinished, { force: true })
+    writeFileSync(unfinished, text, { flag: 'wx', mode: 0o640, flush: true })
+    renameSync(unfinished, file)
+  } finally {
+    rmSync(unfinished, { force: true })
+  }
+}
+
 async function writeFirst({ template, output, hostname, program, dryRun }: Options): Promise<void> {
   const names = await readNames()
   const chosen = hostname === null ? chooseHostname(names) : { name: hostname, reason: 'as asked for' }
@@ -95,7 +107,7 @@ async function writeFirst({ template, output, hostname, program, dryRun }: Optio
   }
   const machine = { hostname: chosen?.name ?? nameOfHost(), home: '/root', isRoot: true, stateHome: undefined }
   const { text, config } = renderConfiguration(readFileSync(template, 'utf8'), settings, output, machine)
-  if (!dryRun) writeFileSync(output, text, { flag: 'wx', mode: 0o640 })
+  if (!dryRun) writeWhole(output, text)
   print(`${dryRun ? 'would create' : 'created'} ${output}`)
   print(chosen === null ? '  no host name: none was found' : `  hostname ${chosen.name}: ${chosen.reason}`)
   for (const { address } of names.addresses) {

@@ -1,10 +1,11 @@
 /** The program that packages run: it never changes a configuration that is there. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { plainNode } from '../helpers/programs/plain-node.js'
 
 const program = fileURLToPath(new URL('../../src/installation/main.js', import.meta.url))
 
@@ -15,8 +16,12 @@ interface Result {
 }
 
 function run(...words: readonly string[]): Promise<Result> {
+  return runProgram(process.execPath, program, ...words)
+}
+
+function runProgram(file: string, ...words: readonly string[]): Promise<Result> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...words], (error, stdout, stderr) => {
+    execFile(file, words, (error, stdout, stderr) => {
       resolve({ status: Number(error?.code ?? 0), stdout, stderr })
     })
   })
@@ -40,6 +45,18 @@ t.test('it writes a configuration with the name that is asked for, once', async 
   writeFileSync(output, 'mine')
   t.match(await run(...options), { status: 0, stdout: `kept ${output}\n` })
   t.equal(readFileSync(output, 'utf8'), 'mine')
+})
+
+t.test('a disk that takes no more leaves no part of a configuration', async (t) => {
+  const file = join(folder, 'full.toml')
+  const words = ['--template', 'config/production.toml', '--output', file, '--hostname', 'mail.example.net']
+  // The limit is in blocks of 1024 bytes, and the configuration is longer than one.
+  const limited = ['-c', 'ulimit -f 1; exec "$@"', 'bash', 'env', ...plainNode(program, ...words)]
+  t.match(await runProgram('bash', ...limited), { status: 1, stderr: /could not be written: EFBIG/ })
+  t.same(
+    readdirSync(folder).filter((name) => name.startsWith('full')),
+    [],
+  )
 })
 
 t.test('wrong usage and failures have a line each', async (t) => {

@@ -131,6 +131,15 @@ t.test('a disk that takes no report ends neither a start nor a reload', async (t
   t.equal(await daemon.ended, 0)
 })
 
+t.test('a daemon that stops does not reload', async (t) => {
+  const daemon = await serve(t, createInstallation(t, 1))
+  daemon.signal('SIGTERM')
+  await daemon.waitForLog(({ msg }) => msg === 'stopping')
+  daemon.signal('SIGHUP')
+  t.equal(await daemon.ended, 0)
+  t.notOk(daemon.log.some(({ msg }) => String(msg).includes('reloaded')))
+})
+
 const receiver = `import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind(sys.argv[1])

@@ -52,6 +52,7 @@ export async function serve(
   reloads.use(createReloader({ log, daemon, reload, report, ...systemd.reloading }))
   systemd.notifyReady(listening, daemon)
   const signal = await stopped
+  reloads.use(() => undefined)
   log.info({ signal }, 'stopping')
   systemd.notifyStopping()
   await daemon.stop()
@@ -127,7 +128,7 @@ function waitForSignal(): Promise<string> {
   })
 }
 
-/** SIGHUP must not end a daemon that is still starting: the reload follows once it runs. */
+/** SIGHUP ends neither a daemon that starts, for which the reload follows once it runs, nor one that stops. */
 function listenForReloads(): { readonly use: (reload: () => void) => void } {
   let reload: (() => void) | null = null
   let waiting = false
@@ -139,6 +140,7 @@ function listenForReloads(): { readonly use: (reload: () => void) => void } {
     use(ready) {
       reload = ready
       if (waiting) ready()
+      waiting = false
     },
   }
 }

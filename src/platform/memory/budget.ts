@@ -37,18 +37,23 @@ const MAX_WAITING = { root: 300, share: 100 }
 /** Bytes; a function where a reload may change them. */
 type Limit = number | (() => number)
 
+function readLimit(limit: Limit): number {
+  return typeof limit === 'number' ? limit : limit()
+}
+
 /** `parent`: a budget from which all bytes are acquired as well. */
 export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = null): MemoryBudget {
-  const readLimit = typeof limit === 'number' ? () => limit : limit
   const queue = createMemoryQueue()
   const holders = new MemoryHolders()
   const maxWaiting = parent === null ? MAX_WAITING.root : MAX_WAITING.share
   let used = 0
+  const usedBytes = (): number => used
   const evictSlowest = (): boolean => holders.evictSlowest()
+
   const budget: MemoryBudget = {
     acquire(bytes) {
-      if (bytes > readLimit()) return false
-      while (used + bytes > readLimit()) if (!evictSlowest()) return false
+      if (bytes > readLimit(limit)) return false
+      while (used + bytes > readLimit(limit)) if (!evictSlowest()) return false
       if (parent?.acquire(bytes) === false) return false
       used += bytes
       return true
@@ -59,9 +64,9 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       else parent.release(bytes)
     },
     hasRoomFor: (bytes) =>
-      (used + bytes <= readLimit() || used + bytes - holders.countEvictable() <= readLimit()) &&
+      (used + bytes <= readLimit(limit) || used + bytes - holders.countEvictable() <= readLimit(limit)) &&
       parent?.hasRoomFor(bytes) !== false,
-    usedBytes: () => used,
+    usedBytes,
     addHolder(holder) {
       const leaves = [holders.add(holder), parent?.addHolder(holder)]
       return () => {
@@ -69,10 +74,9 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       }
     },
     waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
-      const own = { key: budget, bytes, maxWaiting, evictSlowest, usedBytes: () => used, limit: readLimit() }
-      const levels = [...innerLevels, own]
-      if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
-      return queue.waitForRoom(levels, acquire, wait)
+      const own: MemoryLevel = { key: budget, bytes, limit: readLimit(limit), usedBytes, maxWaiting, evictSlowest }
+      if (parent !== null) return parent.waitForTurn({ bytes, levels: [...innerLevels, own], acquire }, wait)
+      return queue.waitForRoom([...innerLevels, own], acquire, wait)
     },
     countWaiting: () => (parent === null ? queue.length() : parent.countWaiting()),
   }

@@ -26,16 +26,14 @@ export interface MessageMemory {
   readonly requests: MemoryBudget
 }
 
+/** A reload that changes a maximum size changes the share too. */
 export function createMessageMemory({ inbound, submission }: Pick<Config, 'inbound' | 'submission'>): MessageMemory {
-  const shares = {
-    mx: Math.max(SHARE, inbound.max_size * MX_COPIES),
-    submission: Math.max(SHARE, submission.max_size * SUBMISSION_COPIES),
-    requests: SHARE,
-  }
-  const total = createMemoryBudget(Math.max(TOTAL, ...Object.values(shares)))
+  const mx = (): number => Math.max(SHARE, inbound.max_size * MX_COPIES)
+  const submitted = (): number => Math.max(SHARE, submission.max_size * SUBMISSION_COPIES)
+  const total = createMemoryBudget(() => Math.max(TOTAL, mx(), submitted()))
   return {
-    mx: createBudgetShare(total, shares.mx, MX_COPIES),
-    submission: createBudgetShare(total, shares.submission, SUBMISSION_COPIES),
-    requests: createBudgetShare(total, shares.requests, REQUEST_COPIES),
+    mx: createBudgetShare(total, mx, MX_COPIES),
+    submission: createBudgetShare(total, submitted, SUBMISSION_COPIES),
+    requests: createBudgetShare(total, SHARE, REQUEST_COPIES),
   }
 }

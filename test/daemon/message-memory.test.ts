@@ -1,5 +1,6 @@
 /** Many large messages at all listeners at once, more than their memory holds: clients that wait are served. */
 import t from 'tap'
+import { createMessageMemory } from '../../src/daemon/message-memory.js'
 import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
 import { post, startTestApi } from '../helpers/http/test-api.js'
 import type { Dialogue } from '../helpers/smtp/smtp-dialogue.js'
@@ -76,3 +77,18 @@ t.test(
     t.same([whole.countWaiting(), mx.usedBytes(), submission.usedBytes(), requests.usedBytes()], [0, 0, 0, 0])
   },
 )
+
+t.test('a maximum size that a reload raises fits at once', (t) => {
+  const MB = 1_048_576
+  const config = { inbound: { max_size: 35 * MB }, submission: { max_size: 15 * MB } }
+  const { mx, submission } = createMessageMemory(config as Parameters<typeof createMessageMemory>[0])
+  t.notOk(mx.acquire(100 * MB))
+  config.inbound.max_size = 100 * MB
+  config.submission.max_size = 100 * MB
+  for (const budget of [mx, submission]) {
+    t.ok(budget.hasRoomFor(100 * MB))
+    t.ok(budget.acquire(100 * MB))
+    budget.release(100 * MB)
+  }
+  t.end()
+})

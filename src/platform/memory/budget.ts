@@ -34,8 +34,12 @@ interface MemoryRequest {
 /** How many may wait: for a root budget, and for a share of one. */
 const MAX_WAITING = { root: 300, share: 100 }
 
+/** Bytes; a function where a reload changes them. */
+type Limit = number | (() => number)
+
 /** `parent`: a budget from which all bytes are acquired as well. */
-export function createMemoryBudget(limit: number, parent: MemoryBudget | null = null): MemoryBudget {
+export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = null): MemoryBudget {
+  const limitNow = typeof limit === 'number' ? () => limit : limit
   const queue = createMemoryQueue()
   const holders = new MemoryHolders()
   const maxWaiting = parent === null ? MAX_WAITING.root : MAX_WAITING.share
@@ -44,8 +48,8 @@ export function createMemoryBudget(limit: number, parent: MemoryBudget | null = 
 
   const budget: MemoryBudget = {
     acquire(bytes) {
-      if (bytes > limit) return false
-      while (used + bytes > limit) if (!evictSlowest()) return false
+      if (bytes > limitNow()) return false
+      while (used + bytes > limitNow()) if (!evictSlowest()) return false
       if (parent?.acquire(bytes) === false) return false
       used += bytes
       return true
@@ -56,7 +60,7 @@ export function createMemoryBudget(limit: number, parent: MemoryBudget | null = 
       else parent.release(bytes)
     },
     hasRoomFor: (bytes) =>
-      (used + bytes <= limit || used + bytes - holders.countEvictable() <= limit) &&
+      (used + bytes <= limitNow() || used + bytes - holders.countEvictable() <= limitNow()) &&
       parent?.hasRoomFor(bytes) !== false,
     usedBytes: () => used,
     addHolder(holder) {
@@ -66,7 +70,8 @@ export function createMemoryBudget(limit: number, parent: MemoryBudget | null = 
       }
     },
     waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
-      const own: MemoryLevel = { key: budget, bytes, limit, usedBytes: budget.usedBytes, maxWaiting, evictSlowest }
+      const { usedBytes } = budget
+      const own: MemoryLevel = { key: budget, bytes, limit: limitNow(), usedBytes, maxWaiting, evictSlowest }
       const levels = [...innerLevels, own]
       if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
       return queue.waitForRoom(levels, acquire, wait)
@@ -80,7 +85,7 @@ export function createMemoryBudget(limit: number, parent: MemoryBudget | null = 
  * A part of a budget: at most `share` bytes of it. Each byte acquired counts `copies` times, since it is in memory
  * that often at the worst moment.
  */
-export function createBudgetShare(parent: MemoryBudget, share: number, copies: number): MemoryBudget {
+export function createBudgetShare(parent: MemoryBudget, share: Limit, copies: number): MemoryBudget {
   const own = createMemoryBudget(share, parent)
   return {
     acquire: (bytes) => own.acquire(bytes * copies),

@@ -52,7 +52,8 @@ function listDueNotices(
   workspaceId: string | null,
   now: number,
 ): readonly StoredFinding[] {
-  if (workspaceId === null || now - noticedAt < NOTICE_INTERVAL) return []
+  // A notice of the future is from before the clock was set back.
+  if (workspaceId === null || Math.abs(now - noticedAt) < NOTICE_INTERVAL) return []
   return present.filter(({ isNoticed }) => !isNoticed)
 }
 

@@ -87,6 +87,8 @@ t.test('there is one notice a day, which names all that is new since the last', 
     noticesOf(database).map(({ findings }) => findings.map(({ subject }) => subject)),
     [['a'], ['c', 'd']],
   )
+  await run(-1_000, 'a', 'c', 'd', 'e')
+  t.equal(noticesOf(database).length, 3, 'also after the clock was set back')
 })
 
 t.test('without the operator’s workspace nothing is lost', async (t) => {

@@ -64,7 +64,8 @@ function copyRest() {
     copy(`scripts/package-parts/program/${file}`, join(lib, file))
   for (const file of filesBelow('systemd')) copy(file, join(lib, file))
   for (const file of filesBelow('config')) copy(file, join(lib, file))
-  for (const file of ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE', ...filesBelow('docs')]) copy(file, join(to, file))
+  for (const file of ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE', ...filesBelow('docs')])
+    copy(file, join(to, file))
   for (const folder of [to, lib]) copy('scripts/install', join(folder, 'install'))
 }
 

@@ -7,6 +7,7 @@ import {
   type CertificateFacts,
   daysLeft,
   isValidAt,
+  isWaiting,
   type RenewalWindow,
   readCertificateFacts,
   renewalTimeOf,
@@ -36,7 +37,7 @@ interface KnownCertificate {
 
 export function describeCertificate({ name, facts, record, window }: KnownCertificate, now: number): CertificateView {
   const renewAt = facts === null ? now : renewalTimeOf(facts, window)
-  const next = Math.max(renewAt, record.nextTryAt)
+  const next = isWaiting(record.nextTryAt, now) ? Math.max(renewAt, record.nextTryAt) : renewAt
   return {
     name,
     state: stateOf(facts, renewAt, now),

@@ -18,7 +18,7 @@ import type { CertificateFiles } from './certificate-files.js'
 import { type CertificateView, describeCertificate } from './certificate-list.js'
 import { type NameRecord, newNameRecord } from './name-record.js'
 import type { OrderLimits } from './order-limits.js'
-import { isValidAt, renewalTimeOf, type Validity, waitAfterFailures } from './renewal-plan.js'
+import { isValidAt, isWaiting, MAX_WAIT, renewalTimeOf, type Validity, waitAfterFailures } from './renewal-plan.js'
 import type { RenewalWindows } from './renewal-windows.js'
 import type { ServedCertificates } from './served-certificates.js'
 
@@ -50,8 +50,6 @@ export interface RunnerDeps {
 
 /** Milliseconds between two looks. */
 const LOOK_INTERVAL = 60_000
-/** The longest wait that a server may ask for. */
-const MAX_RETRY_AFTER = 8 * 24 * 3_600_000
 const DEFAULT_RETRY_AFTER = 3_600_000
 
 export class CertificateRunner {
@@ -146,10 +144,10 @@ export class CertificateRunner {
     const { served, windows, clock, files, limits } = this.deps
     const record = this.records.get(name) ?? newNameRecord
     const facts = served.factsOf(name)
-    if (facts !== null && clock() >= this.serverRestsUntil) await windows.refresh(name)
+    if (facts !== null && !isWaiting(this.serverRestsUntil, clock())) await windows.refresh(name)
     const now = clock()
     const isDue = facts === null || !isValidAt(facts, now) || renewalTimeOf(facts, windows.windowOf(name)) <= now
-    const mayTry = now >= record.nextTryAt && now >= this.serverRestsUntil
+    const mayTry = !isWaiting(record.nextTryAt, now) && !isWaiting(this.serverRestsUntil, now)
     if (!isAsked && !(isDue && mayTry)) return
     const allowedAt = limits.nextOrderAt(name, now, facts === null ? null : facts.to - facts.from)
     if (allowedAt > now) {
@@ -166,12 +164,13 @@ export class CertificateRunner {
       if (elsewhere !== null) throw new AcmeProblem('', elsewhere, 'name')
       const pair = await order(name, record.failures, this.stopping.signal)
       await served.replace(name, pair)
+      // First: if the disk takes no more, the new certificate is served nevertheless.
+      onIssued(name, pair)
       this.deps.limits.recordIssue(name, clock())
       await this.deps.files.removeOrder(name)
       windows.forget(name)
       this.serverFailures = 0
       await this.store(name, { ...newNameRecord, triedAt: clock() })
-      onIssued(name, pair)
       const until = new Date(served.factsOf(name)?.to ?? 0).toISOString()
       log.info({ name, certificate_until: until }, 'a certificate was issued')
     } catch (error) {
@@ -183,7 +182,7 @@ export class CertificateRunner {
     const { clock, random, log } = this.deps
     const now = clock()
     const problem = error instanceof AcmeProblem ? error : null
-    const asked = Math.min(problem?.retryAfter ?? 0, MAX_RETRY_AFTER)
+    const asked = Math.min(problem?.retryAfter ?? 0, MAX_WAIT)
     const isOfName = problem?.subject === 'name'
     const failures = isOfName ? record.failures + 1 : record.failures
     if (!isOfName) this.restServer(asked)

@@ -75,7 +75,8 @@ export class ExpiryWatch {
 
   private isDue(name: string, now: number): boolean {
     const stored = readServiceState(this.deps.read, { key: keyOf(name) })[0]?.value
-    return stored === undefined || now - Number(stored) >= WARNING_INTERVAL
+    // After the clock was set back, a warning of the future does not count.
+    return stored === undefined || Math.abs(now - Number(stored)) >= WARNING_INTERVAL
   }
 
   private async warn({ name, to, fault }: WatchedCertificate, now: number): Promise<void> {

@@ -78,8 +78,9 @@ export class OrderLimits {
   }
 }
 
+/** A time after `now` was noted by a clock that was ahead. */
 function nextTime(times: readonly number[], { count, within }: Limit, now: number): number {
-  const decisive = times.at(-count)
+  const decisive = times.filter((at) => at <= now).at(-count)
   return decisive === undefined ? now : Math.max(now, decisive + within)
 }
 

@@ -62,6 +62,14 @@ export function daysLeft({ to }: Pick<Validity, 'to'>, now: number): number {
   return Math.floor((to - now) / DAY)
 }
 
+/** The longest wait for a try: that which a server may ask for. */
+export const MAX_WAIT = 8 * DAY
+
+/** A longer wait was noted by a clock that was ahead, and does not count. */
+export function isWaiting(until: number, now: number): boolean {
+  return now < until && until - now <= MAX_WAIT
+}
+
 /** At most four tries in the first hour: Let's Encrypt allows five failed validations an hour. */
 const nameWaits = [15 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR, DAY]
 const serverWaits = [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 20 * MINUTE, 40 * MINUTE, HOUR]

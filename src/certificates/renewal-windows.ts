@@ -1,6 +1,7 @@
 /**
  * When the ACME server wants certificates to be renewed (RFC 9773), asked twice a day for each. A server without this
- * service, or one that does not answer, changes nothing.
+ * service, or one that does not answer, changes nothing. After a failure it is not asked for an hour, so that the names do
+ * not wait for it one after the other.
  */
 import type { DomainName } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
@@ -17,6 +18,7 @@ interface WindowDeps {
 
 /** Milliseconds. */
 const INTERVAL = 12 * 3_600_000
+const REST_TIME = 3_600_000
 
 interface KnownWindow {
   readonly askedAt: number
@@ -24,8 +26,11 @@ interface KnownWindow {
   readonly window: RenewalWindow | null
 }
 
+const neverAsked: KnownWindow = { askedAt: Number.NEGATIVE_INFINITY, id: null, window: null }
+
 export class RenewalWindows {
   private readonly known = new Map<DomainName, KnownWindow>()
+  private failedAt = Number.NEGATIVE_INFINITY
 
   constructor(private readonly deps: WindowDeps) {}
 
@@ -42,14 +47,17 @@ export class RenewalWindows {
   /** Asks the server if it is time to. Never rejects. */
   async refresh(name: DomainName): Promise<void> {
     const { clock, directory, files } = this.deps
-    if (clock() - (this.known.get(name)?.askedAt ?? Number.NEGATIVE_INFINITY) < INTERVAL) return
+    const { askedAt } = this.known.get(name) ?? neverAsked
+    const isSince = (at: number, time: number): boolean => Math.abs(clock() - at) < time
+    if (isSince(this.failedAt, REST_TIME) || isSince(askedAt, INTERVAL)) return
     try {
       const pair = await files.readPair(name)
       const id = pair === null ? null : renewalInfoId(pair.cert)
       const window = id === null ? null : await directory.readRenewalWindow(id)
       this.known.set(name, { askedAt: clock(), id, window })
     } catch {
-      this.known.set(name, { askedAt: clock(), id: null, window: null })
+      this.failedAt = clock()
+      this.known.set(name, { ...neverAsked, askedAt: clock() })
     }
   }
 

@@ -20,7 +20,9 @@ interface ReloadDeps {
   readonly reload: () => LoadedConfig
   /** `began`: as in the outcome. */
   readonly onBegin: (began: number) => void
-  readonly onEnd: (outcome: ReloadOutcome) => void
+  readonly onEnd: () => void
+  /** Never throws. */
+  readonly report: (outcome: ReloadOutcome) => void
 }
 
 /** Each call reloads once; concurrent calls run one after the other. */
@@ -30,7 +32,9 @@ export function createReloader(deps: ReloadDeps): () => void {
     void next(async () => {
       const began = readMonotonicMicroseconds()
       deps.onBegin(began)
-      deps.onEnd({ began, ...(await reloadOnce(deps)) })
+      const outcome = { began, ...(await reloadOnce(deps)) }
+      deps.onEnd()
+      deps.report(outcome)
     })
 }
 

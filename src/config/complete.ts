@@ -81,7 +81,7 @@ export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limit
 
 /** `folder`: of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
-  const { service, tls, api, limits, sms, doctor } = settings
+  const { service, tls, api, limits, sms, standby, doctor } = settings
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
   const zone = service.zone ?? hostname
   return deepFreeze({
@@ -109,6 +109,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       ...doctor,
       backup_folder: doctor.backup_folder === '' ? null : resolve(folder, doctor.backup_folder),
     },
+    standby: { ...standby, folder: standby.folder === '' ? '' : resolve(folder, standby.folder) },
     api: {
       ...api,
       listen: api.listen.map((address) =>

@@ -11,7 +11,7 @@ import { dirname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { type Config, completeConfig, dataDirOf, type Machine } from './complete.js'
 import { type FileSettings, findContradictions } from './contradictions.js'
-import { type Problem, problemsOf, withoutFaults } from './problems.js'
+import { HIDDEN_VALUE, type Problem, problemsOf, withoutFaults } from './problems.js'
 import { settings } from './schema.js'
 import { findPublicSecrets, readSecretFiles, type SecretSource } from './secret-files.js'
 
@@ -93,10 +93,16 @@ export function parseConfig(
   return { kind: 'config', file, config, dataDir: config.service.data_dir, warnings }
 }
 
-/** The problem of a value from a file belongs to the key that names the file. */
+/**
+ * The problem of a value from a file belongs to the key that names the file. A text of the file is not shown: a line may
+ * have its two sides swapped, with the password on the left.
+ */
 function nameFile(problem: Problem, fileKeys: ReadonlyMap<string, string>): Problem {
   const key = fileKeys.get(problem.key)
-  return key === undefined ? problem : { key, message: problem.message }
+  if (key === undefined) return problem
+  const rule = problem.message.lastIndexOf('; allowed: ')
+  const isText = problem.message.startsWith('found "') && rule !== -1
+  return { key, message: isText ? `${HIDDEN_VALUE}${problem.message.slice(rule)}` : problem.message }
 }
 
 type ParseFailure = { readonly problems: readonly Problem[] }

@@ -5,6 +5,9 @@
  */
 import type { z } from 'zod'
 
+/** In place of a secret. */
+export const HIDDEN_VALUE = 'found a value that is not shown here'
+
 export interface Problem {
   /** Such as `outbound.retry_schedule[2]`; empty: the entire file. */
   readonly key: string
@@ -43,7 +46,7 @@ function keyOf(path: Path): string {
 }
 
 function describeFound(issue: Issue, written: unknown): string {
-  if (issue.code === 'custom' && issue.params?.['secret'] === true) return 'found a value that is not shown here'
+  if (issue.code === 'custom' && issue.params?.['secret'] === true) return HIDDEN_VALUE
   const value = issue.code === 'invalid_key' ? issue.path.at(-1) : valueAt(issue.path, written)
   return value === undefined ? 'missing' : `found ${formatValue(value)}`
 }

@@ -219,7 +219,11 @@ const doctor = section({
 const log = section({
   level: value.oneOf(...logLevels).prefault('info'),
   levels: z
-    .partialRecord(value.oneOf(...logRooms), value.oneOf(...logLevels), 'a table of room = "level"')
+    .partialRecord(
+      value.oneOf(...logRooms),
+      value.oneOf(...logLevels),
+      `room = "level", with the rooms ${logRooms.join(', ')}`,
+    )
     .prefault({}),
   hash_local_parts: value.flag.prefault(false),
   format: value.oneOf('json', 'pretty').prefault('json'),

@@ -3,8 +3,8 @@
  * measures the daemon under such a load.
  *
  * Each listener counts how many copies of a byte it holds at worst, and has a share that leaves room for the others.
- * A message of the listener's maximum size always fits an empty share. Large messages of all listeners wait in one
- * queue for released memory.
+ * A message of the listener's maximum size always fits an empty share, also after a reload has raised that size.
+ * Large messages of all listeners wait in one queue for released memory.
  */
 import type { Config } from '../config/complete.js'
 import { createBudgetShare, createMemoryBudget, type MemoryBudget } from '../platform/memory/budget.js'
@@ -26,14 +26,14 @@ export interface MessageMemory {
   readonly requests: MemoryBudget
 }
 
-/** A reload that changes a maximum size changes the share too. */
+/** The sizes are read each time: a reload may change them. */
 export function createMessageMemory({ inbound, submission }: Pick<Config, 'inbound' | 'submission'>): MessageMemory {
-  const mx = (): number => Math.max(SHARE, inbound.max_size * MX_COPIES)
-  const submitted = (): number => Math.max(SHARE, submission.max_size * SUBMISSION_COPIES)
-  const total = createMemoryBudget(() => Math.max(TOTAL, mx(), submitted()))
+  const mxShare = (): number => Math.max(SHARE, inbound.max_size * MX_COPIES)
+  const submissionShare = (): number => Math.max(SHARE, submission.max_size * SUBMISSION_COPIES)
+  const total = createMemoryBudget(() => Math.max(TOTAL, mxShare(), submissionShare()))
   return {
-    mx: createBudgetShare(total, mx, MX_COPIES),
-    submission: createBudgetShare(total, submitted, SUBMISSION_COPIES),
+    mx: createBudgetShare(total, mxShare, MX_COPIES),
+    submission: createBudgetShare(total, submissionShare, SUBMISSION_COPIES),
     requests: createBudgetShare(total, SHARE, REQUEST_COPIES),
   }
 }

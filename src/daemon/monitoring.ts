@@ -76,6 +76,7 @@ function readUpkeep(
       readRun: () => readLastRun(read),
       listFindings: () => readFindings(read),
     },
+    standbyInterval: standby.interval,
     readStandbyLag: () => {
       if (standby.folder === '') return undefined
       const status = readStandbyStatus(service.data_dir)

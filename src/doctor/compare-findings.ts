@@ -48,8 +48,10 @@ export function compareFindings(
     present.set(keyOf(finding), next)
     if (isNew) failed.push(next)
   }
-  const kept = stored.filter((one) => !present.has(keyOf(one)) && isUndecided(one, findings))
-  const recovered = stored.filter((one) => !present.has(keyOf(one)) && !kept.includes(one))
+  const isUndecided = createUndecidedTest(findings)
+  const absent = stored.filter((one) => !present.has(keyOf(one)))
+  const kept = absent.filter(isUndecided)
+  const recovered = absent.filter((one) => !isUndecided(one))
   return { present: [...present.values(), ...kept], failed, recovered }
 }
 
@@ -63,12 +65,14 @@ function toStored(
   return { check, subject, state, text, remedy, checkedAt: now, ...since }
 }
 
-/** Its own subject was found right: whatever else its check left open does not matter. */
-function isUndecided({ check, subject }: StoredFinding, findings: readonly Finding[]): boolean {
-  const ofCheck = findings.filter((finding) => finding.check === check)
-  const own = ofCheck.find((finding) => finding.subject === subject)
-  if (own !== undefined) return own.undecided === true
-  return ofCheck.some((finding) => finding.undecided === true)
+/** Linear, since it runs on the main thread. Where a subject was found right, what else its check left open does not matter. */
+function createUndecidedTest(findings: readonly Finding[]): (one: StoredFinding) => boolean {
+  const bySubject = new Map(findings.toReversed().map((finding) => [keyOf(finding), finding]))
+  const undecidedChecks = new Set(findings.filter((one) => one.undecided === true).map(({ check }) => check))
+  return (one) => {
+    const own = bySubject.get(keyOf(one))
+    return own === undefined ? undecidedChecks.has(one.check) : own.undecided === true
+  }
 }
 
 function keyOf({ check, subject }: Pick<Finding, 'check' | 'subject'>): string {

@@ -52,7 +52,6 @@ function listDueNotices(
   workspaceId: string | null,
   now: number,
 ): readonly StoredFinding[] {
-  // A notice of the future is from before the clock was set back.
   if (workspaceId === null || Math.abs(now - noticedAt) < NOTICE_INTERVAL) return []
   return present.filter(({ isNoticed }) => !isNoticed)
 }

@@ -5,12 +5,8 @@
 
 import { queueStatuses } from '../messages/queue/queue-admin.js'
 import { AGE_BOUNDS, type QueueCensus } from '../messages/queue/queue-census.js'
-import { waitForStep } from '../storage/stepped-walk.js'
-import { queueReasonOf, queueReasons } from './queue-reasons.js'
+import { type WaitReason, waitReasons } from '../messages/queue/wait-reason.js'
 import type { Metrics } from './registry.js'
-
-/** Groups of one turn, which takes about a millisecond. */
-const GROUP_STEP = 1_000
 
 interface ReportedQueue {
   readonly readCensus: () => Promise<QueueCensus>
@@ -25,8 +21,8 @@ export function reportQueue(metrics: Metrics, { readCensus, now }: ReportedQueue
   })
   const byReason = metrics.gauge({
     name: 'posthorn_queue_reason_entries',
-    help: 'Entries of the queue by what they wait for, or by the last reply that they got.',
-    labels: { reason: queueReasons },
+    help: 'Entries of the queue by what they wait for, or by the reason of their last attempt.',
+    labels: { reason: waitReasons },
   })
   const byAge = metrics.gauge({
     name: 'posthorn_queue_aged_entries',
@@ -44,23 +40,17 @@ export function reportQueue(metrics: Metrics, { readCensus, now }: ReportedQueue
   metrics.onScrape(async () => {
     const census = await readCensus()
     for (const state of queueStatuses) entries.set([state], census.states[state])
-    const reasons = await sumByReason(census)
-    for (const reason of queueReasons) byReason.set([reason], reasons.get(reason) ?? 0)
+    const reasons = sumByReason(census)
+    for (const reason of waitReasons) byReason.set([reason], reasons.get(reason) ?? 0)
     for (const [bound, count] of Object.entries(census.ages)) byAge.set([bound], count)
     oldest.set([], census.oldestAt === null ? 0 : Math.max(0, now() - census.oldestAt) / 1_000)
     counted.set([], census.countedAt / 1_000)
   })
 }
 
-/** A census has up to 20,000 groups: a turn of the event loop sums up some of them. */
-async function sumByReason({ reasons }: QueueCensus): Promise<ReadonlyMap<string, number>> {
-  const sums = new Map<string, number>()
-  let count = 0
-  for (const { reason, total } of reasons.values()) {
-    const word = queueReasonOf(reason)
-    sums.set(word, (sums.get(word) ?? 0) + total)
-    count += 1
-    if (count % GROUP_STEP === 0) await waitForStep()
-  }
+function sumByReason({ providers }: QueueCensus): ReadonlyMap<WaitReason, number> {
+  const sums = new Map<WaitReason, number>()
+  for (const { reasons } of providers)
+    for (const { reason, total } of reasons.values()) sums.set(reason, (sums.get(reason) ?? 0) + total)
   return sums
 }

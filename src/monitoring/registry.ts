@@ -5,6 +5,7 @@
  * a series that was never counted is 0 instead of nothing, and a value that is not in the list counts as `other`, or
  * not at all where the list has no `other`. Named gauges are the exception: their series have a limit.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   Registry as Collected,
   Counter as PromCounter,
@@ -60,27 +61,24 @@ export interface Metrics {
   readonly histogram: (spec: HistogramSpec) => Histogram
   /** Called before each scrape. */
   readonly onScrape: (read: () => Promise<void> | void) => void
-  /** In the text format of Prometheus; each reader that fails leaves its metrics as they are. */
+  /** In the text format of Prometheus; each reader that fails or is late leaves its metrics as they are. */
   readonly render: () => Promise<string>
 }
 
 export const CONTENT_TYPE: string = Collected.PROMETHEUS_CONTENT_TYPE
 
+type Reader = () => Promise<void> | void
+
+/** Milliseconds that a scrape waits for one reader, below the ten seconds that Prometheus waits for all. */
+const MAX_READ_TIME = 2_000
+
 /** `onFault`: a reader has begun to fail. */
-export function createMetrics(onFault: (error: unknown) => void): Metrics {
+export function createMetrics(onFault: (error: unknown) => void, maxReadTime = MAX_READ_TIME): Metrics {
   const registry = new Collected()
-  const readers: (() => Promise<void> | void)[] = []
-  const failing = new Set<(typeof readers)[number]>()
+  const readers: Reader[] = []
+  const readInTime = createTimedReader(onFault, maxReadTime)
   const render = async (): Promise<string> => {
-    for (const read of readers) {
-      try {
-        await read()
-        failing.delete(read)
-      } catch (error) {
-        if (!failing.has(read)) onFault(error)
-        failing.add(read)
-      }
-    }
+    for (const read of readers) await readInTime(read)
     return registry.metrics()
   }
   return {
@@ -92,6 +90,32 @@ export function createMetrics(onFault: (error: unknown) => void): Metrics {
       createHistogram(new PromHistogram({ ...toOptions(registry, spec), buckets: [...spec.buckets] }), spec),
     onScrape: (read) => readers.push(read),
     render,
+  }
+}
+
+/**
+ * A reader that is late, as one of a folder whose disk hangs, goes on beside the scrapes. Its metrics keep their values
+ * until it has ended, and it is not called a second time before.
+ */
+function createTimedReader(onFault: (error: unknown) => void, maxTime: number): (read: Reader) => Promise<void> {
+  const failing = new Set<Reader>()
+  const underWay = new Set<Reader>()
+  const run = async (read: Reader): Promise<void> => {
+    underWay.add(read)
+    try {
+      await read()
+      failing.delete(read)
+    } catch (error) {
+      if (!failing.has(read)) onFault(error)
+      failing.add(read)
+    }
+    underWay.delete(read)
+  }
+  return async (read) => {
+    if (underWay.has(read)) return
+    const ended = new AbortController()
+    await Promise.race([run(read), pause(maxTime, undefined, { signal: ended.signal }).catch(() => undefined)])
+    ended.abort()
   }
 }
 

@@ -36,6 +36,8 @@ interface ReportedUpkeep {
   }
   /** Milliseconds that the standby is behind; null: there is no copy that could be used; undefined: no standby is set. */
   readonly readStandbyLag: () => number | null | undefined
+  /** Milliseconds from one copy to the next. */
+  readonly standbyInterval: number
   /** `folder` null: none is watched. */
   readonly readBackupSettings: () => { readonly folder: string | null; readonly maxAge: number }
 }
@@ -103,7 +105,7 @@ function reportDoctor(metrics: Metrics, { doctor: { checks, readRun, listFinding
   })
 }
 
-function reportStandby(metrics: Metrics, { readStandbyLag }: ReportedUpkeep): void {
+function reportStandby(metrics: Metrics, { readStandbyLag, standbyInterval }: ReportedUpkeep): void {
   const enabled = metrics.gauge({ name: 'posthorn_standby_enabled', help: '1 if standby.folder is set, else 0.' })
   const usable = metrics.gauge({
     name: 'posthorn_standby_usable',
@@ -113,6 +115,12 @@ function reportStandby(metrics: Metrics, { readStandbyLag }: ReportedUpkeep): vo
     name: 'posthorn_standby_lag_seconds',
     help: 'Time since everything that was committed was in the standby folder; 0 while there is no such copy.',
   })
+  metrics
+    .gauge({
+      name: 'posthorn_standby_interval_seconds',
+      help: 'standby.interval: the standby is so far behind before each copy.',
+    })
+    .set([], standbyInterval / 1_000)
   metrics.onScrape(() => {
     const lag = readStandbyLag()
     enabled.set([], lag === undefined ? 0 : 1)

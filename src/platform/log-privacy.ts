@@ -25,6 +25,9 @@ const MAX_WORDS = 50
 const HASH_DIGITS = 16
 const KEY_CONTEXT = 'posthorn log addresses'
 
+/** Fields with sentences of ours: a hash in place of an ordinary word, such as "full", would tell the local part. */
+const ownTexts: ReadonlySet<string> = new Set(['msg', 'sentence'])
+
 /** Returns what stands for the local part of this address. */
 type HashAddress = (address: string) => string
 
@@ -58,7 +61,7 @@ function mayHoldAddress(text: string): boolean {
 function hideInLine(line: string, hash: HashAddress): string {
   const words = new Map<string, string>()
   const hidden = mapTexts(parseLine(line), (text) => hideAddresses(text, hash, words))
-  const shown = mapTexts(hidden, (text, key) => (key === 'msg' ? text : hideWords(text, words)))
+  const shown = mapTexts(hidden, (text, key) => (ownTexts.has(key) ? text : hideWords(text, words)))
   return typeof shown === 'string' ? shown : `${JSON.stringify(shown)}\n`
 }
 

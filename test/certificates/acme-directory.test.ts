@@ -84,6 +84,15 @@ t.test('renewal windows are asked for twice a day', async (t) => {
   now += 12 * 3_600_000
   await windows.refresh(name)
   t.same([asked, windows.windowOf(name), windows.replacedId(name)], [2, null, null], 'a server that fails')
+  const other = parseDomainName('b.test')
+  await windows.refresh(other)
+  t.equal(asked, 2, 'it is not asked about the next name at once')
+  now += 3_600_000
+  await windows.refresh(other)
+  t.same([asked, windows.windowOf(other)], [3, window])
+  now -= 365 * 24 * 3_600_000
+  await windows.refresh(other)
+  t.equal(asked, 4, 'a time that was noted before the clock was set back does not count')
 })
 
 t.test('what a server may not do', async (t) => {

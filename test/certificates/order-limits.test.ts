@@ -30,6 +30,13 @@ t.test('one name: four certificates a week, unless its certificates live for day
   })
 })
 
+t.test('what a clock noted while it was ahead does not count', async (t) => {
+  const limits = new OrderLimits()
+  const years = 4 * 365 * 24 * HOUR
+  for (let at = 0; at < 4; at += 1) limits.recordIssue(nameOf(1), now + years + at)
+  t.equal(limits.nextOrderAt(nameOf(1), now, YEAR_OF_CERTIFICATE), now)
+})
+
 t.test('one registered domain: forty certificates a week', async (t) => {
   const limits = new OrderLimits()
   for (let at = 0; at < 40; at += 1) limits.recordIssue(nameOf(at, `team-${at}.customer.co.uk`), now + at)

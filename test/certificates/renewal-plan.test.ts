@@ -4,6 +4,8 @@ import {
   daysLeft,
   expiresSoon,
   isValidAt,
+  isWaiting,
+  MAX_WAIT,
   readCertificateFacts,
   renewalTimeOf,
   waitAfterFailures,
@@ -27,6 +29,13 @@ t.test('the window of the server comes first, and never leads beyond the expiry'
   t.equal(renewalTimeOf(facts, { start: 10 * DAY, end: 14 * DAY }), 11 * DAY)
   t.equal(renewalTimeOf(facts, { start: -2 * DAY, end: -DAY }), -1.75 * DAY, 'a certificate that will be revoked')
   t.equal(renewalTimeOf(facts, { start: 200 * DAY, end: 300 * DAY }), 90 * DAY)
+})
+
+t.test('a wait that a clock noted while it was ahead does not count', async (t) => {
+  t.notOk(isWaiting(0, DAY), 'over')
+  t.ok(isWaiting(DAY, 0))
+  t.ok(isWaiting(MAX_WAIT, 0))
+  t.notOk(isWaiting(365 * DAY, 0))
 })
 
 t.test('the spread of a certificate is fixed', async (t) => {

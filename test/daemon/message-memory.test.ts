@@ -78,17 +78,19 @@ t.test(
   },
 )
 
-t.test('a maximum size that a reload raises fits at once', (t) => {
+t.test('a reload that raises the size of messages makes room for one of that size', (t) => {
   const MB = 1_048_576
-  const config = { inbound: { max_size: 35 * MB }, submission: { max_size: 15 * MB } }
-  const { mx, submission } = createMessageMemory(config as Parameters<typeof createMessageMemory>[0])
-  t.notOk(mx.acquire(100 * MB))
-  config.inbound.max_size = 100 * MB
-  config.submission.max_size = 100 * MB
-  for (const budget of [mx, submission]) {
-    t.ok(budget.hasRoomFor(100 * MB))
-    t.ok(budget.acquire(100 * MB))
-    budget.release(100 * MB)
+  const config = { inbound: { max_size: 25 * MB }, submission: { max_size: 25 * MB } }
+  const memory = createMessageMemory(config as Parameters<typeof createMessageMemory>[0])
+  const sizes = [60 * MB, 200 * MB]
+  for (const part of [memory.mx, memory.submission]) for (const size of sizes) t.notOk(part.hasRoomFor(size))
+  Object.assign(config.inbound, { max_size: 200 * MB })
+  Object.assign(config.submission, { max_size: 200 * MB })
+  for (const part of [memory.mx, memory.submission]) {
+    for (const size of sizes) {
+      t.ok(part.acquire(size))
+      part.release(size)
+    }
   }
   t.end()
 })

@@ -87,8 +87,9 @@ t.test('there is one notice a day, which names all that is new since the last', 
     noticesOf(database).map(({ findings }) => findings.map(({ subject }) => subject)),
     [['a'], ['c', 'd']],
   )
-  await run(-1_000, 'a', 'c', 'd', 'e')
-  t.equal(noticesOf(database).length, 3, 'also after the clock was set back')
+  const year = 365 * 24
+  await run(48 - year, 'a', 'c', 'd', 'e')
+  t.equal(noticesOf(database).length, 3, 'a notice of the future does not count, after the clock was set back')
 })
 
 t.test('without the operator’s workspace nothing is lost', async (t) => {

@@ -145,6 +145,7 @@ t.test('workspaces take turns, and an export that is put back becomes complete',
   const runner = runnerOf(t, place, commit, { reportInterval: 0 })
   await runner.start()
   for (const ref of refs) t.match(await finished(place, ref), { status: 'completed' })
+  await waitUntil('all three are noted', () => finishes.length === refs.length)
   t.same(finishes, ['ws_2', 'ws_1', 'ws_1'], 'the short one does not wait for the long ones before it')
   t.ok(reports >= 6, `${reports} reports`)
   for (const [at, ref] of refs.entries()) {

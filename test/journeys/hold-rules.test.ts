@@ -109,7 +109,7 @@ t.test('by sender, pattern, workspace and until; a restart keeps them', async (t
 t.test('a rule that is wrong is refused, with what is allowed', async (t) => {
   const app = await testDaemon(t)
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
-    [[], 1, /names a domain, a sender, a pattern or a workspace/],
+    [[], 2, /name the mail: --domain, --sender, --pattern, --workspace/],
     [['--domain', 'not a domain'], 1, /not a domain name: not a domain/],
     [['--sender', 'a@'], 1, /not a mail address/],
     [['--pattern', '*'], 1, /not a pattern; allowed: an address/],

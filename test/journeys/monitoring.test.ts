@@ -42,6 +42,10 @@ const seriesOf = ({ samples }: ScrapedMetrics): string[] => samples.map(({ serie
 
 const MAX_SERIES = 1_000
 
+interface SummarizedQueue {
+  readonly groups: readonly { readonly reason: string; readonly count: number }[]
+}
+
 async function sendToMany(t: Test, app: TestDaemon, domains: readonly string[]): Promise<void> {
   const client = await app.openSession()
   for (const domain of domains) {
@@ -96,6 +100,7 @@ t.test('a journey is counted, and the series do not change', async (t) => {
   t.equal(readValue('posthorn_sessions_open{listener="submission"}'), 1)
   t.equal(readValue('posthorn_turned_away_total{listener="mx",reason="relay-denied"}'), 1)
   t.equal(readValue('posthorn_queue_reason_entries{reason="mailbox-full"}'), 4)
+  t.equal(readValue('posthorn_queue_reason_entries{reason="hold-rule"}'), 0)
   t.equal(readValue('posthorn_queue_aged_entries{older_than="5m"}'), 0)
   t.ok(readValue('posthorn_commits_total') > 10)
   t.ok(readValue('posthorn_commit_sync_seconds_count') > 10)
@@ -112,6 +117,17 @@ t.test('a journey is counted, and the series do not change', async (t) => {
   t.ok(readValue('posthorn_disk_free_bytes') > 0)
   t.ok(readValue('process_open_fds') > 10)
   t.same(seriesOf(after), seriesOf(before), 'no series came or went')
+
+  const { groups } = (await app.cli('queue', 'summary', '--json')).json() as SummarizedQueue
+  const summary = new Map<string, number>()
+  for (const { reason, count } of groups) summary.set(reason, (summary.get(reason) ?? 0) + count)
+  for (const [reason, count] of summary) t.equal(readValue(`posthorn_queue_reason_entries{reason="${reason}"}`), count)
+  await app.cli('queue', 'rules', 'add', '--pattern', '*@*')
+  await scrapeUntil(
+    app,
+    'held by a rule',
+    (scraped) => scraped.readValue('posthorn_queue_reason_entries{reason="hold-rule"}') === 12,
+  )
 
   app.advance(2 * 3_600_000)
   const later = await scrapeUntil(app, 'age', (scraped) => scraped.readValue('posthorn_queue_oldest_seconds') > 7_000)

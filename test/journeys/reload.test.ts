@@ -1,6 +1,6 @@
 /** An operator changes the configuration of a running daemon: what is in force at once, and what needs a restart. */
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
@@ -13,6 +13,7 @@ import {
   createInstallation,
   createReadyInstallation,
   type Installation,
+  type LogLine,
   runForJson,
   runInProcess,
   serve,
@@ -114,6 +115,20 @@ t.test('what cannot be used changes nothing, and the command says why', async (t
     { status: 1, stderr: /no daemon/ },
     'the report of a daemon that ended is of no use',
   )
+})
+
+t.test('a disk that takes no report ends neither a start nor a reload', async (t) => {
+  const where = createInstallation(t, 1)
+  // In the place of the file that the report is written to.
+  mkdirSync(join(where.dataDir, 'reload.json.new'), { recursive: true })
+  const daemon = await serve(t, where)
+  rewrite(where, ['[outbound]', '[limits]\ninvitations_per_day = 5\n[outbound]'])
+  daemon.signal('SIGHUP')
+  t.match(await daemon.waitForLog(({ msg }) => msg === 'reloaded'), { settings: ['limits.invitations_per_day'] })
+  const isLost = ({ msg }: LogLine): boolean => msg === 'the report for "posthorn reload" cannot be written'
+  await waitUntil('the line about each report', () => daemon.log.filter(isLost).length === 2)
+  daemon.signal('SIGTERM')
+  t.equal(await daemon.ended, 0)
 })
 
 const receiver = `import socket, sys

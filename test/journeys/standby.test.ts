@@ -1,10 +1,14 @@
 /**
  * The bad day: a backup made under load is restored elsewhere, and a standby takes over from a primary that was killed.
  */
+import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { SQLite } from '../../src/storage/sqlite.js'
+import { writeStandbyStatus } from '../../src/storage/standby/standby-status.js'
+import { plainNode } from '../helpers/programs/plain-node.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import {
@@ -17,6 +21,8 @@ import {
   serve,
 } from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
+
+const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
 interface Primary {
   readonly at: Installation
@@ -109,6 +115,7 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
   const session = await openSession(first.port)
   const ids = [emailIdOf(await submit(session, 'a@sink.test'))]
   await waitUntil('there is a snapshot', async () => (await statusOf(at))['snapshot_at'] != null)
+  for (const field of ['updated_at', 'copied_at', 'snapshot_at']) t.match((await statusOf(at))[field], /^20.*Z$/, field)
   const { generation } = await statusOf(at)
   first.signal('SIGTERM')
   t.equal(await first.ended, 0)
@@ -136,6 +143,40 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
   await waitUntil('clients go on', () => sink.messages.length === sent + 1)
   t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith('<a@')).length, 1, 'nothing was sent twice')
   t.ok((await queueOf(other)).every(({ status }) => status === 'held'))
+})
+
+t.test('a follower waits for a folder that is not filled yet', async (t) => {
+  const { folder, file } = createInstallation(t, 1)
+  const carried = join(folder, 'carried')
+  mkdirSync(carried)
+  const follower = spawn('env', plainNode(main, 'standby', 'follow', carried, '--config', file))
+  t.teardown(() => follower.kill('SIGKILL'))
+  let said = ''
+  follower.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  await waitUntil('it says what is missing', () => said.includes('no complete snapshot of a database; trying again'))
+  t.equal(follower.exitCode, null)
+})
+
+t.test('the status of another folder is none of this one', async (t) => {
+  const { folder, dataDir, file } = createInstallation(t, 1, '[standby]\nfolder = "carried"')
+  mkdirSync(dataDir, { recursive: true })
+  const absent = await runCommand({ folder, dataDir, file }, 'standby', 'status')
+  t.match(absent, { status: 1, stderr: `the daemon has copied nothing to ${join(folder, 'carried')} yet` })
+  writeStandbyStatus(dataDir, {
+    ...{
+      folder: '/srv/old',
+      generation: null,
+      segments: 0,
+      updated_at: 0,
+      copied_at: 0,
+      snapshot_at: 0,
+      error: null,
+      pid: 1,
+    },
+  })
+  t.match(await runCommand({ folder, dataDir, file }, 'standby', 'status'), absent)
 })
 
 async function statusOf(at: Installation): Promise<Readonly<Record<string, unknown>>> {

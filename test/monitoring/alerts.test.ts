@@ -37,7 +37,8 @@ const turnedAway = (reason: string): string =>
 const expiry = 'posthorn_name_certificate_expiry_timestamp_seconds{instance="a",name="mail.test"}'
 const lifetime = 'posthorn_name_certificate_lifetime_seconds{instance="a",name="mail.test"}'
 const findings = (state: string): string => `posthorn_doctor_check_findings{instance="a",check="ptr",state="${state}"}`
-const standby = (enabled: number, usable: number): Series => ({
+const standby = (enabled: number, usable: number, interval = 1): Series => ({
+  'posthorn_standby_interval_seconds{instance="a"}': constant(interval),
   'posthorn_standby_enabled{instance="a"}': constant(enabled),
   'posthorn_standby_usable{instance="a"}': constant(usable),
 })
@@ -133,6 +134,11 @@ const cases: readonly RuleCase[] = [
     alert: 'PosthornStandbyBehind',
     fires: { ...standby(1, 1), 'posthorn_standby_lag_seconds{instance="a"}': constant(400) },
     quiet: { ...standby(1, 1), 'posthorn_standby_lag_seconds{instance="a"}': constant(200) },
+  },
+  {
+    alert: 'PosthornStandbyBehind',
+    fires: { ...standby(1, 1, 3_600), 'posthorn_standby_lag_seconds{instance="a"}': constant(4_000) },
+    quiet: { ...standby(1, 1, 3_600), 'posthorn_standby_lag_seconds{instance="a"}': constant(3_600) },
   },
   {
     alert: 'PosthornStandbyBehind',

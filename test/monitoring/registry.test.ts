@@ -86,6 +86,30 @@ t.test('a reader that fails keeps its metrics, is reported once, and does not st
   t.equal(faults.length, 2, 'a new fault is reported again')
 })
 
+t.test('a reader that hangs keeps its metrics, and holds up no scrape', async (t) => {
+  const metrics = createMetrics(fail, 1)
+  const [first, second] = ['a', 'b'].map((name) => metrics.gauge({ name, help: 'A gauge.' }))
+  let calls = 0
+  let end = (): void => undefined
+  metrics.onScrape(async () => {
+    calls += 1
+    await new Promise<void>((resolve) => {
+      end = resolve
+    })
+    first?.set([], calls)
+  })
+  metrics.onScrape(() => second?.set([], 1))
+  const read = async (): Promise<readonly number[]> => {
+    const { readValue } = parseMetrics(await metrics.render())
+    return [readValue('a'), readValue('b'), calls]
+  }
+  t.same(await read(), [0, 1, 1])
+  t.same(await read(), [0, 1, 1], 'it is not called again while it hangs')
+  end()
+  t.same(await read(), [1, 1, 1], 'what it read late is shown')
+  t.same(await read(), [1, 1, 2])
+})
+
 t.test('series by name come and go, up to their limit', async (t) => {
   const metrics = createMetrics(fail)
   const gauge = metrics.namedGauge({ name: 'a', help: 'A.', label: 'name', max: 2 })

@@ -18,6 +18,7 @@ function open(t: Test, known: Partial<Upkeep>): () => Promise<ScrapedMetrics> {
     listCertificates: () => [],
     doctor: { checks: [], readRun: () => ({ at: 0, totals: { ok: 0, warn: 0, fail: 0 } }), listFindings: () => [] },
     readStandbyLag: () => undefined,
+    standbyInterval: 1_000,
     readBackupSettings: () => ({ folder: null, maxAge: DAY }),
     ...known,
   })
@@ -84,6 +85,7 @@ t.test('the standby', async (t) => {
     const { readValue } = await open(t, { readStandbyLag: () => lag })()
     const names = ['posthorn_standby_enabled', 'posthorn_standby_usable', 'posthorn_standby_lag_seconds']
     t.same(names.map(readValue), expected, String(lag))
+    t.equal(readValue('posthorn_standby_interval_seconds'), 1)
   }
 })
 

@@ -1,9 +1,10 @@
 /** What a listener speaks, asked by real handshakes with an RSA and with an ECDSA certificate. */
 import { spawn } from 'node:child_process'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { type ConnectionOptions, connect, createServer } from 'node:tls'
+import { type ConnectionOptions, connect, createSecureContext, createServer } from 'node:tls'
 import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
 import { serverTlsSettings } from '../../src/platform/tls-settings.js'
@@ -33,6 +34,13 @@ function shakeHands(port: number, options: ConnectionOptions): Promise<string | 
     })
   })
 }
+
+t.test('what was found out for the settings is no error of the next private key that is parsed', async (t) => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  t.equal(createPrivateKey(pem).asymmetricKeyType, 'ec')
+  t.doesNotThrow(() => createSecureContext(serverTlsSettings))
+})
 
 const skip = skipWithout('openssl')
 

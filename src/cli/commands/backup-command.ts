@@ -1,8 +1,8 @@
 /** `backup`: to a file, to a folder of dated files, or to standard output. */
 import { existsSync, statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { join, resolve } from 'node:path'
-import { errorMessageOf } from '../../platform/errors.js'
+import { dirname, join, resolve } from 'node:path'
+import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { type BackupProgress, createBackup, DamagedCopy, FileExistsError } from '../../storage/maintenance/backup.js'
 import { backupName, removeOldPartials, rotateBackups } from '../../storage/maintenance/backup-folder.js'
 import { databaseFile } from '../../storage/open.js'
@@ -34,9 +34,15 @@ export const backup: Command = {
       return await runBackup(call)
     } catch (error) {
       if (error instanceof FileExistsError || error instanceof DamagedCopy) throw new CommandFailed(error.message)
+      if (isDiskFull(error))
+        throw new CommandFailed('no room for the backup: the disk of its folder is full; nothing was written')
       throw error
     }
   },
+}
+
+function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(errorCodeOf(error))
 }
 
 const NOT_IN_IT = 'not in it: tls/, exports/ and the configuration'
@@ -57,6 +63,7 @@ async function runBackup(call: Call): Promise<Answer> {
   const path = resolve(target)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return backupToFolder(call, from, path, keep)
   refuseKeep(keep)
+  if (!existsSync(dirname(path))) throw new CommandFailed(`there is no folder ${dirname(path)}`)
   const bytes = await copy(call, from, path)
   return { json: { file: path, bytes, removed: [] }, lines: [`backup written to ${path} and checked`, NOT_IN_IT] }
 }

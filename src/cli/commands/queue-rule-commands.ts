@@ -68,6 +68,9 @@ async function add({ words, options, database, clock }: Call): Promise<Answer> {
     pattern: pattern === undefined ? null : parsePattern(pattern),
     until: parseEnd(options, now),
   }
+  if ((domain ?? sender ?? pattern ?? options['workspace']) === undefined) {
+    throw new UsageError('name the mail: --domain, --sender, --pattern, --workspace')
+  }
   const { read, commit } = await database()
   const workspaceId = options['workspace'] === undefined ? null : chooseWorkspace(read, options)
   const { rule, writes } = createHoldRule(read, { ...given, workspaceId }, operatorActor, now)

@@ -20,7 +20,7 @@ export const reloadCommands: readonly Command[] = [
   {
     name: 'reload',
     usage: '',
-    summary: 'has the running daemon apply a changed configuration, without dropping a session',
+    summary: 'have the running daemon apply a changed configuration, without dropping a session',
     options: {},
     run: async ({ words, config }) => {
       refuseExtraWords(words, 0)

@@ -14,7 +14,7 @@ import { limitHeapGrowth } from '../../platform/memory/heap.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 import { version } from '../../platform/version.js'
 import { type Call, flagOption, refuseExtraWords } from '../command.js'
-import { writeReloadReport } from '../reload-report.js'
+import { type ReloadOutcome, writeReloadReport } from '../reload-report.js'
 import { createReloader } from '../reloader.js'
 import { openSystemdNotices } from '../systemd-notices.js'
 
@@ -45,19 +45,11 @@ export async function serve(
   const upgrade = { keepCopy: !flagOption(options, 'no-copy'), onProgress: systemd.notifyUpgrading }
   const daemon = await startDaemon({ config, clock, log, logTail, addressHider, upgrade, ...daemonOptions })
   const { data_dir: dataDir } = config.service
+  const report = createReporter(dataDir, log)
   // Before the line `serving`, after which operators reload. A signal that comes earlier waits.
-  writeReloadReport(dataDir, { pid: process.pid, last: null })
+  report(null)
   const listening = logEndpoints(log, daemon, dataDir)
-  const { onBegin, onEnd } = systemd.reloading
-  reloads.use(
-    createReloader({
-      ...{ log, daemon, reload, onBegin },
-      onEnd: (outcome) => {
-        onEnd()
-        writeReloadReport(dataDir, { pid: process.pid, last: outcome })
-      },
-    }),
-  )
+  reloads.use(createReloader({ log, daemon, reload, report, ...systemd.reloading }))
   systemd.notifyReady(listening, daemon)
   const signal = await stopped
   log.info({ signal }, 'stopping')
@@ -65,6 +57,17 @@ export async function serve(
   await daemon.stop()
   log.info('stopped')
   systemd.close()
+}
+
+/** A full disk must not end a daemon that works: only the command `reload` needs the report. */
+function createReporter(dataDir: string, log: Log): (last: ReloadOutcome | null) => void {
+  return (last) => {
+    try {
+      writeReloadReport(dataDir, { pid: process.pid, last })
+    } catch (err) {
+      log.error({ err }, 'the report for "posthorn reload" cannot be written')
+    }
+  }
 }
 
 /** Logs where the daemon listens, and returns it as a text. */

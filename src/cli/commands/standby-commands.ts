@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTimestamp } from '../../platform/clock.js'
+import { errorMessageOf } from '../../platform/errors.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import { restoreBackup } from '../../storage/maintenance/restore.js'
 import { databaseFile } from '../../storage/open.js'
@@ -17,6 +18,7 @@ import {
   refuseExtraWords,
   requiredWord,
 } from '../command.js'
+import { maskControls } from '../mask-controls.js'
 import { describeRestore, withRestoreErrors } from './restore-command.js'
 
 /** Milliseconds between two looks at the folder. */
@@ -54,16 +56,23 @@ async function showStatus({ words, config, clock }: Call): Promise<Answer> {
   if (folder === '') throw new CommandFailed('standby.folder is not set')
   const { data_dir: dataDir } = config.service
   const status = readStandbyStatus(dataDir)
-  if (status === null) throw new CommandFailed('the daemon has copied nothing to the standby folder yet')
+  // A status of another folder is from before a change of the setting.
+  if (status?.folder !== folder) throw new CommandFailed(`the daemon has copied nothing to ${folder} yet`)
   const lag = isDataFolderHeld(dataDir) ? standbyLag(status, clock()) : null
-  const formatTime = (at: number | null): string => (at === null ? '-' : formatTimestamp(at))
+  const toTimestamp = (at: number | null): string | null => (at === null ? null : formatTimestamp(at))
   const isBehind = lag === null || lag > interval + MAX_LAG || status.error !== null
   return {
-    json: { ...status, lag_ms: lag },
+    json: {
+      ...status,
+      updated_at: formatTimestamp(status.updated_at),
+      copied_at: toTimestamp(status.copied_at),
+      snapshot_at: toTimestamp(status.snapshot_at),
+      lag_ms: lag,
+    },
     lines: [
       `folder           ${status.folder}`,
-      `copied until     ${formatTime(status.copied_at)}${lag === null ? '' : ` (${lag} ms ago)`}`,
-      `snapshot of      ${formatTime(status.snapshot_at)}`,
+      `copied until     ${toTimestamp(status.copied_at) ?? '-'}${lag === null ? '' : ` (${lag} ms ago)`}`,
+      `snapshot of      ${toTimestamp(status.snapshot_at) ?? '-'}`,
       `generation       ${status.generation ?? '-'}, ${status.segments} segments`,
       `fault            ${status.error ?? 'none'}`,
       ...(isDataFolderHeld(dataDir) ? [] : ['no daemon is running']),
@@ -75,15 +84,39 @@ async function showStatus({ words, config, clock }: Call): Promise<Answer> {
 async function follow({ words, options, config, printError }: Call): Promise<Answer> {
   const folder = folderArgument(words)
   const work = workFolder(config)
-  let total = 0
-  for (;;) {
+  if (flagOption(options, 'once')) {
     const rebuilt = await withRestoreErrors(() => withCopy(work, () => rebuild(folder, work)))
-    total += rebuilt.applied
-    if (flagOption(options, 'once')) {
-      return { json: { ...toJson(rebuilt) }, lines: describeCopy(rebuilt), failed: rebuilt.gap !== null }
+    return { json: { ...toJson(rebuilt) }, lines: describeCopy(rebuilt), failed: rebuilt.gap !== null }
+  }
+  let total = 0
+  let [last, shown]: (string | null)[] = [null, null]
+  for (;;) {
+    const { rebuilt, found } = await tryRebuild(folder, work)
+    if (rebuilt !== null && rebuilt.applied > 0) {
+      total += rebuilt.applied
+      printError(`segment ${rebuilt.number}, ${total} applied since the start\n`)
     }
-    if (rebuilt.applied > 0) printError(`segment ${rebuilt.number}, ${total} applied since the start\n`)
+    // Twice in a row: a carrier may bring the next segment first.
+    if (found !== null && found === last && found !== shown) printError(`${maskControls(found)}; trying again\n`)
+    if (found === last) shown = found
+    last = found
     await sleep(FOLLOW_INTERVAL)
+  }
+}
+
+/** A folder that is away for a while, or that its carrier is still filling, must not end the work. `found`: what is wrong. */
+async function tryRebuild(
+  folder: string,
+  work: string,
+): Promise<{ readonly rebuilt: Rebuilt | null; readonly found: string | null }> {
+  try {
+    const rebuilt = await withCopy(work, () => rebuild(folder, work))
+    return {
+      rebuilt,
+      found: rebuilt.gap === null ? null : `the copy ends at segment ${rebuilt.number}: ${rebuilt.gap}`,
+    }
+  } catch (error) {
+    return { rebuilt: null, found: errorMessageOf(error) }
   }
 }
 

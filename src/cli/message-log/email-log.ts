@@ -94,9 +94,10 @@ function protocolOf(raw: Buffer): string | null {
 function describePreparation(email: Email, { recipients, tracking, priority }: EmailDetails): LogEntry[] {
   const tracked = [tracking.open ? 'opens' : null, tracking.click ? 'clicks' : null].filter((one) => one !== null)
   const suppressed = recipients.filter(({ status }) => status === 'suppressed').map(({ email: address }) => address)
+  const queued = recipients.length - suppressed.length
   const trackingText = tracking.skipped ?? (tracked.length === 0 ? 'none' : tracked.join(' and '))
   const text = joinParts(
-    `${recipients.length - suppressed.length} recipients queued`,
+    `${queued} ${queued === 1 ? 'recipient' : 'recipients'} queued`,
     suppressed.length === 0 ? null : `left out because they are suppressed: ${suppressed.join(' ')}`,
     `tracking: ${trackingText}`,
     priority === 'normal' ? null : `priority ${priority}`,
@@ -159,6 +160,6 @@ function describeBytes({ created_at, size }: Email, raw: Buffer | undefined, kep
   const text =
     raw === undefined
       ? `the bytes of the message were removed: retention.messages ended at ${until}`
-      : `the ${size} bytes of the message are kept until ${until}, or until all recipients are settled`
+      : `the ${size} bytes of the message are kept until ${until}, and longer while a recipient is not settled`
   return entryOf(null, 'bytes', text, { stored: raw !== undefined, kept_until: until })
 }

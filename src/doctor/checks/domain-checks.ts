@@ -146,9 +146,12 @@ async function listTroubled({ read }: CheckDeps): Promise<readonly Judgement[]> 
     total += page.length
     for (const row of page) if (found.length < MAX_TROUBLED) found.push(...judgeTrouble(row))
   }
-  return found.length > 0
-    ? found
-    : [good('all domains', total === 0 ? 'there is none yet' : `${total} domains, none in trouble`)]
+  return found.length > 0 ? found : [good('all domains', describeTotal(total))]
+}
+
+function describeTotal(total: number): string {
+  if (total === 0) return 'there is none yet'
+  return total === 1 ? '1 domain, not in trouble' : `${total} domains, none in trouble`
 }
 
 export function judgeTrouble(

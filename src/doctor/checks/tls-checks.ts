@@ -1,5 +1,6 @@
 /** Checks the certificate that listeners serve: its names, its chain, its days, and that the daemon serves the one on disk. */
 import { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { CertificateFiles } from '../../certificates/certificate-files.js'
@@ -103,14 +104,29 @@ export function judgeNames(
   [leaf]: readonly X509Certificate[],
   names: readonly string[],
 ): readonly Judgement[] {
-  const absent = names.filter((name) => leaf?.checkHost(name) === undefined)
+  const absent = names.filter((name) => leaf === undefined || !isFor(leaf, name))
   if (absent.length === 0) return [good(`${subject} names`, names.join(', '))]
-  return [
-    warning(`${subject} names`, `the certificate is not for ${absent.join(', ')}: clients that verify it refuse`, [
-      `certbot certonly --standalone ${names.map((name) => `-d ${name}`).join(' ')}`,
-      'systemctl reload posthorn',
-    ]),
-  ]
+  const text = `the certificate is not for ${absent.join(', ')}: clients that verify it refuse`
+  return [warning(`${subject} names`, text, namesRemedy(names, absent))]
+}
+
+/** `name`: a host name, or an address as URLs have it. */
+function isFor(certificate: X509Certificate, name: string): boolean {
+  const address = name.replace(/^\[|\]$/g, '')
+  return (isIP(address) === 0 ? certificate.checkHost(name) : certificate.checkIP(address)) !== undefined
+}
+
+/** Authorities issue certificates for host names: an address in `service.public_url` gives way to one. */
+function namesRemedy(names: readonly string[], absent: readonly string[]): readonly string[] {
+  const isHost = (name: string): boolean => !name.startsWith('[') && isIP(name) === 0
+  const hosts = names.filter(isHost)
+  if (absent.some((name) => !isHost(name))) {
+    return [
+      '[service]',
+      `public_url = "https://${hosts[0] ?? 'HOST'}"   # and the port of api.listen, unless it is 443`,
+    ]
+  }
+  return [`certbot certonly --standalone ${hosts.map((name) => `-d ${name}`).join(' ')}`, 'systemctl reload posthorn']
 }
 
 function judgeSelfSigned(subject: string, { tls, service }: Config): Judgement {

@@ -39,7 +39,7 @@ export function judgeWebhooks({
   failing,
   behind,
 }: Awaited<ReturnType<typeof readWebhookBacklog>>): Judgement {
-  const text = `${webhooks} enabled, ${failing} failing, the slowest ${behind} events behind`
+  const text = `${webhooks} enabled, ${failing} failing, the slowest ${behind} ${behind === 1 ? 'event' : 'events'} behind`
   if (failing === 0 && behind <= MAX_BEHIND) return good('webhooks', text)
   return warning('webhooks', text, [
     "journalctl -u posthorn --grep='a webhook'",

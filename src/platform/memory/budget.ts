@@ -34,22 +34,21 @@ interface MemoryRequest {
 /** How many may wait: for a root budget, and for a share of one. */
 const MAX_WAITING = { root: 300, share: 100 }
 
-/** Bytes; a function where a reload changes them. */
+/** Bytes; a function where a reload may change them. */
 type Limit = number | (() => number)
 
 /** `parent`: a budget from which all bytes are acquired as well. */
 export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = null): MemoryBudget {
-  const limitNow = typeof limit === 'number' ? () => limit : limit
+  const readLimit = typeof limit === 'number' ? () => limit : limit
   const queue = createMemoryQueue()
   const holders = new MemoryHolders()
   const maxWaiting = parent === null ? MAX_WAITING.root : MAX_WAITING.share
   let used = 0
   const evictSlowest = (): boolean => holders.evictSlowest()
-
   const budget: MemoryBudget = {
     acquire(bytes) {
-      if (bytes > limitNow()) return false
-      while (used + bytes > limitNow()) if (!evictSlowest()) return false
+      if (bytes > readLimit()) return false
+      while (used + bytes > readLimit()) if (!evictSlowest()) return false
       if (parent?.acquire(bytes) === false) return false
       used += bytes
       return true
@@ -60,7 +59,7 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       else parent.release(bytes)
     },
     hasRoomFor: (bytes) =>
-      (used + bytes <= limitNow() || used + bytes - holders.countEvictable() <= limitNow()) &&
+      (used + bytes <= readLimit() || used + bytes - holders.countEvictable() <= readLimit()) &&
       parent?.hasRoomFor(bytes) !== false,
     usedBytes: () => used,
     addHolder(holder) {
@@ -70,8 +69,7 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
       }
     },
     waitForTurn({ bytes, levels: innerLevels, acquire }, wait) {
-      const { usedBytes } = budget
-      const own: MemoryLevel = { key: budget, bytes, limit: limitNow(), usedBytes, maxWaiting, evictSlowest }
+      const own = { key: budget, bytes, maxWaiting, evictSlowest, usedBytes: () => used, limit: readLimit() }
       const levels = [...innerLevels, own]
       if (parent !== null) return parent.waitForTurn({ bytes, levels, acquire }, wait)
       return queue.waitForRoom(levels, acquire, wait)

@@ -102,6 +102,11 @@ t.test('the database is backed up, restored and verified', async (t) => {
   await setUpWorkspace(run)
   t.match((await run('backup', file, '--json')).json(), { file, bytes: Number, removed: [] })
   t.match(await run('backup', file), { status: 1, err: /./, out: '' }, 'never over a file')
+  t.match(await run('backup', '/nowhere/at/all.db'), {
+    status: 1,
+    err: 'posthorn: there is no folder /nowhere/at\n',
+    out: '',
+  })
   t.equal((await run('backup', '-')).out.slice(0, 15), 'SQLite format 3')
   t.match(await run('backup', '-', '--json'), { status: 2, out: '' })
   const left = readdirSync(data).filter((name) => name.includes('backup'))

@@ -44,6 +44,12 @@ t.test('names', async (t) => {
   t.match(judgeNames('c', chain, ['a.test', 'c.test']), [
     { state: 'warn', text: /c\.test/, remedy: [/-d a\.test -d c\.test/, /./] },
   ])
+  const withAddresses = [new X509Certificate((await createSelfSigned(['a.test', '127.0.0.1', '::1'])).cert)]
+  t.match(judgeNames('c', withAddresses, ['a.test', '127.0.0.1', '[::1]']), [{ state: 'ok' }])
+  t.match(judgeNames('c', chain, ['a.test', '192.0.2.1']), [
+    { state: 'warn', text: /not for 192\.0\.2\.1/, remedy: [/service/, /public_url = "https:\/\/a\.test"/] },
+  ])
+  t.match(judgeNames('c', chain, ['a.test', '[2001:db8::1]']), [{ state: 'warn', remedy: [/service/, /a\.test/] }])
 })
 
 t.test('chains', async (t) => {

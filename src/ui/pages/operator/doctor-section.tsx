@@ -26,6 +26,7 @@ export function DoctorSection(): VNode {
 }
 
 function Findings({ found: { checked_at: checkedAt, totals, findings } }: { readonly found: DoctorFindings }): VNode {
+  const unanswered = totals.warn - findings.filter(({ state }) => state === 'warn').length
   return (
     <>
       <p>
@@ -35,6 +36,9 @@ function Findings({ found: { checked_at: checkedAt, totals, findings } }: { read
           <>
             Checked <Time at={checkedAt} kind="relative" />: {formatNumber(totals.ok)} all right,{' '}
             {formatNumber(totals.warn)} warnings, {formatNumber(totals.fail)} failures.
+            {unanswered > 0
+              ? ' Warnings that are not below are checks without an answer: “posthorn doctor” shows them.'
+              : null}
           </>
         )}
       </p>

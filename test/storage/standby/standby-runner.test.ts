@@ -1,6 +1,7 @@
 /** The process of the standby is started again when it was killed, and when it hangs. */
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pino } from 'pino'
 import t from 'tap'
 import { StandbyRunner } from '../../../src/storage/standby/standby-runner.js'
 import { readStandbyStatus } from '../../../src/storage/standby/standby-status.js'
@@ -13,7 +14,7 @@ t.test('a process that was killed, and one that hangs, is started again', async 
   const folder = join(dataDir, 'carried')
   mkdirSync(folder)
   const lines: string[] = []
-  const log = { info: () => undefined, error: (_fields: object, text: string) => void lines.push(text) }
+  const log = pino({ level: 'error' }, { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) })
   const options = { file, dataDir, folder, interval: 100, snapshotEvery: 3_600_000, keep: 2 }
   const runner = await StandbyRunner.open(options, log, 3_000)
   t.teardown(() => runner.stop())

@@ -1,5 +1,8 @@
 /**
  * Starts the process that copies to the standby folder, and starts it again when it has ended.
+ *
+ * One that hangs, as on a network file system that does not answer, is ended: while it reads the log of the database, that
+ * grows without end.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,25 +28,34 @@ const RESTART_DELAY = 5_000
 const MAX_START = 20_000
 /** Milliseconds for the last copy. */
 const MAX_STOP = 10_000
+/** Milliseconds without a sign of life, beside the interval. */
+const MAX_SILENCE = 120_000
 
 export class StandbyRunner {
   private readonly options: StandbyOptions
   private readonly log: Pick<Log, 'error' | 'info'>
+  private readonly maxSilence: number
   private child: ChildProcess | null = null
   private restartTimer: NodeJS.Timeout | undefined
+  private silenceTimer: NodeJS.Timeout | undefined
   private isStopping = false
 
-  private constructor(options: StandbyOptions, log: Pick<Log, 'error' | 'info'>) {
+  private constructor(options: StandbyOptions, log: Pick<Log, 'error' | 'info'>, maxSilence: number) {
     this.options = options
     this.log = log
+    this.maxSilence = maxSilence
   }
 
   /**
    * Resolves when the log of the database is read, or that has failed. Nothing may be written before: the stream could not
    * go on where it has ended.
    */
-  static async open(options: StandbyOptions, log: Pick<Log, 'error' | 'info'>): Promise<StandbyRunner> {
-    const runner = new StandbyRunner(options, log)
+  static async open(
+    options: StandbyOptions,
+    log: Pick<Log, 'error' | 'info'>,
+    maxSilence = MAX_SILENCE,
+  ): Promise<StandbyRunner> {
+    const runner = new StandbyRunner(options, log, maxSilence)
     const child = runner.start()
     await Promise.race([
       once(child, 'message'),
@@ -70,8 +82,11 @@ export class StandbyRunner {
     const program = fileURLToPath(new URL('./standby-worker.js', import.meta.url))
     const child = fork(program, [JSON.stringify(this.options)], { env: {}, execArgv: [] })
     this.child = child
+    this.waitForSign(child)
     child.on('message', (report) => {
-      if (report !== 'begun') this.log.error({ folder: this.options.folder, report }, 'the standby is behind')
+      this.waitForSign(child)
+      if (report !== 'begun' && report !== 'alive')
+        this.log.error({ folder: this.options.folder, report }, 'the standby is behind')
     })
     child.on('error', (err) => {
       this.log.error({ err }, 'the process of the standby failed')
@@ -82,8 +97,17 @@ export class StandbyRunner {
     return child
   }
 
+  private waitForSign(child: ChildProcess): void {
+    clearTimeout(this.silenceTimer)
+    this.silenceTimer = setTimeout(() => {
+      this.log.error({ folder: this.options.folder }, 'the process of the standby hangs, and is ended')
+      child.kill('SIGKILL')
+    }, this.options.interval + this.maxSilence).unref()
+  }
+
   private handleExit(code: number | null, signal: string | null): void {
     this.child = null
+    clearTimeout(this.silenceTimer)
     if (this.isStopping) return
     this.log.error({ code, signal }, 'the process of the standby has ended, and is started again')
     this.restartTimer = setTimeout(() => this.start(), RESTART_DELAY)

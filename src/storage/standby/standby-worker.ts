@@ -144,6 +144,7 @@ class StandbyProcess {
     const now = systemClock()
     if (!always && performance.now() - this.writtenAt < 1000) return
     this.writtenAt = performance.now()
+    if (process.connected) process.send?.('alive')
     const status: StandbyStatus = {
       pid: process.pid,
       folder: this.options.folder,

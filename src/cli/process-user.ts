@@ -6,8 +6,10 @@
  * the unit's user `posthorn`, if the machine has one.
  */
 import { execFileSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { errorCodeOf } from '../platform/errors.js'
+import { CommandFailed } from './command.js'
 
 /** The user of the systemd unit. */
 const UNIT_USER = 'posthorn'
@@ -25,6 +27,17 @@ interface Ids {
 /** For commands that use the data folder. If there is none, root stays root. */
 export function becomeOwner(folder: string): void {
   switchUser(statSync(folder, { throwIfNoEntry: false }) ?? null)
+}
+
+/** A file of a closed folder looks as if it were not there: "no daemon runs", "there is no database". */
+export function requireFolderAccess(folder: string): void {
+  try {
+    accessSync(folder, constants.R_OK | constants.X_OK)
+  } catch (error) {
+    if (errorCodeOf(error) !== 'EACCES') return
+    const remedy = 'run the command as root, or as the user of the daemon'
+    throw new CommandFailed(`${folder}: not permitted for the user ${currentUser()}: ${remedy}`)
+  }
 }
 
 /** For commands that check what the daemon can do. */

@@ -48,7 +48,7 @@ import { failureOf } from './failure.js'
 import { formatHelp, formatOverview, standaloneCommands, unknownCommandError } from './help.js'
 import { escapeControls, maskControls } from './mask-controls.js'
 import { type CommandLine, parseLine } from './parse-line.js'
-import { becomeOwner } from './process-user.js'
+import { becomeOwner, requireFolderAccess } from './process-user.js'
 import { createProgress } from './progress.js'
 import type { Terminal } from './top/screen.js'
 
@@ -145,6 +145,8 @@ async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
     await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }
+  // The doctor reports it as a finding, and goes on with the rest.
+  if (command.name !== 'doctor') requireFolderAccess(loaded.config.service.data_dir)
   const { readSecret, printError } = io
   const call = {
     ...{ words, options: line.options, config: loaded.config, clock: systemClock, readSecret, printError },

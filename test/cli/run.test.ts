@@ -250,4 +250,14 @@ t.test('a check by root uses the rights of the daemon, and names whose', { skip:
   chownSync(database, unprivilegedId, unprivilegedId)
   const elsewhere = runProgram('backup', join(folder, 'saved.db'), '--config', config)
   t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })
+  chmodSync(folder, 0o750)
+  for (const words of [['reload'], ['top', '--once'], ['backup', '/tmp/saved.db'], ['queue', 'summary']]) {
+    const closed = runProgram(...words, '--config', reachable)
+    t.match(
+      closed,
+      { status: 1, stderr: /: not permitted for the user nobody: run the command as root/ },
+      words.join(' '),
+    )
+  }
+  chmodSync(folder, 0o755)
 })

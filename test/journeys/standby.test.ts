@@ -119,6 +119,10 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
   const { generation } = await statusOf(at)
   first.signal('SIGTERM')
   t.equal(await first.ended, 0)
+  t.match(await runCommand(at, 'standby', 'status'), {
+    status: 1,
+    stdout: new RegExp(`snapshot of +20.*\\ngeneration +${generation}, [1-9].*\\nfault +none\\nno daemon is running`),
+  })
 
   const again = await serve(t, at)
   const later = await openSession(again.port)

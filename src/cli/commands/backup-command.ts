@@ -1,5 +1,5 @@
 /** `backup`: to a file, to a folder of dated files, or to standard output. */
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, existsSync, statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
@@ -63,9 +63,18 @@ async function runBackup(call: Call): Promise<Answer> {
   const path = resolve(target)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return backupToFolder(call, from, path, keep)
   refuseKeep(keep)
-  if (!existsSync(dirname(path))) throw new CommandFailed(`there is no folder ${dirname(path)}`)
+  requireFolder(dirname(path))
   const bytes = await copy(call, from, path)
   return { json: { file: path, bytes, removed: [] }, lines: [`backup written to ${path} and checked`, NOT_IN_IT] }
+}
+
+/** A folder that this user may not look at is reported by the attempt to write there. */
+function requireFolder(folder: string): void {
+  try {
+    accessSync(folder)
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') throw new CommandFailed(`there is no folder ${folder}`)
+  }
 }
 
 async function backupToFolder(call: Call, from: string, folder: string, keep: number | undefined): Promise<Answer> {

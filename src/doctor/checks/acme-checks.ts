@@ -8,6 +8,7 @@ import {
   expiresSoon,
   isValidAt,
   readCertificateFacts,
+  renewalTimeOf,
 } from '../../certificates/renewal-plan.js'
 import type { Config } from '../../config/complete.js'
 import { mailTargetOf } from '../../domains/verification/dns-records.js'
@@ -108,7 +109,9 @@ export function judgeName(
     `posthorn certificates renew ${name}   # once the cause is mended: tries at once`,
   ]
   const reason = fault === null ? '' : `: ${fault}`
-  const next = nextTryAt > now ? `, the next try is at ${formatTimestamp(nextTryAt)}` : ''
+  // After a renewal that was asked for too early, nothing is tried before it is due.
+  const nextAt = Math.max(nextTryAt, facts === null ? 0 : renewalTimeOf(facts, null))
+  const next = nextTryAt > now ? `, the next try is at ${formatTimestamp(nextAt)}` : ''
   const judge = isService ? failure : warning
   if (facts === null && fault === null) return good(name, 'no certificate yet: the daemon orders it')
   if (facts === null) return judge(name, `no certificate${reason}${next}`, remedy)

@@ -61,7 +61,9 @@ class StandbyProcess {
       await sleep(pause, undefined, { signal }).catch(() => undefined)
     }
     this.copyLast()
+    // With what the stream has in the folder: the status is read after the machine's daemon is gone too.
     this.writeStatus(true)
+    this.closeStream()
   }
 
   /** Returns the milliseconds until the next step. */
@@ -133,7 +135,6 @@ class StandbyProcess {
     } catch (error) {
       this.handleFailure(error)
     }
-    this.closeStream()
   }
 
   private report(message: string, error: unknown): void {

@@ -43,6 +43,12 @@ t.test('one name', async (t) => {
     [{ left: null }, 'ok', 'ok', /^no certificate yet/],
     [{ left: null, fault }, 'fail', 'warn', /^no certificate: dns: no A record, the next try is at 1970-04-12T/],
     [{ left: 25, fault }, 'warn', 'warn', /^the renewal has failed: dns: .*; valid for 25 days$/],
+    [
+      { left: 80, fault },
+      'warn',
+      'warn',
+      /^the renewal has failed: .*, the next try is at 1970-05-2\dT.*; valid for 80 days$/,
+    ],
     [{ left: 13, fault }, 'fail', 'warn', /^the certificate expires in 13 days: dns: /],
     [{ left: 13 }, 'fail', 'warn', /^the certificate expires in 13 days$/],
     [{ left: 2, lifetime: 6 }, 'ok', 'ok', /^valid for 2 days$/],

@@ -259,7 +259,7 @@ t.test('a daemon that is killed while it erases a workspace finishes the erasure
   const now = Date.now()
   const scheduledFor = now + 86_400_000
   for (const [workspaceId, count] of [
-    [at.workspace, 15],
+    [at.workspace, 45],
     [String(other['workspace_id']), 1],
   ] as const) {
     for (let portion = 0; portion < count; portion += 1) {

@@ -251,7 +251,14 @@ t.test('a check by root uses the rights of the daemon, and names whose', { skip:
   const elsewhere = runProgram('backup', join(folder, 'saved.db'), '--config', config)
   t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })
   chmodSync(folder, 0o750)
-  for (const words of [['reload'], ['top', '--once'], ['backup', '/tmp/saved.db'], ['queue', 'summary']]) {
+  const commands = [
+    ['reload'],
+    ['top', '--once'],
+    ['backup', '/tmp/saved.db'],
+    ['queue', 'summary'],
+    ['check', '--upgrade'],
+  ]
+  for (const words of commands) {
     const closed = runProgram(...words, '--config', reachable)
     t.match(
       closed,

@@ -17,6 +17,7 @@ import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { waitForStep } from '../../storage/stepped-walk.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { json, noContent } from '../http/answer.js'
 import { domainName, notFound, timestamp } from '../http/input/values.js'
 import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
@@ -134,8 +135,9 @@ function removeRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): Brows
     refusals: ['not_found'],
     run: async ({ session: { userId }, params: { id = '' }, now }) => {
       const [rule] = holdRuleById(read, { id })
-      if (rule === undefined || rule.ending === 1) throw notFound('not-found', 'hold rule', id)
-      await commit(endHoldRule(rule, { id: userId, keyId: null }, now))
+      const isEnded =
+        rule?.ending === 0 && (await tryCommit(commit(endHoldRule(rule, { id: userId, keyId: null }, now))))
+      if (!isEnded) throw notFound('not-found', 'hold rule', id)
       onQueueChanged()
       return noContent
     },

@@ -10,6 +10,7 @@ import { databaseFile } from '../../storage/open.js'
 import { NoRoomForCopy, rehearseUpgrade } from '../../storage/upgrade/rehearse-upgrade.js'
 import { describeStep } from '../../storage/upgrade/upgrade-protocol.js'
 import { type Answer, CommandFailed } from '../command.js'
+import { requireFolderAccess } from '../process-user.js'
 
 interface UpgradeCheckOptions {
   readonly dataDir: string
@@ -21,6 +22,7 @@ interface UpgradeCheckOptions {
 type Rehearsal = NonNullable<Awaited<ReturnType<typeof rehearseUpgrade>>>
 
 export async function checkUpgrade({ dataDir, copyTo, report }: UpgradeCheckOptions): Promise<Answer> {
+  requireFolderAccess(dataDir)
   const folder = resolve(copyTo ?? dataDir)
   if (copyTo !== null) await requireFolder(folder)
   const ended = new AbortController()

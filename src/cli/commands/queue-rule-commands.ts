@@ -15,6 +15,7 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { parseTimestamp } from '../../sending/schedule.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,
@@ -109,8 +110,8 @@ async function remove({ words, database, clock }: Call): Promise<Answer> {
   const { read, commit } = await database()
   const [rule] = holdRuleById(read, { id })
   if (rule === undefined) throw new CommandFailed(`no hold rule ${id}`)
-  if (rule.ending === 1) throw new CommandFailed(`the hold rule ${id} is ending already`)
-  await commit(endHoldRule(rule, operatorActor, clock()))
+  const isEnded = rule.ending === 0 && (await tryCommit(commit(endHoldRule(rule, operatorActor, clock()))))
+  if (!isEnded) throw new CommandFailed(`the hold rule ${id} is ending already`)
   return { json: { id }, lines: [`hold rule ${id} has ended: what it held is sent`] }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Warnings about certificates that expire soon: a line in the log, an event in the operator's workspace, and a notice to
- * its administrators, again after three days. Event, notices and the time of the warning are one commit, so a restart
- * repeats none.
+ * Warnings about certificates that expire soon: a line in the log and an event in the operator's workspace for each, and
+ * one notice about all of them to its administrators, again after three days. Events, notices and the time of the warning
+ * are one commit, so a restart repeats none.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
@@ -35,7 +35,8 @@ interface WatchDeps extends Store {
   readonly clock: Clock
   readonly log: Log
   readonly list: () => readonly WatchedCertificate[]
-  readonly composeNotices: (workspaceId: string, warning: ExpiryWarning, now: number) => Notices
+  /** `warnings`: at least one, those that expire first before the others. */
+  readonly composeNotices: (workspaceId: string, warnings: readonly ExpiryWarning[], now: number) => Notices
 }
 
 const HOUR = 3_600_000
@@ -59,10 +60,11 @@ export class ExpiryWatch {
   /** Gives the warnings that are due. */
   async check(): Promise<void> {
     const { list, clock } = this.deps
-    for (const certificate of list()) {
-      const now = clock()
-      if (expiresSoon(certificate, now) && this.isDue(certificate.name, now)) await this.warn(certificate, now)
-    }
+    const now = clock()
+    const due = list().filter((certificate) => expiresSoon(certificate, now) && this.isDue(certificate.name, now))
+    const warnings = due.map(({ name, to, fault }) => ({ name, expiresAt: to, fault }))
+    const inOrder = warnings.sort((one, other) => one.expiresAt - other.expiresAt)
+    if (inOrder.length > 0) await this.warn(inOrder, now)
   }
 
   private async run(): Promise<void> {
@@ -79,21 +81,26 @@ export class ExpiryWatch {
     return stored === undefined || Math.abs(now - Number(stored)) >= WARNING_INTERVAL
   }
 
-  private async warn({ name, to, fault }: WatchedCertificate, now: number): Promise<void> {
+  private async warn(warnings: readonly ExpiryWarning[], now: number): Promise<void> {
     const { read, commit, log, composeNotices } = this.deps
     const workspaceId = findOperatorWorkspace(read)
-    const warned = setServiceState({ key: keyOf(name), value: String(now) })
-    const data = { name, expires_at: formatTimestamp(to), last_fault: fault }
-    log.warn(
-      { name, certificate_until: data.expires_at, days: daysLeft({ to }, now), reason: fault },
-      'a certificate expires soon',
-    )
-    if (workspaceId === null) return commit([warned])
-    const notices = composeNotices(workspaceId, { name, expiresAt: to, fault }, now)
-    const event = { workspaceId, type: 'certificate.expiring', emailId: null, recipient: null, at: now, data } as const
-    await commit([warned, recordEvent(event), ...notices.writes])
+    const warned = warnings.map(({ name }) => setServiceState({ key: keyOf(name), value: String(now) }))
+    for (const { name, expiresAt, fault } of warnings) {
+      const certificate_until = formatTimestamp(expiresAt)
+      const days = daysLeft({ to: expiresAt }, now)
+      log.warn({ name, certificate_until, days, reason: fault }, 'a certificate expires soon')
+    }
+    if (workspaceId === null) return commit(warned)
+    const notices = composeNotices(workspaceId, warnings, now)
+    const events = warnings.map((warning) => recordEvent(toEvent(workspaceId, warning, now)))
+    await commit([...warned, ...events, ...notices.writes])
     notices.onCommitted()
   }
+}
+
+function toEvent(workspaceId: string, { name, expiresAt, fault }: ExpiryWarning, at: number) {
+  const data = { name, expires_at: formatTimestamp(expiresAt), last_fault: fault }
+  return { workspaceId, type: 'certificate.expiring', emailId: null, recipient: null, at, data } as const
 }
 
 function keyOf(name: string): string {

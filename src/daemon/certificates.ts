@@ -236,11 +236,11 @@ function createExpiryWatch(
   const { read, commit } = database
   const watch = new ExpiryWatch({
     ...{ read, commit, clock, log, list },
-    composeNotices: (workspaceId, warning, now) => {
+    composeNotices: (workspaceId, warnings, now) => {
       const notices = composeCertificateNotices(
         { read, hostname, mailFrom, origin: originOf(config) },
         workspaceId,
-        warning,
+        warnings,
         now,
       )
       return {

@@ -1,4 +1,4 @@
-/** The notice that a certificate of the service expires and was not renewed, to the administrators of the operator. */
+/** The notice that certificates of the service expire and were not renewed, to the administrators of the operator. */
 import { administratorsOf } from '../accounts/people/members.js'
 import type { ExpiryWarning } from '../certificates/expiry-watch.js'
 import type { ServiceNotice, ServiceSender } from '../messages/service-email.js'
@@ -19,17 +19,47 @@ interface NoticeDeps extends ServiceSender {
 export function composeCertificateNotices(
   deps: NoticeDeps,
   workspaceId: string,
-  warning: ExpiryWarning,
+  warnings: readonly ExpiryWarning[],
   now: number,
 ): readonly ServiceNotice[] {
   const { read, origin } = deps
-  const name = toOneLine(warning.name)
-  const subject = `The certificate of ${name} expires on ${formatTime(warning.expiresAt)}`
-  const pieces = buildPieces({ ...warning, name }, origin)
+  const [first] = warnings
+  if (first === undefined) return []
+  const [name, time] = [toOneLine(first.name), formatTime(first.expiresAt)]
+  const isOne = warnings.length === 1
+  const subject = isOne
+    ? `The certificate of ${name} expires on ${time}`
+    : `${warnings.length} certificates expire, the first on ${time}`
+  const pieces = isOne ? buildPieces({ ...first, name }, origin) : buildListPieces(warnings)
   return administratorsOf(read, { workspaceId })
     .filter(({ email }) => !isSuppressed(read, SERVICE_WORKSPACE, email))
     .map(({ email }) => composeNotice(deps, { to: email, subject, pieces }, now))
 }
+
+/** Names that a notice lists. */
+const MAX_NAMES = 20
+
+/** Of several, which only ACME orders. */
+function buildListPieces(warnings: readonly ExpiryWarning[]): readonly Piece[] {
+  const lines = warnings.slice(0, MAX_NAMES).map(({ name, expiresAt, fault }) => {
+    const reason = fault === null ? '' : `; the last try failed: ${toOneLine(fault)}`
+    return `${toOneLine(name)}, valid until ${formatTime(expiresAt)}${reason}`
+  })
+  const more = warnings.length - lines.length
+  return [
+    {
+      kind: 'text',
+      text:
+        `${warnings.length} certificates that this mail server serves were not renewed. After their time clients refuse to ` +
+        'connect to these names.',
+    },
+    { kind: 'list', lines: more === 0 ? lines : [...lines, `and ${more} more`] },
+    ...buildRenewal('NAME', 'acme'),
+    { kind: 'text', text: REPETITION },
+  ]
+}
+
+const REPETITION = 'This notice is repeated every three days until the renewal.'
 
 function buildPieces({ name, expiresAt, fault }: ExpiryWarning, origin: CertificateOrigin): readonly Piece[] {
   const reason: readonly Piece[] =
@@ -43,7 +73,7 @@ function buildPieces({ name, expiresAt, fault }: ExpiryWarning, origin: Certific
     },
     ...reason,
     ...buildRenewal(name, origin),
-    { kind: 'text', text: 'This notice is sent every three days until there is a new certificate.' },
+    { kind: 'text', text: REPETITION },
   ]
 }
 

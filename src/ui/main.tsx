@@ -2,12 +2,14 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { readSession, readSessionWhenShown } from './session/sign-in.ts'
+import { preloadPage } from './shell/preload-page.ts'
 import './style/base.css'
 import './style/shell.css'
 import './style/components.css'
 import './style/lists.css'
 
 void readSession()
+preloadPage(window.location.pathname)
 readSessionWhenShown()
 const place = document.getElementById('app')
 if (place !== null) render(<App />, place)

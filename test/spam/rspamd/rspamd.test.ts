@@ -4,10 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { buildHeaders } from '../../../src/spam/rspamd/rspamd.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 import { createClient, origin, rspamdRequest } from '../../helpers/spam/rspamd-client.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const fine = JSON.stringify({ score: 3, required_score: 15, action: 'no action', symbols: {} })
 
@@ -135,10 +137,12 @@ t.test('waiting for a slot is within the limit, and waiting messages are bounded
   const url = await server(t, () => {
     open += 1
   })
-  const { ask, log } = createClient(url, { timeout: 300, concurrency: 2, memoryBytes: 5 * rspamdRequest.raw.length })
-  const verdicts = await Promise.all(Array.from({ length: 8 }, () => ask(rspamdRequest)))
-  t.same(verdicts, Array(8).fill(null))
+  const { ask, log } = createClient(url, { timeout: 1_500, concurrency: 2, memoryBytes: 5 * rspamdRequest.raw.length })
+  const verdicts = Promise.all(Array.from({ length: 8 }, () => ask(rspamdRequest)))
+  await waitUntil('the first are asked', () => open === 2)
+  await pause(100)
   t.equal(open, 2, 'no more than two at a time, and five under way')
+  t.same(await verdicts, Array(8).fill(null))
   t.match(log, [{ reason: 'too many messages wait for it', messages: 1 }])
   t.equal(log.length, 1)
 })

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { SQLite } from '../../dist/src/storage/sqlite.js'
+import { seeded } from '../lib/seeded.mjs'
 import { balance } from './balance.mjs'
 import { Supervised } from './daemon.mjs'
 import { openDnsServer } from './dns-server.mjs'
@@ -15,7 +16,6 @@ import { judgeAnswers, judgeDeaths, judgeErrors, judgeUse } from './judge.mjs'
 import { Ledger } from './ledger.mjs'
 import { createFakeClock, findTools, mountSmallDisk } from './machine.mjs'
 import { askZone, browseDashboard, makeExports, readMessages, readMetrics, sendBroadcasts } from './people-load.mjs'
-import { createRandom } from './random.mjs'
 import { printReport, writeMarkdown } from './report.mjs'
 import { loadRest } from './rest-load.mjs'
 import { prepare } from './setting.mjs'
@@ -37,7 +37,7 @@ const MAX_DRAIN = 6 * MINUTE
 const MAX_RECOVERY = 60_000
 const listeners = ['smtp', 'smtps', 'rest', 'mx', 'sink']
 const minutes = Number(values.minutes)
-const random = createRandom(Number(values.seed))
+const random = seeded(Number(values.seed))
 const tools = findTools()
 const folder = mkdtempSync(join(resolve(values.disk), 'posthorn-soak-'))
 // As many bytes as the messages take, beside the gigabyte that the daemon wants to be free.

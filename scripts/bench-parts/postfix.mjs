@@ -46,15 +46,15 @@ async function start({ folder, sink, deliver, sign }) {
   }
 }
 
-/** `under`: a program with its arguments that starts Postfix. */
-export async function startInstance({ home, port, main, under = [] }) {
+/** `master`: more services of master.cf. `under`: a program with its arguments that starts Postfix. */
+export async function startInstance({ home, port, main, master = '', under = [] }) {
   const config = join(home, 'etc')
   mkdirSync(config)
   const user = postfixUser()
   for (const name of ['spool', 'lib']) mkdirSync(join(home, name))
   chownSync(join(home, 'lib'), user, user)
   writeFileSync(join(config, 'main.cf'), main)
-  writeFileSync(join(config, 'master.cf'), masterCf(port))
+  writeFileSync(join(config, 'master.cf'), masterCf(port) + master)
   cpSync('/etc/postfix/postfix-files', join(config, 'postfix-files'))
   const [program, ...words] = [...under, 'postfix', '-c', config, 'start']
   execFileSync(program, words, { stdio: 'ignore' })

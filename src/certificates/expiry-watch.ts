@@ -9,7 +9,7 @@ import { recordEvent } from '../events/event-log.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Store } from '../storage/database.js'
-import { readServiceState, setServiceState } from '../storage/service-state.js'
+import { readServiceState, removeOldTimes, setServiceState } from '../storage/service-state.js'
 import type { Write } from '../storage/writer/write.js'
 import { daysLeft, expiresSoon, type Validity } from './renewal-plan.js'
 
@@ -41,6 +41,9 @@ interface WatchDeps extends Store {
 
 const HOUR = 3_600_000
 const WARNING_INTERVAL = 72 * HOUR
+const KEY_PREFIX = 'certificate_warned:'
+/** The first key behind those with the prefix. */
+const AFTER_KEYS = 'certificate_warned;'
 
 export class ExpiryWatch {
   private readonly stopping = new AbortController()
@@ -84,7 +87,10 @@ export class ExpiryWatch {
   private async warn(warnings: readonly ExpiryWarning[], now: number): Promise<void> {
     const { read, commit, log, composeNotices } = this.deps
     const workspaceId = findOperatorWorkspace(read)
-    const warned = warnings.map(({ name }) => setServiceState({ key: keyOf(name), value: String(now) }))
+    const warned = [
+      ...warnings.map(({ name }) => setServiceState({ key: keyOf(name), value: String(now) })),
+      removeOldTimes({ from: KEY_PREFIX, to: AFTER_KEYS, before: now - WARNING_INTERVAL }),
+    ]
     for (const { name, expiresAt, fault } of warnings) {
       const certificate_until = formatTimestamp(expiresAt)
       const days = daysLeft({ to: expiresAt }, now)
@@ -104,5 +110,5 @@ function toEvent(workspaceId: string, { name, expiresAt, fault }: ExpiryWarning,
 }
 
 function keyOf(name: string): string {
-  return `certificate_warned:${name}`
+  return `${KEY_PREFIX}${name}`
 }

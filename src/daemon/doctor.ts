@@ -1,7 +1,8 @@
 /**
  * Wires the daily checks: a run is due a day after the last one, which is stored; the first is ten minutes after a start.
  *
- * The runs of a daemon follow each other, also those that the operator asks for.
+ * The runs of a daemon follow each other, also those that the operator asks for; requests that wait for a run share it,
+ * so however many there are, one run is under way and one waits.
  */
 import type { Config } from '../config/complete.js'
 import { allChecks } from '../doctor/all-checks.js'
@@ -12,6 +13,7 @@ import { openCheckDeps } from '../doctor/open-deps.js'
 import { runChecks } from '../doctor/run-checks.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { shareWaitingRun } from '../platform/serial-runner.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
@@ -40,13 +42,14 @@ export function wireDoctor(deps: DoctorDeps): Doctor {
   const { config, clock, log, database } = deps
   const startedAt = clock()
   const stopped = new AbortController()
-  let last: Promise<unknown> = Promise.resolve()
+  let lastRun: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
   let isRunning = false
+  const runShared = shareWaitingRun(() => runAndStore(deps, stopped.signal))
   const run = (): Promise<readonly Finding[]> => {
-    const next = last.catch(() => undefined).then(() => runAndStore(deps, stopped.signal))
-    last = next
-    return next
+    const running = runShared()
+    lastRun = running
+    return running
   }
   const runWhenDue = async (): Promise<void> => {
     if (!config.doctor.daily) return
@@ -67,7 +70,7 @@ export function wireDoctor(deps: DoctorDeps): Doctor {
     stop: async () => {
       if (timer !== null) clearInterval(timer)
       stopped.abort()
-      await last.catch(() => undefined)
+      await lastRun.catch(() => undefined)
     },
   }
 }

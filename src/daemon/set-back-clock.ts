@@ -62,12 +62,10 @@ export function watchSetBack(deps: SetBackDeps): { readonly stop: () => Promise<
   }
 }
 
-async function makeDue({ config: { outbound, webhooks }, commit, clock, ...work }: SetBackDeps): Promise<void> {
+async function makeDue({ config: { outbound, webhooks }, clock, ...work }: SetBackDeps): Promise<void> {
   const now = clock()
-  await commit([
-    makeFutureEntriesDue({ now, latest: now + maxWaitOf(outbound.retry_schedule) }),
-    makeFutureDeliveriesDue({ now, latest: now + maxWaitOf(webhooks.retry_schedule) }),
-  ])
+  await makeFutureEntriesDue(work, { now, latest: now + maxWaitOf(outbound.retry_schedule) })
+  await work.commit([makeFutureDeliveriesDue({ now, latest: now + maxWaitOf(webhooks.retry_schedule) })])
   work.delivery.runner.wake()
   work.webhooks.reload()
 }

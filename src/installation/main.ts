@@ -7,9 +7,10 @@
  * An existing configuration is never changed. Exit status: 0 done or kept, 1 failed, 2 wrong usage.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname as nameOfHost, networkInterfaces } from 'node:os'
+import { dirname } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import type { Config } from '../config/complete.js'
 import { systemClock } from '../platform/clock.js'
@@ -85,12 +86,17 @@ async function findPortsInUse(config: Config): Promise<readonly number[]> {
   return ports.filter((_, at) => used[at])
 }
 
-/** A file that is there in part would be kept by the next run, and read by the daemon. */
+/**
+ * A file that is there in part would be kept by the next run, and read by the daemon. Written as root, it is readable by
+ * the group of its folder, which is the daemon's.
+ */
 function writeWhole(file: string, text: string): void {
   const unfinished = `${file}.new`
   try {
     rmSync(unfinished, { force: true })
     writeFileSync(unfinished, text, { flag: 'wx', mode: 0o640, flush: true })
+    if (process.getuid?.() === 0) chownSync(unfinished, 0, statSync(dirname(file)).gid)
+    chmodSync(unfinished, 0o640)
     renameSync(unfinished, file)
   } finally {
     rmSync(unfinished, { force: true })

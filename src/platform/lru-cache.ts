@@ -18,7 +18,7 @@ interface LruCacheOptions<V> {
 
 export type LruCache<V extends object | string | number | boolean> = Pick<
   LRUCache<string, V>,
-  'get' | 'peek' | 'has' | 'set' | 'delete' | 'clear' | 'size' | 'values'
+  'get' | 'peek' | 'has' | 'set' | 'delete' | 'clear' | 'size' | 'values' | 'rkeys' | 'calculatedSize'
 >
 
 export function createLruCache<V extends object | string | number | boolean>({

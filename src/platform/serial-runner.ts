@@ -10,3 +10,16 @@ export function createSerialRunner(): SerialRunner {
     return result
   }
 }
+
+/** One piece of work again and again, one run after the other. Calls while a run waits for the one before it share it. */
+export function shareWaitingRun<T>(work: () => Promise<T>): () => Promise<T> {
+  const inTurn = createSerialRunner()
+  let waiting: Promise<T> | null = null
+  return () => {
+    waiting ??= inTurn(() => {
+      waiting = null
+      return work()
+    })
+    return waiting
+  }
+}

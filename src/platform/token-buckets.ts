@@ -1,6 +1,9 @@
 /**
  * Token buckets by key, for limits that only have to be about right: a key that was not used for long is forgotten and
  * begins with a full bucket again, as all do after a restart.
+ *
+ * Each new key removes two old ones whose buckets are full again, so memory follows the traffic and `maxKeys` is
+ * reached only by a flood.
  */
 import { createLruCache, type LruCache } from './lru-cache.js'
 
@@ -11,6 +14,9 @@ export interface BucketSettings {
   readonly perSecond: number
   readonly maxKeys: number
 }
+
+/** More than one, so that the number of keys can fall. */
+const REMOVED_PER_KEY = 2
 
 interface Bucket {
   tokens: number
@@ -46,6 +52,7 @@ export class TokenBuckets {
   take(key: string, now: number, cost = 1): number {
     let bucket = this.buckets.get(key)
     if (bucket === undefined) {
+      this.removeFull(now)
       bucket = { tokens: this.settings.burst, at: now, refusals: 0 }
       this.buckets.set(key, bucket)
     }
@@ -53,6 +60,17 @@ export class TokenBuckets {
     if (hasToken) bucket.tokens -= cost
     bucket.refusals = hasToken ? 0 : bucket.refusals + 1
     return bucket.refusals
+  }
+
+  /** Looks at the keys that were used least recently. */
+  private removeFull(now: number): void {
+    const oldest = this.buckets.rkeys()
+    for (let count = 0; count < REMOVED_PER_KEY; count += 1) {
+      const { value: key } = oldest.next()
+      const bucket = key === undefined ? undefined : this.buckets.peek(key)
+      if (key === undefined || bucket === undefined || this.fill(bucket, now) < this.settings.burst) return
+      this.buckets.delete(key)
+    }
   }
 
   /** Adds what it has gained; returns its tokens. */

@@ -1,4 +1,5 @@
 /** Facts of this installation that outlive a restart: secrets, times of periodic work. */
+import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from './prepared.js'
 
 /** The id of the operator's workspace: see `accounts/operator-workspace.ts`. */
@@ -21,4 +22,13 @@ export const setServiceState = prepareWrite<{ key: string; value: string }>(({ d
     .insertInto('service_state')
     .values({ key: slot('key'), value: slot('value') })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: slot('value') })),
+)
+
+/** Removes the keys from `from` to before `to` whose values are times before `before`, in epoch milliseconds. */
+export const removeOldTimes = prepareWrite<{ from: string; to: string; before: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('service_state')
+    .where('key', '>=', slot('from'))
+    .where('key', '<', slot('to'))
+    .where(sql<number>`cast(value as integer)`, '<', slot('before')),
 )

@@ -22,10 +22,11 @@ t.test(
     const certificate = (name: string, days: number): WatchedCertificate => {
       return { name, from: START - (90 - days) * DAY, to: START + days * DAY, fault: null }
     }
+    let certificates = [certificate('later.test', 9), certificate('new.test', 80), certificate('soon.test', 3)]
     const watch = new ExpiryWatch({
       ...{ read: database.read, commit: database.commit, clock: () => now },
       log: pino({ base: null }, { write: (line: string) => lines.push(line) }),
-      list: () => [certificate('later.test', 9), certificate('new.test', 80), certificate('soon.test', 3)],
+      list: () => certificates,
       composeNotices: (_workspaceId, warnings: readonly ExpiryWarning[]) => {
         noticed.push(warnings.map(({ name }) => name))
         return { writes: [], onCommitted: () => undefined }
@@ -43,5 +44,10 @@ t.test(
     await watch.check()
     t.same(noticed[1], ['soon.test', 'later.test'])
     t.equal(events().length, 4)
+    certificates = [certificate('soon.test', 3)]
+    now += 4 * DAY
+    await watch.check()
+    const known = database.read(`select key from service_state where key like 'certificate_warned:%'`, [])
+    t.same(known, [{ key: 'certificate_warned:soon.test' }], 'the time of one that is gone is removed')
   },
 )

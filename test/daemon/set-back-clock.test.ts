@@ -104,6 +104,35 @@ t.test('a step before the start is seen by the newest event', async (t) => {
   t.same(waits(parts), { ahead: 0 })
 })
 
+t.test('a long queue is mended in portions', async (t) => {
+  const parts = await open(t)
+  const { writes } = bulkEmail({ workspaceId: parts.workspaceId, to: 'first@b.test', at: START - MINUTE })
+  await parts.database.commit([...writes])
+  const copy = `with recursive numbers(value) as (select 1 union all select value + 1 from numbers where value < 11000)
+    insert into queue select substr(id, 1, 30) || printf('%06d', value) as id, email_id, workspace_id,
+    value || '@b.test' as recipient`
+  const columns = parts.database
+    .read<{ name: string }>(`select name from pragma_table_info('queue')`, [])
+    .map(({ name }) => name)
+    .slice(4)
+  runSql(parts.file, `${copy}, ${columns.join(', ')} from queue, numbers`)
+  runSql(parts.file, `update queue set next_attempt_at = ${START + DAY}`)
+  let commits = 0
+  parts.watch(
+    () => START - DAY,
+    async (given) => {
+      commits += 1
+      await parts.database.commit(given)
+    },
+  )
+  await waitUntil('the step is noticed', () => parts.woken.includes('webhooks'))
+  t.equal(commits, 4, 'three portions of the queue, and the webhooks')
+  t.ok(
+    Object.values(waits(parts)).every((at) => at === -DAY),
+    'all entries are due',
+  )
+})
+
 t.test('a fault of the database puts it off', async (t) => {
   const parts = await open(t)
   await addEmail(parts, 'ahead@b.test', START + DAY)

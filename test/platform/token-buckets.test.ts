@@ -48,3 +48,13 @@ t.test('what costs more than is left is owed', async (t) => {
   t.notOk(buckets.has('a', 3_999))
   t.ok(buckets.has('a', 4_000))
 })
+
+t.test('keys whose buckets are full again are removed as new ones come', async (t) => {
+  const buckets = new TokenBuckets({ burst: 2, perSecond: 1, maxKeys: 10_000 })
+  for (let n = 0; n < 1_000; n += 1) buckets.take(`first ${n}`, 0)
+  t.equal(buckets.size, 1_000, 'none of them is full yet')
+  for (let n = 0; n < 1_000; n += 1) buckets.take(`second ${n}`, 1_000)
+  t.equal(buckets.size, 1_000)
+  buckets.take('third', 1_000)
+  t.same([buckets.take('second 999', 1_000), buckets.take('second 999', 1_000)], [0, 1], 'one that is not full stays')
+})

@@ -154,3 +154,14 @@ t.test('the clicks of all emails and addresses together are bounded', async (t) 
   t.match(sweepAfter(40_000), [{ eventId: 'e 1' }, { eventId: 'e 2' }])
   t.equal(sweepAfter(60_000), null)
 })
+
+t.test('clicks whose time is over leave memory as new ones come', async (t) => {
+  const sweeps = new LinkSweeps()
+  const click = (n: number, at: number): void => {
+    sweeps.add({ emailId: `email ${n}`, address: A, linkId: '1', eventId: `${n} ${at}`, at }, () => 4)
+  }
+  for (let n = 0; n < 1_000; n += 1) click(n, 0)
+  t.equal(sweeps.size, 1_000)
+  for (let n = 0; n < 1_000; n += 1) click(1_000 + n, 10_001)
+  t.equal(sweeps.size, 1_000)
+})

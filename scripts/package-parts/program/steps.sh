@@ -31,8 +31,6 @@ write_configuration() {
   fi
   "$node" "$lib/dist/src/installation/main.js" --template "$lib/config/production.toml" \
     --output /etc/posthorn/posthorn.toml "$@"
-  chown root:posthorn /etc/posthorn/posthorn.toml
-  chmod 640 /etc/posthorn/posthorn.toml
 }
 
 runs_systemd() { [ -d /run/systemd/system ]; }

@@ -50,7 +50,7 @@ export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly r
       area: 'operator',
       tag,
       summary: 'Run all checks now',
-      description: 'Takes up to 20 seconds. Runs that are asked for at once follow each other.',
+      description: 'Takes up to 20 seconds. Requests during a run share the next one.',
       answers,
       refusals: [],
       run: async () => {

@@ -57,6 +57,7 @@ async function runBackup(call: Call): Promise<Answer> {
     if (flagOption(options, 'json')) throw new UsageError('--json and a backup to standard output do not go together')
     refuseKeep(keep)
     const to = `${from}.backup-${process.pid}`
+    removeOldPartials(dirname(from), call.clock())
     await copy(call, from, to)
     return { json: null, lines: [], file: to }
   }

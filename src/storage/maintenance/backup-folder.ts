@@ -22,13 +22,17 @@ export function backupName(now: number): string {
 
 const DAY = 86_400_000
 
+/** Of a backup to a folder, or to standard output, which is made beside the database first. */
+const PARTIAL =
+  /^(?:posthorn-\d{8}T\d{6}Z\.db|posthorn\.db\.backup-\d+)\.partial-\d+(?:-journal)?$|^posthorn\.db\.backup-\d+$/
+
 /**
  * Removes what backups have left that were killed, as large as the database. A younger file may be that of a backup under
  * way, also from another machine.
  */
 export function removeOldPartials(folder: string, now: number): void {
   for (const name of readdirSync(folder)) {
-    if (!/^posthorn-\d{8}T\d{6}Z\.db\.partial-\d+(?:-journal)?$/.test(name)) continue
+    if (!PARTIAL.test(name)) continue
     const file = join(folder, name)
     const found = statSync(file, { throwIfNoEntry: false })
     if (found?.isFile() === true && now - found.mtimeMs > DAY) rmSync(file, { force: true })

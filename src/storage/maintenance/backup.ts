@@ -49,10 +49,10 @@ interface BackupOptions {
 }
 
 /** While the daemon commits, a pause takes this many times as long as the step before it. */
-const BUSY_PAUSE_FACTOR = 6
+const BUSY_PAUSE_FACTOR = 12
 /** Milliseconds. */
-const MIN_BUSY_PAUSE = 15
-const MAX_BUSY_PAUSE = 250
+const MIN_BUSY_PAUSE = 40
+const MAX_BUSY_PAUSE = 500
 /** Bytes of the log that mean that the daemon is at work. */
 const BUSY_LOG_BYTES = 16_384
 

@@ -60,11 +60,12 @@ export function formatRelative(iso: string, now: number): string {
 
 const sizes = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte']
 
+/** A kilobyte has 1,024 bytes, as in limits and on the command line. */
 export function formatBytes(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log10(bytes) / 3))
+  const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log2(bytes) / 10))
   const unit = sizes[power] ?? 'byte'
   // The short form has no plural of bytes in English.
   const unitDisplay = unit === 'byte' ? 'long' : 'short'
   const options = { style: 'unit', unit, unitDisplay, maximumFractionDigits: 1 } as const
-  return new Intl.NumberFormat(undefined, options).format(bytes / 1_000 ** power)
+  return new Intl.NumberFormat(undefined, options).format(bytes / 1_024 ** power)
 }

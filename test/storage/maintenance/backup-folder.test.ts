@@ -42,8 +42,13 @@ t.test('after the clock was set back, the new backup stays', (t) => {
 
 t.test('what killed backups have left is removed after a day', (t) => {
   const folder = temporaryFolder(t)
-  const old = ['posthorn-20261121T020000Z.db.partial-77', 'posthorn-20261121T020000Z.db.partial-77-journal']
-  const stay = ['posthorn-20261121T020000Z.db', 'other.db.partial-77']
+  const old = [
+    'posthorn-20261121T020000Z.db.partial-77',
+    'posthorn-20261121T020000Z.db.partial-77-journal',
+    'posthorn.db.backup-77',
+    'posthorn.db.backup-77.partial-77',
+  ]
+  const stay = ['posthorn-20261121T020000Z.db', 'other.db.partial-77', 'posthorn.db', 'posthorn.db.before-20261121']
   const young = 'posthorn-20261123T020000Z.db.partial-78'
   for (const name of [...old, ...stay, young]) {
     writeFileSync(join(folder, name), 'x')

@@ -336,9 +336,9 @@ t.test('verify-data says that a database of an earlier version has to be updated
 t.test('a backup waits while the daemon commits, or keeps to its pace', (t) => {
   const step = { took: 5, isBusy: false, bytes: 1 << 20, pace: undefined }
   t.equal(decidePause(step), 0)
-  t.equal(decidePause({ ...step, isBusy: true }), 30)
-  t.equal(decidePause({ ...step, isBusy: true, took: 1 }), 15)
-  t.equal(decidePause({ ...step, isBusy: true, took: 5000 }), 250)
+  t.equal(decidePause({ ...step, isBusy: true }), 60)
+  t.equal(decidePause({ ...step, isBusy: true, took: 1 }), 40)
+  t.equal(decidePause({ ...step, isBusy: true, took: 5000 }), 500)
   t.equal(decidePause({ ...step, isBusy: true, pace: 10 << 20 }), 95)
   t.equal(decidePause({ ...step, pace: 1 << 30 }), 0)
   t.end()

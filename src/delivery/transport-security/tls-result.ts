@@ -1,0 +1,42 @@
+/** What one session with an MX host says about the TLS policies of its domain, as TLS reports count it (RFC 8460, section 4.3). */
+
+export interface TlsSessionResult {
+  /** The recipient's domain. */
+  readonly domain: string
+  readonly policy: AppliedPolicy
+  /** Null: the session was as the policy demands, or TLS was used where none demands it. */
+  readonly failure: TlsFailure | null
+  /** Address that the session was opened from; null: none was opened. */
+  readonly sendingAddress: string | null
+  readonly receivingAddress: string | null
+  readonly receivingHost: string | null
+  readonly at: number
+}
+
+export interface AppliedPolicy {
+  readonly type: 'tlsa' | 'sts' | 'no-policy-found'
+  /** Lines of the policy file or TLSA records in presentation form; empty without a policy. */
+  readonly strings: readonly string[]
+  /** Host patterns of an MTA-STS policy; else empty. */
+  readonly hosts: readonly string[]
+}
+
+export interface TlsFailure {
+  readonly type: TlsFailureType
+  /** One line for people, at most 200 characters; empty: none. */
+  readonly detail: string
+}
+
+/** RFC 8460, section 4.3. */
+export type TlsFailureType =
+  | 'starttls-not-supported'
+  | 'certificate-host-mismatch'
+  | 'certificate-expired'
+  | 'certificate-not-trusted'
+  | 'validation-failure'
+  | 'tlsa-invalid'
+  | 'dnssec-invalid'
+  | 'dane-required'
+  | 'sts-policy-fetch-error'
+  | 'sts-policy-invalid'
+  | 'sts-webpki-invalid'

@@ -18,6 +18,7 @@ import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
+import { Paces } from '../delivery/shaping/paces.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -65,12 +66,13 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
-  const pool = createSessionPool(deps, unreachable)
+  const paces = wirePaces(deps)
+  const pool = createSessionPool(deps, unreachable, paces)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
-    ...{ read, commit, clock, log, messageCache },
+    ...{ read, commit, clock, log, messageCache, paces },
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
     findDestination: findDestinationOf(deps, abortController.signal),
@@ -87,6 +89,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     wake: () => {
       unreachable.expireAll(clock())
       holdRules.reload()
+      paces.reload().catch((error: unknown) => log.error({ err: error }, 'the paces of providers could not be reset'))
       runner.wake()
     },
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
@@ -95,8 +98,23 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
       await runner.stop(limit)
       abortController.abort()
       await pool.close()
+      await paces.stop()
     },
   }
+}
+
+function wirePaces({ database: { read, commit }, clock, log, observers }: DeliveryDeps): Paces {
+  const timer = {
+    now: () => performance.now(),
+    after: (milliseconds: number, run: () => void) => {
+      const timeout = setTimeout(run, milliseconds)
+      return () => clearTimeout(timeout)
+    },
+  }
+  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
+  paces.load()
+  observers?.watchPaces(() => paces.list())
+  return paces
 }
 
 function connectionsOf({
@@ -170,6 +188,7 @@ function createSettle(
 function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
+  paces: Paces,
 ): SessionPool {
   const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
@@ -191,6 +210,7 @@ function createSessionPool(
         connectionsPerHost: () => outbound.max_connections_per_host,
       },
     ),
+    (host) => paces.of(host),
   )
 }
 

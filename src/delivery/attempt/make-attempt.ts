@@ -4,18 +4,20 @@
  *
  * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database
  * until that is over, and no attempt is counted. At certain moments it is attempted all the same
- * (`forcedAttemptTimeOf`).
+ * (`forcedAttemptTimeOf`). So it is if their provider has asked for a pause; at those moments the provider is not called
+ * either, and its words are the outcome.
  */
 import type { HoldRule } from '../../messages/queue/hold-rules.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination, FindDestination, Host } from '../hosts/destination.js'
 import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
-import type { AcquireSlot } from '../queue/host-concurrency.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
+import type { AcquireSlot } from '../shaping/pace-permit.js'
+import type { Paces } from '../shaping/paces.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { ReadyMessage } from './ready-message.js'
@@ -66,6 +68,7 @@ export interface AttemptSteps {
 }
 
 export interface MakeAttemptDeps extends AttemptSteps {
+  readonly paces: Pick<Paces, 'findPause'>
   readonly lanes: Pick<Lanes, 'bind' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
@@ -92,6 +95,11 @@ export async function makeAttempt(
     await deps.postponements.postpone(entry, reachability)
     return 'changed'
   }
+  const pause = deps.paces.findPause(hosts)
+  if (pause !== null && !ignoreOutages) {
+    await deps.postponements.postpone(entry, pause)
+    return 'changed'
+  }
   const [host] = hosts
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
   if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
@@ -106,13 +114,22 @@ export async function makeAttempt(
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true
-  const result = await callHosts(turn, readyMessage, readyMessage.destination ?? destination, ignoreOutages, deps)
+  const { destination: replaced } = readyMessage
+  const result =
+    pause !== null && replaced === null
+      ? deferWithoutCall(pause)
+      : await callHosts(turn, readyMessage, replaced ?? destination, ignoreOutages, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
   }
   const pendingWrites = lease === 'written' ? [] : readyMessage.writes
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+function deferWithoutCall({ why }: Outage): AttemptResult {
+  const outcome = { kind: 'deferred', reason: 'rate-limited', response: why, reached: true } as const
+  return { outcome, peer: null, transcript: '' }
 }
 
 /** True: a hold rule matches, and the entry is held unless it has changed. */

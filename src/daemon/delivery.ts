@@ -12,6 +12,7 @@ import { createAttemptSettler, type SettleDeps } from '../delivery/attempt/settl
 import type { FindDestination } from '../delivery/hosts/destination.js'
 import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../delivery/hosts/routes.js'
+import { createSteadyRandom } from '../delivery/hosts/steady-random.js'
 import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
@@ -138,7 +139,7 @@ function findDestinationOf(
         resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
         findRoute: (domain: DomainName) => findRouteNow()(domain),
         mayDial: (address: string) => guardNow()(address),
-        random,
+        random: createSteadyRandom(random, () => performance.now()),
         ownNames: new Set([service.hostname]),
       },
       {

@@ -11,7 +11,7 @@
  * | 5xx to how we talk (wrong order, syntax)        | deferred        | yes               |
  * | "we do not relay" of a smarthost                | deferred        | yes               |
  * | 4xx, 421                                        | deferred        | yes               |
- * | too many sessions, too fast, address blocked    | deferred        | no                |
+ * | too many sessions, too fast, address blocked    | deferred        | another provider's |
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
  * | lost between the final dot and its reply        | deferred        | no: no duplicates |
  *
@@ -47,10 +47,10 @@ export interface Verdict {
   readonly shouldTryNext: boolean
 }
 
-/** The other hosts of a provider that refuses for the pace (`Exchange.retryAt`) would refuse too. */
+/** `retryAt`: of the exchange. */
 export function withRetryTime(verdict: Verdict, retryAt: number | undefined): Verdict {
   if (retryAt === undefined || verdict.outcome.kind !== 'deferred') return verdict
-  return { outcome: { ...verdict.outcome, retryAt }, shouldTryNext: false }
+  return { ...verdict, outcome: { ...verdict.outcome, retryAt } }
 }
 
 export function judgeSendResult(sent: SendResult, host: Host): Verdict {

@@ -11,6 +11,7 @@ import type { Clock } from '../../platform/clock.js'
 import type { Destination, Host } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { AcquireSlot } from '../shaping/pace-permit.js'
+import { providerKeyOf } from '../shaping/provider-key.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Exchange } from '../smtp/send-result.js'
 import { joinTranscripts } from '../smtp/transcript.js'
@@ -73,6 +74,7 @@ async function tryHosts(
   let outage: Outage | null = null
   let elapsed = 0
   for (const host of hosts) {
+    if (calls.some((call) => refusesForPace(call, host))) continue
     const call = await tryHost(message, host, deps, signal)
     if ('until' in call) {
       if (outage === null || call.until < outage.until) outage = call
@@ -87,6 +89,11 @@ async function tryHosts(
   if (lastDeferral !== null) return resultOf(lastDeferral, calls)
   if (outage !== null) return outage
   throw new TypeError('a destination without hosts')
+}
+
+/** The other hosts of its provider would refuse too. */
+function refusesForPace({ retryAt, host }: HostAttempt, other: Host): boolean {
+  return retryAt !== undefined && providerKeyOf(host) === providerKeyOf(other)
 }
 
 /** Waiting for a slot takes nothing off the time of the attempt. */

@@ -26,8 +26,9 @@ const ENTRIES_PER_SESSION = 2
 const LOOKAHEAD = 2
 /** When a message is tried again whose session was refused. */
 const RETRY_SOON = 1_000
-/** The server counts a session for a moment after its end. */
-const SESSION_LINGER = 100
+/** The server counts a session for a moment after its end: milliseconds, doubled where that was too short. */
+const FIRST_LINGER = 30
+const MAX_LINGER = 1_000
 /** Messages a session that were learned are forgotten after a day. */
 const FORGET_MESSAGES = 86_400_000
 /** Characters of a reply that are kept. */
@@ -110,6 +111,8 @@ export class PaceControl {
   private entries = 0
   private permits = 0
   private openSessions = 0
+  private linger = FIRST_LINGER
+  private closedAt = Number.NEGATIVE_INFINITY
   private readonly waiters = new Set<PaceWaiter>()
   private readonly sessionWaiters = new Set<() => void>()
   private cancelTimer: (() => void) | null = null
@@ -187,8 +190,9 @@ export class PaceControl {
 
   /** The connection is gone. Where sessions are limited, the place of this one is free a moment later. */
   closeSession(): void {
+    this.closedAt = this.deps.timer.now()
     if (this.window.ceiling === null) this.freeSession()
-    else this.deps.timer.after(SESSION_LINGER, () => this.freeSession())
+    else this.deps.timer.after(this.linger, () => this.freeSession())
   }
 
   /** Resolves with the end of a session. */
@@ -247,12 +251,19 @@ export class PaceControl {
     this.deps.onRefused(this.id, signal)
     if (signal === 'messages' && passage.sentBefore > 0) return this.learnMessages(passage.sentBefore, now)
     if ((signal === 'sessions' || signal === 'unnamed') && others > 0) {
-      this.window.noteRefused(others, now)
-      this.noteChange()
+      this.noteSessionRefused(others, now)
       return { kind: 'retry', at: this.deps.timer.toWall(now + RETRY_SOON) }
     }
     this.pause(signal === 'block' ? 'block' : 'rate', reply, passage, now)
     return { kind: 'retry', at: this.deps.timer.toWall(this.pauseNow?.until ?? now) }
+  }
+
+  /** The server may still have counted one that has ended, which is no reason for a smaller window at once. */
+  private noteSessionRefused(others: number, now: number): void {
+    const isLate = this.window.ceiling !== null && now - this.closedAt < 2 * this.linger + RETRY_SOON
+    if (isLate && this.linger < MAX_LINGER) this.linger *= 2
+    else this.window.noteRefused(others, now)
+    this.noteChange()
   }
 
   private learnMessages(sentBefore: number, now: number): PaceVerdict {

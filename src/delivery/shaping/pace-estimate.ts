@@ -12,11 +12,16 @@
 
 /** Of the estimate. */
 const MARGIN = 0.97
-/** Growth a second, of the estimate at the last refusal. */
+/** Growth a second, of the rate at the last refusal: once a refusal has confirmed an estimate, and before. */
 const CREEP = 0.0005
+const ROUGH_CREEP = 0.005
+/** An estimate is confirmed by one that differs by less than this share. */
+const CONFIRMED = 0.1
+/** Of a slow rate, the growth is that of so many messages in place of a minute. */
+const MESSAGES_OF_GROWTH = 1_000
 /** After so long without a refusal the pace grows faster. */
-const QUIET_TIME = 300_000
-const QUIET_CREEP = 0.003
+const QUIET_TIME = 600_000
+const QUIET_CREEP = 0.001
 /** After so long without a refusal there is no limit any more. */
 const FORGET_TIME = 86_400_000
 /** A cycle begins anew where nothing was sent for so long: that time says nothing about the provider. */
@@ -48,10 +53,12 @@ export class PaceEstimate {
   private beganBefore = 0
   private takenAt = Number.NEGATIVE_INFINITY
   private isRefused = false
+  private isRough: boolean
 
   constructor({ rate, refusedAt }: EstimateState) {
     this.rateNow = rate
     this.estimate = rate ?? 0
+    this.isRough = rate === null
     this.lastRefusedAt = refusedAt
   }
 
@@ -97,9 +104,12 @@ export class PaceEstimate {
   noteRecovered(now: number): void {
     if (!this.isRefused) return
     this.isRefused = false
-    const seconds = Math.max(1, (now - this.beganBefore) / 1000)
+    // The provider could have taken one at any time since its last refusal.
+    const endedAt = (now + this.lastRefusedAt) / 2
+    const seconds = Math.max(1, (endedAt - this.beganBefore) / 1000)
     const measured = (this.countBefore + this.count) / seconds
     const before = this.rateNow ?? Number.POSITIVE_INFINITY
+    if (Math.abs(measured / before - 1) < CONFIRMED) this.isRough = false
     const floor = Math.max(MIN_RATE, this.rateNow === null ? 0 : this.rateNow * MAX_FALL)
     this.rateNow = Math.max(floor, Math.min(measured, before) * MARGIN)
     this.estimate = this.rateNow
@@ -125,9 +135,13 @@ export class PaceEstimate {
     const quiet = now - this.lastRefusedAt
     if (quiet > FORGET_TIME) this.rateNow = null
     // What was not used proves nothing: growth counts at most a second between two messages.
-    else {
-      const creep = quiet > QUIET_TIME ? QUIET_CREEP : CREEP
-      this.rateNow = rate + (Math.max(this.estimate, rate / 2) * creep * Math.min(elapsed, 1000)) / 1000
-    }
+    else
+      this.rateNow =
+        rate + (Math.max(this.estimate, rate / 2) * this.creepOf(rate, quiet) * Math.min(elapsed, 1000)) / 1000
+  }
+
+  private creepOf(rate: number, quiet: number): number {
+    const creep = this.isRough ? ROUGH_CREEP : quiet > QUIET_TIME ? QUIET_CREEP : CREEP
+    return creep * Math.min(1, (rate * 60) / MESSAGES_OF_GROWTH)
   }
 }

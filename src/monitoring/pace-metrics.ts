@@ -1,7 +1,8 @@
 /** The paces of providers: what they refused for pace, and what is kept to now. */
 
-import type { PaceControl, PaceId } from '../delivery/shaping/pace-control.js'
+import type { PaceControl } from '../delivery/shaping/pace-control.js'
 import { type PaceSignal, paceSignals } from '../delivery/shaping/pace-signal.js'
+import type { PaceId } from '../delivery/shaping/pace-state.js'
 import { providerGroups } from '../mail/mailbox-providers.js'
 import type { Metrics } from './registry.js'
 

@@ -1,5 +1,6 @@
 /** Paces that limit nothing until a reply teaches them, and nobody hears of it. */
-import { PaceControl, type PaceDeps, type PaceState } from '../../src/delivery/shaping/pace-control.js'
+import { PaceControl, type PaceDeps } from '../../src/delivery/shaping/pace-control.js'
+import type { PaceState } from '../../src/delivery/shaping/pace-state.js'
 
 export const freeState: PaceState = {
   window: { size: Number.POSITIVE_INFINITY, ceiling: null, ceilingAt: 0 },
@@ -18,7 +19,13 @@ export function createFreePace(deps: Partial<PaceDeps> = {}): PaceControl {
       return () => clearTimeout(timeout)
     },
   }
-  const silent = { timer, onRoom: () => undefined, onRefused: () => undefined, onChange: () => undefined }
+  const silent = {
+    timer,
+    onRoom: () => undefined,
+    onRefused: () => undefined,
+    onChange: () => undefined,
+    onOutage: () => undefined,
+  }
   return new PaceControl({ provider: 'mx.test', source: '' }, freeState, null, { ...silent, ...deps })
 }
 

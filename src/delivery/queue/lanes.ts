@@ -147,11 +147,9 @@ export class Lanes {
     return false
   }
 
-  /** An outage: its provider has asked for a pause. Rejects with the signal's reason when that strikes first. */
-  async acquireSlot(entry: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot | Outage> {
-    const release = await this.hosts.acquireSlot(host, takerOf(entry), signal)
-    const pace = this.findPace(host)
-    return pace === undefined ? release : acquirePermit(pace, release, signal)
+  acquireSlot(entry: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot | Outage> {
+    const slot = this.hosts.acquireSlot(host, takerOf(entry), signal)
+    return slot.then((release) => acquirePermit(this.findPace(host), release, signal))
   }
 
   /** The attempt is over; its entry stays known until `forget`. */

@@ -11,8 +11,10 @@ import { formatReply, type Reply, type Stage } from '../../mail/reply.js'
 import { describePause } from '../../messages/queue/provider-pause.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { SendResult } from '../smtp/send-result.js'
+import { OpenSessions } from './open-sessions.js'
 import { PaceEstimate } from './pace-estimate.js'
 import { type PaceSignal, readPaceSignal } from './pace-signal.js'
+import type { LearnedMessages, PaceId, PaceState, PaceTimer, PaceVerdict, Passage, Pause } from './pace-state.js'
 import { type PauseKind, pauseTimeOf } from './pause.js'
 import { SessionWindow } from './session-window.js'
 
@@ -26,52 +28,10 @@ const ENTRIES_PER_SESSION = 2
 const LOOKAHEAD = 2
 /** When a message is tried again whose session was refused. */
 const RETRY_SOON = 1_000
-/** The server counts a session for a moment after its end: milliseconds, doubled where that was too short. */
-const FIRST_LINGER = 30
-const MAX_LINGER = 1_000
 /** Messages a session that were learned are forgotten after a day. */
 const FORGET_MESSAGES = 86_400_000
 /** Characters of a reply that are kept. */
 const MAX_REPLY = 400
-
-export interface PaceTimer {
-  readonly now: () => number
-  /** A moment of this clock in epoch milliseconds. */
-  readonly toWall: (at: number) => number
-  /** Returns what cancels it. */
-  readonly after: (milliseconds: number, run: () => void) => () => void
-}
-
-export interface Pause {
-  readonly kind: PauseKind
-  readonly reply: string
-  readonly since: number
-  readonly until: number
-  /** Refused since it began. */
-  readonly probes: number
-}
-
-interface LearnedMessages {
-  readonly count: number
-  readonly at: number
-}
-
-/** What is kept on disk. */
-export interface PaceState {
-  readonly window: { readonly size: number; readonly ceiling: number | null; readonly ceilingAt: number }
-  readonly messages: LearnedMessages | null
-  readonly rate: number | null
-  readonly rateRefusedAt: number
-  readonly pause: Pause | null
-}
-
-/** Whose pace it is. */
-export interface PaceId {
-  /** From `provider-key.ts`. */
-  readonly provider: string
-  /** One of our addresses; '': the one that the system chooses. */
-  readonly source: string
-}
 
 export interface PaceDeps {
   readonly timer: PaceTimer
@@ -81,25 +41,14 @@ export interface PaceDeps {
   readonly onRefused: (id: PaceId, signal: PaceSignal) => void
   /** Called when `state` is to be kept. */
   readonly onChange: (control: PaceControl) => void
+  /** Called for each pause in which entries wait in the database. */
+  readonly onOutage: (id: PaceId, outage: Outage) => void
 }
 
 interface PaceWaiter {
   readonly grant: () => void
   readonly turnAway: (outage: Outage) => void
 }
-
-/** One message handed to one session. */
-export interface Passage {
-  readonly begunAt: number
-  /** Messages that the session had been given before. */
-  readonly sentBefore: number
-}
-
-/** `resend`: at once, over a new session. */
-export type PaceVerdict =
-  | { readonly kind: 'none' | 'resend' }
-  /** The message may be sent again at this time, in epoch milliseconds. */
-  | { readonly kind: 'retry'; readonly at: number }
 
 const noVerdict: PaceVerdict = { kind: 'none' }
 
@@ -110,11 +59,8 @@ export class PaceControl {
   private pauseNow: Pause | null
   private entries = 0
   private permits = 0
-  private openSessions = 0
-  private linger = FIRST_LINGER
-  private closedAt = Number.NEGATIVE_INFINITY
+  private readonly sessions: OpenSessions
   private readonly waiters = new Set<PaceWaiter>()
-  private readonly sessionWaiters = new Set<() => void>()
   private cancelTimer: (() => void) | null = null
 
   /** `messagesAtFirst`: of a session, until its provider teaches more; null: no limit. */
@@ -127,6 +73,7 @@ export class PaceControl {
     this.window = new SessionWindow(state.window)
     this.estimate = new PaceEstimate({ rate: state.rate, refusedAt: state.rateRefusedAt })
     this.messages = state.messages
+    this.sessions = new OpenSessions(deps.timer)
     this.pauseNow = state.pause
     if (this.isPaused) this.arm(this.pauseLeft)
   }
@@ -164,6 +111,14 @@ export class PaceControl {
     this.entries -= 1
   }
 
+  /** A permit, if one is free at once. */
+  take(): boolean {
+    if (this.waiters.size > 0 || this.pauseNow !== null || this.permits >= this.window.size) return false
+    if (this.estimate.take(this.deps.timer.now()) > 0) return false
+    this.permits += 1
+    return true
+  }
+
   /** Grants a permit now or later, or turns away. Returns what withdraws the request. */
   request(waiter: PaceWaiter): () => void {
     this.waiters.add(waiter)
@@ -180,24 +135,22 @@ export class PaceControl {
 
   /** Is there room for one more session? */
   get hasSessionRoom(): boolean {
-    return this.openSessions < this.window.size
+    return this.sessions.count < this.window.size
   }
 
   /** A session is being opened. */
   openSession(): void {
-    this.openSessions += 1
+    this.sessions.open()
   }
 
-  /** The connection is gone. Where sessions are limited, the place of this one is free a moment later. */
+  /** The connection is gone. */
   closeSession(): void {
-    this.closedAt = this.deps.timer.now()
-    if (this.window.ceiling === null) this.freeSession()
-    else this.deps.timer.after(this.linger, () => this.freeSession())
+    this.sessions.close(this.window.ceiling !== null)
   }
 
   /** Resolves with the end of a session. */
   waitForSession(): Promise<void> {
-    return new Promise((resolve) => this.sessionWaiters.add(resolve))
+    return this.sessions.waitForEnd()
   }
 
   /** A message is handed to a session, or a session is opened for it. */
@@ -233,7 +186,7 @@ export class PaceControl {
 
   private noteTaken({ begunAt }: Passage, now: number): PaceVerdict {
     this.estimate.noteTaken(now)
-    if (this.waiters.size > 0) this.window.noteTaken(this.openSessions, now)
+    if (this.waiters.size > 0) this.window.noteTaken(this.sessions.count, now)
     if (this.pauseNow === null || begunAt < this.pauseNow.since) return noVerdict
     if (this.pauseNow.kind === 'rate') this.estimate.noteRecovered(now)
     else this.estimate.beginCycle(now)
@@ -246,7 +199,7 @@ export class PaceControl {
 
   private noteRefused(signal: PaceSignal, reply: Reply, passage: Passage, now: number): PaceVerdict {
     // With the one that was refused.
-    const others = this.openSessions - 1
+    const others = this.sessions.count - 1
     if (signal === 'unnamed' && others < 1) return noVerdict
     this.deps.onRefused(this.id, signal)
     if (signal === 'messages' && passage.sentBefore > 0) return this.learnMessages(passage.sentBefore, now)
@@ -260,9 +213,7 @@ export class PaceControl {
 
   /** The server may still have counted one that has ended, which is no reason for a smaller window at once. */
   private noteSessionRefused(others: number, now: number): void {
-    const isLate = this.window.ceiling !== null && now - this.closedAt < 2 * this.linger + RETRY_SOON
-    if (isLate && this.linger < MAX_LINGER) this.linger *= 2
-    else this.window.noteRefused(others, now)
+    if (this.window.ceiling === null || !this.sessions.waitLonger()) this.window.noteRefused(others, now)
     this.noteChange()
   }
 
@@ -282,6 +233,7 @@ export class PaceControl {
     const since = current?.kind === kind ? current.since : now
     this.pauseNow = { kind, reply: text, since, until: now + pauseTimeOf(kind, probes), probes }
     this.noteChange()
+    if (this.outage !== null) this.deps.onOutage(this.id, this.outage)
     this.serve()
   }
 
@@ -325,12 +277,6 @@ export class PaceControl {
 
   private noteChange(): void {
     this.deps.onChange(this)
-  }
-
-  private freeSession(): void {
-    this.openSessions -= 1
-    for (const resolve of this.sessionWaiters) resolve()
-    this.sessionWaiters.clear()
   }
 }
 

@@ -14,11 +14,21 @@ export type AcquireSlot = (host: string, signal: AbortSignal) => Promise<Release
  * Resolves with what returns permit and slot. An outage, which has returned the slot: the provider asks for a pause.
  * Rejects with the signal's reason when that strikes first.
  */
-export function acquirePermit(
-  pace: PaceControl,
+export async function acquirePermit(
+  pace: PaceControl | undefined,
   releaseSlot: ReleaseSlot,
   signal: AbortSignal,
 ): Promise<ReleaseSlot | Outage> {
+  if (pace === undefined) return releaseSlot
+  const release = (): void => {
+    pace.release()
+    releaseSlot()
+  }
+  if (pace.take()) return release
+  if (signal.aborted) {
+    releaseSlot()
+    throw signal.reason
+  }
   // One signal stops hundreds of waiters: that many listeners are no leak.
   setMaxListeners(0, signal)
   return new Promise((resolve, reject) => {
@@ -31,10 +41,7 @@ export function acquirePermit(
     const withdraw = pace.request({
       grant: () => {
         signal.removeEventListener('abort', onAbort)
-        resolve(() => {
-          pace.release()
-          releaseSlot()
-        })
+        resolve(release)
       },
       turnAway: (outage) => {
         signal.removeEventListener('abort', onAbort)

@@ -8,7 +8,7 @@ import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import type { PaceId, PaceState, Pause } from './pace-control.js'
+import type { PaceId, PaceState, Pause } from './pace-state.js'
 import { MAX_PAUSE } from './pause.js'
 
 /** Rows, and paces in memory. */
@@ -47,10 +47,6 @@ export const pacesByChange = prepareRead<{ limit: number }>()(({ db, slot }) =>
 
 export const resetPaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('provider_paces').select(['provider', 'source']).where('reset', '=', sql.lit(1)).limit(MAX_PACES),
-)
-
-export const pacesOfProvider = prepareRead<{ provider: string }>()(({ db, slot }) =>
-  db.selectFrom('provider_paces').select(['source', 'reset']).where('provider', '=', slot('provider')).limit(MAX_PACES),
 )
 
 /** The daemon forgets them when it notices. */

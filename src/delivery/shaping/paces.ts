@@ -5,14 +5,15 @@
  * seconds later. A provider that has never refused anything has no row. Limit: the paces and hosts that were used last
  * are remembered.
  */
-import type { Clock } from '../../platform/clock.js'
+import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Store } from '../../storage/database.js'
 import type { Host } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
-import { PaceControl, type PaceId, type PaceState, type PaceTimer } from './pace-control.js'
+import { PaceControl } from './pace-control.js'
 import type { PaceSignal } from './pace-signal.js'
+import type { PaceId, PaceState, PaceTimer } from './pace-state.js'
 import { MAX_PACES, removePace, resetPaces, restorePaces, storePace } from './pace-store.js'
 import { providerKeyOf } from './provider-key.js'
 import { startingLimitsOf } from './provider-limits.js'
@@ -104,12 +105,14 @@ export class Paces {
   }
 
   private add(id: PaceId, state: PaceState): PaceControl {
-    const { onRefused } = this.deps
+    const { onRefused, log } = this.deps
     const { messagesPerSession } = startingLimitsOf(id.provider)
     const control = new PaceControl(id, state, messagesPerSession, {
       ...{ timer: this.timer, onRefused },
       onRoom: () => this.listener(),
       onChange: (changed) => this.noteChange(changed),
+      onOutage: ({ provider, source }, { until, why }) =>
+        log.info({ provider, source, next: formatTimestamp(until), why }, 'a provider has asked for a pause'),
     })
     this.controls.set(keyOf(id), control)
     return control

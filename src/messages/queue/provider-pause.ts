@@ -17,6 +17,11 @@ export function nameProvider(provider: string): string {
   return providerGroups.includes(provider) ? nameProviderGroup(provider) : provider
 }
 
+/** What an entry waits for, as the end of a line. */
+export function describeWait(waitsFor: string): string {
+  return isProviderPause(waitsFor) ? `waits: ${waitsFor}` : `waits for ${waitsFor}`
+}
+
 /** Did `describePause` write this text? */
 export function isProviderPause(waitsFor: string): boolean {
   return / (blocks our address|asked us to slow down): [45]\d\d\b/.test(waitsFor)

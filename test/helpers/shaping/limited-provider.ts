@@ -2,7 +2,8 @@
  * A provider with limits, and a sender that keeps to a pace towards it, on a virtual clock: the limits are those of
  * `scripts/provider-sim`, and there is always something to send.
  */
-import { PaceControl, type PaceState } from '../../../src/delivery/shaping/pace-control.js'
+import { PaceControl } from '../../../src/delivery/shaping/pace-control.js'
+import type { PaceState } from '../../../src/delivery/shaping/pace-state.js'
 import type { SendResult } from '../../../src/delivery/smtp/send-result.js'
 import { createVirtualTimer } from './virtual-timer.js'
 
@@ -59,6 +60,7 @@ export function sendFor(seconds: number, limits: ProviderLimits, startSessions =
       onRoom: () => pump(),
       onRefused: () => undefined,
       onChange: () => undefined,
+      onOutage: () => undefined,
     },
   )
   const takesRate = createLimiter(limits.rate)

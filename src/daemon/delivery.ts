@@ -62,8 +62,8 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, database, identity, signingKeys, signing } = deps
-  const { read, commit } = database
+  const { config, clock, log, identity, signingKeys, signing } = deps
+  const { read, commit } = deps.database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
@@ -80,9 +80,8 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    attempt: createAttempt(pool, clock),
+    ...{ attempt: createAttempt(pool, clock), retryPolicy: retryPolicyOf(config) },
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
-    retryPolicy: retryPolicyOf(config),
   }
   const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
   return {
@@ -90,7 +89,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     wake: () => {
       unreachable.expireAll(clock())
       holdRules.reload()
-      paces.reload().catch((error: unknown) => log.error({ err: error }, 'the paces of providers could not be reset'))
+      void paces.reload()
       runner.wake()
     },
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),

@@ -2,7 +2,7 @@
 import { PaceControl, type PaceDeps } from '../../src/delivery/shaping/pace-control.js'
 import type { PaceState } from '../../src/delivery/shaping/pace-state.js'
 
-export const freeState: PaceState = {
+const freeState: PaceState = {
   window: { size: Number.POSITIVE_INFINITY, ceiling: null, ceilingAt: 0 },
   messages: null,
   rate: null,

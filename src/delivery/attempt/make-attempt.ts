@@ -91,13 +91,10 @@ export async function makeAttempt(
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
   const ignoreOutages = at >= forcedAttemptTimeOf(age, deps.retryPolicy)
   const reachability = deps.checkReachability(hosts)
-  if (reachability.kind === 'outage' && !ignoreOutages) {
-    await deps.postponements.postpone(entry, reachability)
-    return 'changed'
-  }
   const pause = deps.paces.findPause(hosts)
-  if (pause !== null && !ignoreOutages) {
-    await deps.postponements.postpone(entry, pause)
+  const outage = reachability.kind === 'outage' ? reachability : pause
+  if (outage !== null && !ignoreOutages) {
+    await deps.postponements.postpone(entry, outage)
     return 'changed'
   }
   const [host] = hosts
@@ -114,11 +111,7 @@ export async function makeAttempt(
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true
-  const { destination: replaced } = readyMessage
-  const result =
-    pause !== null && replaced === null
-      ? deferWithoutCall(pause)
-      : await callHosts(turn, readyMessage, replaced ?? destination, ignoreOutages, deps)
+  const result = await callHosts(turn, readyMessage, { destination, ignoreOutages, pause }, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
@@ -139,13 +132,20 @@ async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: Make
   return rule !== null
 }
 
-function callHosts(
+interface CallPlan {
+  readonly destination: Destination
+  readonly ignoreOutages: boolean
+  /** Not null: the hosts are not called. */
+  readonly pause: Outage | null
+}
+
+async function callHosts(
   turn: AttemptTurn,
   readyMessage: ReadyMessage,
-  destination: Destination,
-  ignoreOutages: boolean,
+  { destination, ignoreOutages, pause }: CallPlan,
   { attempt, lanes, abortSignal }: MakeAttemptDeps,
 ): Promise<AttemptResult | Outage> {
+  if (pause !== null && readyMessage.destination === null) return deferWithoutCall(pause)
   const message: OutboundMessage = {
     ...readyMessage.message,
     onHandedOver: () => {
@@ -153,5 +153,5 @@ function callHosts(
     },
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
-  return attempt(message, destination, { ignoreOutages, acquireSlot }, abortSignal)
+  return attempt(message, readyMessage.destination ?? destination, { ignoreOutages, acquireSlot }, abortSignal)
 }

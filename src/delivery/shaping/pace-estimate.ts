@@ -34,7 +34,7 @@ const MIN_RATE = 0.01
 /** A rate falls to no less than this share of itself at once. */
 const MAX_FALL = 0.2
 
-export interface EstimateState {
+interface EstimateState {
   /** Messages a second; null: no limit is known. */
   readonly rate: number | null
   readonly refusedAt: number

@@ -42,7 +42,8 @@ const rateDetails = /^4\.7\.(28|65[01]|500)$/
 /** The reply names the mailbox or its owner: another recipient is not concerned. */
 const ofRecipient = /\b(recipient|mailbox|the user|this user|over ?quota)\b/i
 
-const blockReasons: ReadonlySet<string> = new Set(['spam-block'])
+const ofBlock =
+  /\b(your|sending|client|source) (\w{1,10} )?(address|ip|host|server|network)\b.{0,80}\b(block|list|bann|reputation)/i
 const stagesOfSession: ReadonlySet<Stage> = new Set(['banner', 'ehlo', 'starttls'])
 
 export function readPaceSignal(stage: Stage, reply: Reply): PaceSignal | null {
@@ -54,7 +55,7 @@ export function readPaceSignal(stage: Stage, reply: Reply): PaceSignal | null {
   if (reason === 'greylisted' || isAboutRecipient(stage, reply, text)) return null
   const named = nameSignal(reply, text)
   if (named !== null) return named
-  if (blockReasons.has(reason)) return 'block'
+  if (reason === 'spam-block' || (beforeRecipient && ofBlock.test(text))) return 'block'
   if (reason === 'rate-limited') return 'rate'
   if (!stagesOfSession.has(stage)) return reply.code === 421 && isPolicy(reply) ? 'rate' : null
   if (isPolicy(reply)) return reply.code === 421 ? 'rate' : 'block'

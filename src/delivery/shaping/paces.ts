@@ -83,7 +83,7 @@ export class Paces {
 
   /** Forgets what the operator has reset. */
   async reload(): Promise<void> {
-    const ids = resetPaces(this.deps.read, {})
+    const ids = this.tryReadReset()
     if (ids.length === 0) return
     for (const id of ids) this.forget(id)
     this.listener()
@@ -94,6 +94,15 @@ export class Paces {
   async stop(): Promise<void> {
     if (this.writeTimer !== null) clearTimeout(this.writeTimer)
     await this.tryWrite([])
+  }
+
+  private tryReadReset(): readonly PaceId[] {
+    try {
+      return resetPaces(this.deps.read, {})
+    } catch (error) {
+      this.deps.log.error({ err: error }, 'the paces of providers could not be read')
+      return []
+    }
   }
 
   private forget(id: PaceId): void {

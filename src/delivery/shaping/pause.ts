@@ -7,16 +7,16 @@
 export type PauseKind = 'rate' | 'block'
 
 const FIRST_PAUSE: Readonly<Record<PauseKind, number>> = { rate: 1_000, block: 60_000 }
-const LONGEST_PAUSE: Readonly<Record<PauseKind, number>> = { rate: 600_000, block: 3_600_000 }
+const MAX_PAUSES: Readonly<Record<PauseKind, number>> = { rate: 600_000, block: 3_600_000 }
 const GROWTH: Readonly<Record<PauseKind, number>> = { rate: 1.4, block: 1.5 }
 /** A block that outlasts so many probes is one of hours. */
 const PROBES_OF_SHORT_BLOCK = 8
-const LONGEST_SHORT_BLOCK = 600_000
-export const MAX_PAUSE = LONGEST_PAUSE.block
+const MAX_SHORT_BLOCK = 600_000
+export const MAX_PAUSE = MAX_PAUSES.block
 
 /** Milliseconds. `probes`: refused since the pause began. */
 export function pauseTimeOf(kind: PauseKind, probes: number): number {
   const grown = FIRST_PAUSE[kind] * GROWTH[kind] ** Math.min(probes, 30)
   const isShortBlock = kind === 'block' && probes < PROBES_OF_SHORT_BLOCK
-  return Math.round(Math.min(grown, isShortBlock ? LONGEST_SHORT_BLOCK : LONGEST_PAUSE[kind]))
+  return Math.round(Math.min(grown, isShortBlock ? MAX_SHORT_BLOCK : MAX_PAUSES[kind]))
 }

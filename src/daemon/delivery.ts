@@ -62,12 +62,11 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, identity, signingKeys, signing } = deps
-  const { read, commit } = deps.database
+  const { config, clock, log, identity, signingKeys, signing, database } = deps
+  const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
-  const unreachable = new UnreachableHosts()
-  const paces = wirePaces(deps)
+  const [unreachable, paces] = [new UnreachableHosts(), wirePaces(deps)]
   const pool = createSessionPool(deps, unreachable, paces)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }

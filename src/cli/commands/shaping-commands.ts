@@ -7,14 +7,8 @@ import { formatTable } from '../table.js'
 /** Paces that are listed: those that have changed last. */
 const MAX_LISTED = 1_000
 
+/** The longer name first: the first that fits is taken. */
 export const shapingCommands: readonly Command[] = [
-  {
-    name: 'shaping',
-    usage: '',
-    summary: 'list the paces of the providers that have refused something for it, and the pauses that they asked for',
-    options: {},
-    run: list,
-  },
   {
     name: 'shaping reset',
     usage: 'PROVIDER',
@@ -22,6 +16,13 @@ export const shapingCommands: readonly Command[] = [
     options: {},
     awaitsNotice: true,
     run: reset,
+  },
+  {
+    name: 'shaping',
+    usage: '',
+    summary: 'list the paces of the providers that have refused something for it, and the pauses that they asked for',
+    options: {},
+    run: list,
   },
 ]
 

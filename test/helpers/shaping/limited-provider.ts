@@ -7,7 +7,7 @@ import type { PaceState } from '../../../src/delivery/shaping/pace-state.js'
 import type { SendResult } from '../../../src/delivery/smtp/send-result.js'
 import { createVirtualTimer } from './virtual-timer.js'
 
-export type RateLimit =
+type RateLimit =
   | { readonly kind: 'bucket'; readonly perSecond: number; readonly burst: number }
   | { readonly kind: 'fixed' | 'sliding'; readonly perSecond: number; readonly window: number }
 
@@ -27,7 +27,7 @@ export interface ProviderLimits {
   readonly phase?: number
 }
 
-export interface Counts {
+interface Counts {
   readonly accepted: number
   readonly refused: Readonly<Record<'sessions' | 'rate' | 'messages' | 'block', number>>
   readonly refusedShare: number

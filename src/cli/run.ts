@@ -34,6 +34,7 @@ import { logCommands } from './commands/log-command.js'
 import { queueCommands } from './commands/queue-commands.js'
 import { queueRuleCommands } from './commands/queue-rule-commands.js'
 import { reloadCommands } from './commands/reload.js'
+import { shapingCommands } from './commands/shaping-commands.js'
 import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { standbyCommands } from './commands/standby-commands.js'
@@ -73,6 +74,7 @@ export const databaseCommands: readonly Command[] = [
   ...domainDnsCommands,
   ...queueCommands,
   ...queueRuleCommands,
+  ...shapingCommands,
   ...emailCommands,
   ...logCommands,
   ...spamCommands,

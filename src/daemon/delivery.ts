@@ -12,12 +12,14 @@ import { createAttemptSettler, type SettleDeps } from '../delivery/attempt/settl
 import type { FindDestination } from '../delivery/hosts/destination.js'
 import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../delivery/hosts/routes.js'
+import { createSteadyRandom } from '../delivery/hosts/steady-random.js'
 import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
+import { Paces } from '../delivery/shaping/paces.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -60,26 +62,25 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, database, identity, signingKeys, signing } = deps
+  const { config, clock, log, identity, signingKeys, signing, database } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
-  const unreachable = new UnreachableHosts()
-  const pool = createSessionPool(deps, unreachable)
+  const [unreachable, paces] = [new UnreachableHosts(), wirePaces(deps)]
+  const pool = createSessionPool(deps, unreachable, paces)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
-    ...{ read, commit, clock, log, messageCache },
+    ...{ read, commit, clock, log, messageCache, paces },
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
     findDestination: findDestinationOf(deps, abortController.signal),
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    attempt: createAttempt(pool, clock),
+    ...{ attempt: createAttempt(pool, clock), retryPolicy: retryPolicyOf(config) },
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
-    retryPolicy: retryPolicyOf(config),
   }
   const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
   return {
@@ -87,6 +88,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     wake: () => {
       unreachable.expireAll(clock())
       holdRules.reload()
+      void paces.reload()
       runner.wake()
     },
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
@@ -95,8 +97,23 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
       await runner.stop(limit)
       abortController.abort()
       await pool.close()
+      await paces.stop()
     },
   }
+}
+
+function wirePaces({ database: { read, commit }, clock, log, observers }: DeliveryDeps): Paces {
+  const timer = {
+    now: () => performance.now(),
+    after: (milliseconds: number, run: () => void) => {
+      const timeout = setTimeout(run, milliseconds)
+      return () => clearTimeout(timeout)
+    },
+  }
+  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
+  paces.load()
+  observers?.watchPaces(() => paces.list())
+  return paces
 }
 
 function connectionsOf({
@@ -120,7 +137,7 @@ function findDestinationOf(
         resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
         findRoute: (domain: DomainName) => findRouteNow()(domain),
         mayDial: (address: string) => guardNow()(address),
-        random,
+        random: createSteadyRandom(random, () => performance.now()),
         ownNames: new Set([service.hostname]),
       },
       {
@@ -170,6 +187,7 @@ function createSettle(
 function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
+  paces: Paces,
 ): SessionPool {
   const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
@@ -191,6 +209,7 @@ function createSessionPool(
         connectionsPerHost: () => outbound.max_connections_per_host,
       },
     ),
+    (host) => paces.of(host),
   )
 }
 

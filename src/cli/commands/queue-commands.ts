@@ -2,6 +2,7 @@
 import { operatorActor } from '../../accounts/audit-log.js'
 import { providerOf } from '../../mail/mailbox-providers.js'
 import { changeEntries, type QueueAct } from '../../messages/queue/change-entries.js'
+import { describeWait } from '../../messages/queue/provider-pause.js'
 import { waitsForOf } from '../../messages/queue/queue.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from '../../messages/queue/queue-admin.js'
 import { walkEntries } from '../../messages/queue/queue-pages.js'
@@ -91,7 +92,7 @@ async function list(call: Call): Promise<Answer> {
 function toReason(row: ListedEntry): string {
   const waitsFor = waitsForOf(row)
   if (waitsFor === null) return row.last_response ?? ''
-  return `${row.held === 4 ? 'held by' : 'waits for'} ${waitsFor}`
+  return row.held === 4 ? `held by ${waitsFor}` : describeWait(waitsFor)
 }
 
 async function show({ words, database }: Call): Promise<Answer> {

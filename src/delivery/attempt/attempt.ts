@@ -10,7 +10,8 @@ import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Destination, Host } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
-import type { AcquireSlot } from '../queue/host-concurrency.js'
+import type { AcquireSlot } from '../shaping/pace-permit.js'
+import { providerKeyOf } from '../shaping/provider-key.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Exchange } from '../smtp/send-result.js'
 import { joinTranscripts } from '../smtp/transcript.js'
@@ -20,6 +21,7 @@ import {
   mayTryAnother,
   pickMoreInformative,
   type Verdict,
+  withRetryTime,
 } from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { StartCallLimit } from './call-limit.js'
@@ -72,6 +74,7 @@ async function tryHosts(
   let outage: Outage | null = null
   let elapsed = 0
   for (const host of hosts) {
+    if (calls.some((call) => refusesForPace(call, host))) continue
     const call = await tryHost(message, host, deps, signal)
     if ('until' in call) {
       if (outage === null || call.until < outage.until) outage = call
@@ -88,6 +91,11 @@ async function tryHosts(
   throw new TypeError('a destination without hosts')
 }
 
+/** The other hosts of its provider would refuse too. */
+function refusesForPace({ retryAt, host }: HostAttempt, other: Host): boolean {
+  return retryAt !== undefined && providerKeyOf(host) === providerKeyOf(other)
+}
+
 /** Waiting for a slot takes nothing off the time of the attempt. */
 async function tryHost(
   message: OutboundMessage,
@@ -96,11 +104,14 @@ async function tryHost(
   signal: AbortSignal,
 ): Promise<HostAttempt | Outage> {
   const releaseSlot = await acquireSlot(host.mx, signal)
+  if (typeof releaseSlot !== 'function') return releaseSlot
   try {
     const begunAt = clock()
     const limit = startCallLimit(signal)
     const exchange = await send(host, message, limit.signal).catch(limit.timeoutOrRethrow)
-    return 'until' in exchange ? exchange : { ...exchange, ...judgeSendResult(exchange.sent, host), host, begunAt }
+    if ('until' in exchange) return exchange
+    const verdict = withRetryTime(judgeSendResult(exchange.sent, host), exchange.retryAt)
+    return { ...exchange, ...verdict, host, begunAt }
   } finally {
     releaseSlot()
   }

@@ -4,18 +4,20 @@
  *
  * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database
  * until that is over, and no attempt is counted. At certain moments it is attempted all the same
- * (`forcedAttemptTimeOf`).
+ * (`forcedAttemptTimeOf`). So it is if their provider has asked for a pause; at those moments the provider is not called
+ * either, and its words are the outcome.
  */
 import type { HoldRule } from '../../messages/queue/hold-rules.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination, FindDestination, Host } from '../hosts/destination.js'
 import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
-import type { AcquireSlot } from '../queue/host-concurrency.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
+import type { AcquireSlot } from '../shaping/pace-permit.js'
+import type { Paces } from '../shaping/paces.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { ReadyMessage } from './ready-message.js'
@@ -66,6 +68,7 @@ export interface AttemptSteps {
 }
 
 export interface MakeAttemptDeps extends AttemptSteps {
+  readonly paces: Pick<Paces, 'findPause'>
   readonly lanes: Pick<Lanes, 'bind' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
@@ -88,8 +91,10 @@ export async function makeAttempt(
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
   const ignoreOutages = at >= forcedAttemptTimeOf(age, deps.retryPolicy)
   const reachability = deps.checkReachability(hosts)
-  if (reachability.kind === 'outage' && !ignoreOutages) {
-    await deps.postponements.postpone(entry, reachability)
+  const pause = deps.paces.findPause(hosts)
+  const outage = reachability.kind === 'outage' ? reachability : pause
+  if (outage !== null && !ignoreOutages) {
+    await deps.postponements.postpone(entry, outage)
     return 'changed'
   }
   const [host] = hosts
@@ -106,13 +111,18 @@ export async function makeAttempt(
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true
-  const result = await callHosts(turn, readyMessage, readyMessage.destination ?? destination, ignoreOutages, deps)
+  const result = await callHosts(turn, readyMessage, { destination, ignoreOutages, pause }, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
   }
   const pendingWrites = lease === 'written' ? [] : readyMessage.writes
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+function deferWithoutCall({ why }: Outage): AttemptResult {
+  const outcome = { kind: 'deferred', reason: 'rate-limited', response: why, reached: true } as const
+  return { outcome, peer: null, transcript: '' }
 }
 
 /** True: a hold rule matches, and the entry is held unless it has changed. */
@@ -122,13 +132,20 @@ async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: Make
   return rule !== null
 }
 
-function callHosts(
+interface CallPlan {
+  readonly destination: Destination
+  readonly ignoreOutages: boolean
+  /** Not null: the hosts are not called. */
+  readonly pause: Outage | null
+}
+
+async function callHosts(
   turn: AttemptTurn,
   readyMessage: ReadyMessage,
-  destination: Destination,
-  ignoreOutages: boolean,
+  { destination, ignoreOutages, pause }: CallPlan,
   { attempt, lanes, abortSignal }: MakeAttemptDeps,
 ): Promise<AttemptResult | Outage> {
+  if (pause !== null && readyMessage.destination === null) return deferWithoutCall(pause)
   const message: OutboundMessage = {
     ...readyMessage.message,
     onHandedOver: () => {
@@ -136,5 +153,5 @@ function callHosts(
     },
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
-  return attempt(message, destination, { ignoreOutages, acquireSlot }, abortSignal)
+  return attempt(message, readyMessage.destination ?? destination, { ignoreOutages, acquireSlot }, abortSignal)
 }

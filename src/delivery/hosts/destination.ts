@@ -15,6 +15,8 @@ export interface Host {
   readonly auth: { readonly user: string; readonly pass: string } | null
   /** An MX of the recipient's domain, or the route for exactly that domain; false: a smarthost. */
   readonly final: boolean
+  /** Named by a route, and by no MX record. */
+  readonly isRouted?: true
 }
 
 export type Destination =

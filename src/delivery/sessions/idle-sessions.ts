@@ -52,10 +52,10 @@ export class IdleSessions {
     return idle.session
   }
 
-  /** Ends the session that has been idle longest, of this MX name if given. */
-  evict(mx: string | null): void {
+  /** Ends the session that has been idle longest, of those that match. */
+  evict(matches: (host: Host) => boolean): void {
     for (const idle of this.sessions) {
-      if (mx !== null && idle.host.mx !== mx) continue
+      if (!matches(idle.host)) continue
       this.dismiss(idle)
       return
     }

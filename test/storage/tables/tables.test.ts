@@ -39,6 +39,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'export-tables',
     'inbound-tables',
     'metrics-tables',
+    'pace-tables',
     'sms-tables',
     'doctor-tables',
     'session-tables',

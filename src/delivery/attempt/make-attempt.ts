@@ -17,6 +17,8 @@ import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { AssignSources, SourceAssignment } from '../sources/assign-sources.js'
+import { AttemptSources } from '../sources/attempt-sources.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { ReadyMessage } from './ready-message.js'
 
@@ -40,6 +42,10 @@ export interface FinishedAttempt {
 /** The steps of an attempt. */
 export interface AttemptSteps {
   readonly findDestination: FindDestination
+  /** From which of our addresses each host is called. */
+  readonly assignSources: AssignSources
+  /** The address is none of this machine; it is left out from now on. */
+  readonly onMissingSource: (address: string) => void
   /** What is remembered of the hosts of a destination. */
   readonly checkReachability: (hosts: readonly Host[]) => Reachability
   /** Rejects when the message is gone. */
@@ -54,12 +60,16 @@ export interface AttemptSteps {
   readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
   /**
    * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
-   * was made. Rejects only when the signal strikes.
+   * was made. Rejects when the signal strikes, and with a `SourceAddressError`. `onSent`: called for each host.
    */
   readonly attempt: (
     message: OutboundMessage,
     to: Destination,
-    call: { readonly ignoreOutages: boolean; readonly acquireSlot: AcquireSlot },
+    call: {
+      readonly ignoreOutages: boolean
+      readonly acquireSlot: AcquireSlot
+      readonly onSent: SourceAssignment['count']
+    },
     signal: AbortSignal,
   ) => Promise<AttemptResult | Outage>
   readonly retryPolicy: RetryPolicy
@@ -81,15 +91,32 @@ export async function makeAttempt(
   turn: AttemptTurn,
   deps: MakeAttemptDeps,
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
-  const { entry, at } = turn
+  const { entry } = turn
   if (await holdIfRuled(entry, deps)) return 'changed'
-  const destination = await deps.findDestination(entry.domain)
-  const hosts = destination.kind === 'hosts' ? destination.hosts : []
+  const found = await deps.findDestination(entry.domain)
+  const sources = new AttemptSources(entry, found, deps)
+  try {
+    await sources.assign()
+    return await attemptFrom(sources, turn, deps)
+  } finally {
+    sources.release()
+  }
+}
+
+async function attemptFrom(
+  sources: AttemptSources,
+  turn: AttemptTurn,
+  deps: MakeAttemptDeps,
+): Promise<FinishedAttempt | 'changed' | 'waits'> {
+  const { entry, at } = turn
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
   const ignoreOutages = at >= forcedAttemptTimeOf(age, deps.retryPolicy)
+  const { destination } = sources
+  const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)
-  if (reachability.kind === 'outage' && !ignoreOutages) {
-    await deps.postponements.postpone(entry, reachability)
+  const outage = sources.wait ?? (reachability.kind === 'outage' ? reachability : null)
+  if (outage !== null && !ignoreOutages) {
+    await deps.postponements.postpone(entry, outage)
     return 'changed'
   }
   const [host] = hosts
@@ -106,7 +133,7 @@ export async function makeAttempt(
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true
-  const result = await callHosts(turn, readyMessage, readyMessage.destination ?? destination, ignoreOutages, deps)
+  const result = await callFromSources(sources, turn, readyMessage, ignoreOutages, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
@@ -122,11 +149,34 @@ async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: Make
   return rule !== null
 }
 
-function callHosts(
+async function callFromSources(
+  sources: AttemptSources,
   turn: AttemptTurn,
   readyMessage: ReadyMessage,
-  destination: Destination,
   ignoreOutages: boolean,
+  deps: MakeAttemptDeps,
+): Promise<AttemptResult | Outage> {
+  for (;;) {
+    if (sources.wait !== null && !ignoreOutages) return sources.wait
+    const destination = readyMessage.destination ?? sources.destination
+    try {
+      return await callHosts({ turn, readyMessage, destination, ignoreOutages, onSent: sources.count }, deps)
+    } catch (error) {
+      if (!(await sources.replaceMissing(error))) throw error
+    }
+  }
+}
+
+interface HostCall {
+  readonly turn: AttemptTurn
+  readonly readyMessage: ReadyMessage
+  readonly destination: Destination
+  readonly ignoreOutages: boolean
+  readonly onSent: SourceAssignment['count']
+}
+
+function callHosts(
+  { turn, readyMessage, destination, ignoreOutages, onSent }: HostCall,
   { attempt, lanes, abortSignal }: MakeAttemptDeps,
 ): Promise<AttemptResult | Outage> {
   const message: OutboundMessage = {
@@ -136,5 +186,5 @@ function callHosts(
     },
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
-  return attempt(message, destination, { ignoreOutages, acquireSlot }, abortSignal)
+  return attempt(message, destination, { ignoreOutages, acquireSlot, onSent }, abortSignal)
 }

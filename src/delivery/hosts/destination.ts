@@ -15,6 +15,10 @@ export interface Host {
   readonly auth: { readonly user: string; readonly pass: string } | null
   /** An MX of the recipient's domain, or the route for exactly that domain; false: a smarthost. */
   readonly final: boolean
+  /** Our address that the session is opened from; absent: the system's choice. */
+  readonly source?: string
+  /** The name in our EHLO; absent: that of the service. */
+  readonly hello?: string
 }
 
 export type Destination =

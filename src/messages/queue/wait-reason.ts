@@ -5,6 +5,7 @@
 import { describeReason, type Reason, reasons } from '../../mail/reasons.js'
 import type { Flag } from '../../storage/tables/columns.js'
 import type { Hold, RecipientStatus } from '../../storage/tables/email-tables.js'
+import { isWarmUpWait } from './warm-up-wait.js'
 
 const states = {
   held: 'Held by the operator.',
@@ -44,7 +45,7 @@ interface Judged {
 export function waitReasonOf({ held, leased, attempts, waits_for, recipient_status, reason }: Judged): WaitReason {
   if (held !== 0) return holds[held]
   if (leased === 1) return 'sending'
-  if (waits_for !== null) return 'host-down'
+  if (waits_for !== null) return isWarmUpWait(waits_for) ? 'warming-up' : 'host-down'
   if (attempts > 0) return reason ?? 'unclassified'
   return recipient_status === 'scheduled' ? 'scheduled' : 'not-tried'
 }

@@ -65,6 +65,7 @@ import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
 import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
+import type { WarmUpsTable } from './warm-up-tables.js'
 import type {
   WebhookDeliveriesTable,
   WebhookRemovalsTable,
@@ -148,4 +149,5 @@ export interface Tables {
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable
   doctor_findings: DoctorFindingsTable
+  warm_ups: WarmUpsTable
 }

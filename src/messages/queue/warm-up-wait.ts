@@ -1,0 +1,21 @@
+/** What an entry waits for while its source address or domain has sent what it may today: a text of `waits_for` that can be recognized. */
+
+interface WarmUpWait {
+  /** A source address or a domain. */
+  readonly subject: string
+  /** For people. */
+  readonly provider: string
+  readonly sent: number
+  readonly cap: number
+}
+
+const MARK = ' is warming up at '
+
+export function describeWarmUp({ subject, provider, sent, cap }: WarmUpWait): string {
+  return `${subject}${MARK}${provider}: ${sent} of ${cap} today`
+}
+
+/** Did `describeWarmUp` write this text? */
+export function isWarmUpWait(waitsFor: string): boolean {
+  return waitsFor.includes(MARK)
+}

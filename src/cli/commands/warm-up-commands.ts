@@ -33,13 +33,6 @@ import { formatTable } from '../table.js'
 
 export const warmUpCommands: readonly Command[] = [
   {
-    name: 'warmup',
-    usage: '',
-    summary: 'show what new source addresses and domains may send to each provider today, what they sent, and the plan',
-    options: {},
-    run: show,
-  },
-  {
     name: 'warmup skip',
     usage: 'ADDRESS|DOMAIN [PROVIDER]',
     summary: 'end the warm-up of a source address or domain, at one provider or everywhere',
@@ -54,6 +47,14 @@ export const warmUpCommands: readonly Command[] = [
     options: {},
     awaitsNotice: true,
     run: (call) => change(call, 'restart'),
+  },
+  // After the others: the first command whose words match is run.
+  {
+    name: 'warmup',
+    usage: '',
+    summary: 'show what new source addresses and domains may send to each provider today, what they sent, and the plan',
+    options: {},
+    run: show,
   },
 ]
 

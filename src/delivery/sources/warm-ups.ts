@@ -7,7 +7,6 @@
  *
  * Limit: 10,000 subjects and providers in memory; one that comes back after it left counts what it had reserved.
  */
-import { nameProviderGroup } from '../../mail/mailbox-providers.js'
 import { describeWarmUp } from '../../messages/queue/warm-up-wait.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
@@ -74,7 +73,7 @@ export class WarmUps {
     const sent = progress.sent + pending
     if (cap === null || sent < cap) return null
     const { subject, provider } = key
-    const why = describeWarmUp({ subject, provider: nameProviderGroup(provider), sent, cap })
+    const why = describeWarmUp({ subject, provider, sent, cap })
     return { kind: 'outage', until: endOfDay(progress.day), why }
   }
 

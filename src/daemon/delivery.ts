@@ -17,7 +17,7 @@ import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
-import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
+import { createSessionOpener } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
 import { Paces } from '../delivery/shaping/paces.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
@@ -33,6 +33,7 @@ import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { Edges } from './edges.js'
+import { wireSources } from './sources.js'
 
 /** Bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
@@ -62,20 +63,19 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, identity, signingKeys, signing, database } = deps
+  const { config, clock, log, database } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const [unreachable, paces] = [new UnreachableHosts(), wirePaces(deps)]
   const pool = createSessionPool(deps, unreachable, paces)
-  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
-  const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const sources = wireSources(deps, abortController.signal)
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
     ...{ read, commit, clock, log, messageCache, paces },
-    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
-    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
+    ...wireMessages(deps, messageCache),
     findDestination: findDestinationOf(deps, abortController.signal),
+    ...sources.steps,
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
@@ -87,6 +87,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     ...{ runner, holdRules },
     wake: () => {
       unreachable.expireAll(clock())
+      sources.drop()
       holdRules.reload()
       void paces.reload()
       runner.wake()
@@ -95,6 +96,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     stop: async (limit) => {
       await holdRules.stop()
       await runner.stop(limit)
+      await sources.stop()
       abortController.abort()
       await pool.close()
       await paces.stop()
@@ -114,6 +116,18 @@ function wirePaces({ database: { read, commit }, clock, log, observers }: Delive
   paces.load()
   observers?.watchPaces(() => paces.list())
   return paces
+}
+
+function wireMessages(
+  { database: { read }, identity, signingKeys, signing }: DeliveryDeps,
+  messageCache: MessageCache,
+): Pick<RunnerDeps, 'prepareMessage' | 'buildMinimalMessage'> {
+  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
+  const deps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  return {
+    prepareMessage: (entry, now) => prepareMessage(deps, entry, now),
+    buildMinimalMessage: (entry) => buildMinimalMessage(deps, entry),
+  }
 }
 
 function connectionsOf({
@@ -164,8 +178,12 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
 
 function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
   const shared = { clock, limits: defaultAttemptLimits, startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff) }
-  return (message, to, { ignoreOutages, acquireSlot }, signal) => {
-    const send: AttemptDeps['send'] = (...call) => pool.send(...call, ignoreOutages)
+  return (message, to, { ignoreOutages, acquireSlot, onSent }, signal) => {
+    const send: AttemptDeps['send'] = async (host, ...call) => {
+      const exchange = await pool.send(host, ...call, ignoreOutages)
+      if ('sent' in exchange) onSent(host, exchange.sent)
+      return exchange
+    }
     return attemptDelivery(message, to, { ...shared, acquireSlot, send }, signal)
   }
 }
@@ -189,12 +207,10 @@ function createSessionPool(
   unreachableHosts: UnreachableHosts,
   paces: Paces,
 ): SessionPool {
-  const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
     dialer,
     helloName: service.hostname,
     timeouts,
-    chooseSourceAddress: (address) => choose()(address),
     clock,
     unreachableHosts,
   })

@@ -34,6 +34,7 @@ import * as knownBrowsers from './migrations/0033-known-browsers.js'
 import * as holdRules from './migrations/0034-hold-rules.js'
 import * as doctor from './migrations/0035-doctor.js'
 import * as providerPaces from './migrations/0036-provider-paces.js'
+import * as warmUps from './migrations/0037-warm-ups.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -70,4 +71,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0034-hold-rules': holdRules,
   '0035-doctor': doctor,
   '0036-provider-paces': providerPaces,
+  '0037-warm-ups': warmUps,
 }

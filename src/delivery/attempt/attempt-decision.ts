@@ -12,6 +12,7 @@
  * | "we do not relay" of a smarthost                | deferred        | yes               |
  * | 4xx, 421                                        | deferred        | yes               |
  * | too many sessions, too fast, address blocked    | deferred        | another provider's |
+ * | 4xx, 5xx because the session came over IPv6     | deferred        | yes, over IPv4    |
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
  * | lost between the final dot and its reply        | deferred        | no: no duplicates |
  *
@@ -28,6 +29,7 @@ import type { Host } from '../hosts/destination.js'
 import { readPaceSignal } from '../shaping/pace-signal.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 import type { AttemptOutcome } from './attempt-result.js'
+import { isIpv6Refusal } from './ipv6-refusal.js'
 
 export interface AttemptLimits {
   /** Hosts that are called. */
@@ -77,7 +79,7 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
 function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   const { kind, scope, reason, status } = classifyReply(stage, reply)
   const isAboutPace = stage === 'mail' && readPaceSignal(stage, reply) !== null
-  const isAboutUs = isAboutPace || isOurFault(stage, reply, reason, host)
+  const isAboutUs = isAboutPace || isOurFault(stage, reply, reason, host) || isIpv6Refusal(host, reply)
   const isFinal = kind === 'permanent' && scope !== 'session' && !isAboutUs
   if (isFinal) return { outcome: toRefusedOutcome(stage, reply), shouldTryNext: false }
   const temporary = `4${status.slice(1)}`

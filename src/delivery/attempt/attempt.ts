@@ -25,6 +25,7 @@ import {
 } from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { StartCallLimit } from './call-limit.js'
+import { isIpv6Refusal } from './ipv6-refusal.js'
 
 export interface AttemptDeps {
   readonly acquireSlot: AcquireSlot
@@ -73,8 +74,10 @@ async function tryHosts(
   let lastDeferral: HostAttempt | null = null
   let outage: Outage | null = null
   let elapsed = 0
+  let isIpv6Refused = false
   for (const host of hosts) {
     if (calls.some((call) => refusesForPace(call, host))) continue
+    if (isIpv6Refused && host.address.includes(':')) continue
     const call = await tryHost(message, host, deps, signal)
     if ('until' in call) {
       if (outage === null || call.until < outage.until) outage = call
@@ -82,6 +85,7 @@ async function tryHosts(
     }
     calls.push(call)
     if (!call.shouldTryNext) return resultOf(call, calls)
+    isIpv6Refused ||= call.sent.kind === 'refused' && isIpv6Refusal(host, call.sent.reply)
     lastDeferral = pickMoreInformative(lastDeferral, call)
     elapsed += deps.clock() - call.begunAt
     if (!mayTryAnother(calls, elapsed, deps.limits)) break

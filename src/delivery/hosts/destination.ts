@@ -17,6 +17,10 @@ export interface Host {
   readonly final: boolean
   /** Named by a route, and by no MX record. */
   readonly isRouted?: true
+  /** Our address that the session is opened from; absent: the system's choice. */
+  readonly source?: string
+  /** The name in our EHLO; absent: that of the service. */
+  readonly hello?: string
 }
 
 export type Destination =

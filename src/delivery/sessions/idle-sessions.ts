@@ -80,7 +80,7 @@ export class IdleSessions {
   }
 }
 
-/** Sessions are interchangeable if address, TLS and user are the same. */
-function keyOf({ mx, address, port, tls, auth }: Host): string {
-  return `${mx} ${address} ${port} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
+/** Sessions are interchangeable if both addresses, EHLO name, TLS and user are the same. */
+function keyOf({ mx, address, port, tls, auth, source = '', hello = '' }: Host): string {
+  return `${mx} ${address} ${port} ${source} ${hello} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
 }

@@ -58,8 +58,9 @@ export class Paces {
     this.listener = listener
   }
 
-  /** The pace of the host from one of our addresses. */
-  of(host: Host, source = ''): PaceControl {
+  /** The pace of the host from the address that its session is opened from. */
+  of(host: Host): PaceControl {
+    const source = host.source ?? ''
     const known = this.byHost.get(host.mx)
     if (known?.id.source === source) return known
     const id = { provider: providerKeyOf(host), source }

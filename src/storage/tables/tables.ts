@@ -66,6 +66,7 @@ import type { ProviderPacesTable } from './pace-tables.js'
 import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
+import type { WarmUpsTable } from './warm-up-tables.js'
 import type {
   WebhookDeliveriesTable,
   WebhookRemovalsTable,
@@ -150,4 +151,5 @@ export interface Tables {
   sms_holds: SmsHoldsTable
   doctor_findings: DoctorFindingsTable
   provider_paces: ProviderPacesTable
+  warm_ups: WarmUpsTable
 }

@@ -44,7 +44,6 @@ export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: stri
     dialer: createDialer(authorities),
     helloName: 'us.test',
     timeouts: { ...defaultTimeouts, ...impatient },
-    chooseSourceAddress: () => null,
   }
 }
 

@@ -44,6 +44,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'doctor-tables',
     'session-tables',
     'tracking-tables',
+    'warm-up-tables',
     'webhook-tables',
   ]
   const paths = files.map((name) => `src/storage/tables/${name}.ts`)

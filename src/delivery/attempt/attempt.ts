@@ -8,7 +8,7 @@
  */
 import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
-import type { Destination, Host } from '../hosts/destination.js'
+import { type Destination, type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { AcquireSlot } from '../shaping/pace-permit.js'
 import { providerKeyOf } from '../shaping/provider-key.js'
@@ -107,7 +107,7 @@ async function tryHost(
   { acquireSlot, send, clock, startCallLimit }: AttemptDeps,
   signal: AbortSignal,
 ): Promise<HostAttempt | Outage> {
-  const releaseSlot = await acquireSlot(host.mx, signal)
+  const releaseSlot = await acquireSlot(pathOf(host), signal)
   if (typeof releaseSlot !== 'function') return releaseSlot
   try {
     const begunAt = clock()

@@ -10,7 +10,7 @@
 import type { HoldRule } from '../../messages/queue/hold-rules.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Write } from '../../storage/writer/write.js'
-import type { Destination, FindDestination, Host } from '../hosts/destination.js'
+import { type Destination, type FindDestination, type Host, pathOf } from '../hosts/destination.js'
 import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
@@ -125,7 +125,7 @@ async function attemptFrom(
   }
   const [host] = hosts
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
-  if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
+  if (host !== undefined && !deps.lanes.bind(entry, pathOf(host), isProbing)) return 'waits'
   const readyMessage = await deps.prepareMessage(entry, at)
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()

@@ -38,3 +38,8 @@ export type Destination =
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string }
 
 export type FindDestination = (domain: DomainName) => Promise<Destination>
+
+/** Names the host, and the address of ours that it is called from: sessions and paces are counted for each of both. */
+export function pathOf({ mx, source }: Host): string {
+  return source === undefined ? mx : `${mx} from ${source}`
+}

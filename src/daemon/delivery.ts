@@ -1,4 +1,4 @@
-/** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
+/** Wires delivery: DNS, routes, TLS policies, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
@@ -18,6 +18,9 @@ import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
+import { applyMessageDemand } from '../delivery/transport-security/message-demand.js'
+import type { SecureDestination } from '../delivery/transport-security/secure-destination.js'
+import { type OnTlsResult, toRefusedResult } from '../delivery/transport-security/session-result.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -26,11 +29,12 @@ import { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
-import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
+import { defaultResolverSettings, openResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { Edges } from './edges.js'
+import { wireTransportSecurity } from './transport-security.js'
 
 /** Bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
@@ -46,6 +50,8 @@ interface DeliveryDeps {
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
   readonly observers: Observers | null
+  /** Told what sessions with MX hosts say about the TLS policies of their domains. */
+  readonly onTlsResult?: OnTlsResult | undefined
 }
 
 export interface Delivery {
@@ -55,6 +61,8 @@ export interface Delivery {
   readonly wake: () => void
   /** To be called when this process has removed the domain's mail from the queue. */
   readonly dropMailFrom: (workspaceId: string, domain: string) => void
+  /** MTA-STS policies that are known. */
+  readonly countStsPolicies: () => number
   /** Lets attempts finish within `limit` milliseconds, then closes the sessions. */
   readonly stop: (limit: number) => Promise<void>
 }
@@ -65,7 +73,9 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
-  const pool = createSessionPool(deps, unreachable)
+  const onTlsResult = tlsObserverOf(deps)
+  const pool = createSessionPool(deps, unreachable, onTlsResult)
+  const destinations = wireDestinations(deps, onTlsResult, abortController.signal)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
   const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
@@ -73,11 +83,11 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     ...{ read, commit, clock, log, messageCache },
     prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
-    findDestination: findDestinationOf(deps, abortController.signal),
+    findDestination: destinations.find,
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    attempt: createAttempt(pool, clock),
+    attempt: createAttempt(pool, clock, onTlsResult),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
   }
@@ -89,12 +99,14 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
       holdRules.reload()
       runner.wake()
     },
+    countStsPolicies: destinations.countStsPolicies,
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
     stop: async (limit) => {
       await holdRules.stop()
       await runner.stop(limit)
       abortController.abort()
       await pool.close()
+      await destinations.stop()
     },
   }
 }
@@ -108,16 +120,46 @@ function connectionsOf({
   }
 }
 
+function tlsObserverOf({ observers, onTlsResult }: DeliveryDeps): OnTlsResult {
+  return (result) => {
+    observers?.onTlsResult(result)
+    onTlsResult?.(result)
+  }
+}
+
+interface Destinations {
+  readonly find: FindDestination
+  readonly countStsPolicies: () => number
+  readonly stop: () => Promise<void>
+}
+
+function wireDestinations(deps: DeliveryDeps, onTlsResult: OnTlsResult, signal: AbortSignal): Destinations {
+  const { config, clock, edges } = deps
+  if (edges.resolver !== null) {
+    const find = findDestinationOf(deps, edges.resolver, undefined)
+    return { find, countStsPolicies: () => 0, stop: async () => undefined }
+  }
+  const resolver = openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, signal)
+  const { secure, stsPolicies } = wireTransportSecurity({ ...deps, resolver, onTlsResult })
+  return {
+    find: findDestinationOf(deps, resolver, secure),
+    countStsPolicies: () => stsPolicies.size,
+    stop: () => stsPolicies.stop(),
+  }
+}
+
 function findDestinationOf(
-  { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryDeps,
-  signal: AbortSignal,
+  { config: { outbound, service }, edges: { random } }: DeliveryDeps,
+  resolver: Resolver,
+  secure: SecureDestination | undefined,
 ): FindDestination {
   const findRouteNow = followSetting(() => outbound.routes, createRouteFinder)
   const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
   return createDestinationFinder(
     readEachTime(
       {
-        resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
+        resolver,
+        secure,
         findRoute: (domain: DomainName) => findRouteNow()(domain),
         mayDial: (address: string) => guardNow()(address),
         random,
@@ -145,11 +187,15 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
   }
 }
 
-function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
+function createAttempt(pool: SessionPool, clock: Clock, onTlsResult: OnTlsResult): RunnerDeps['attempt'] {
   const shared = { clock, limits: defaultAttemptLimits, startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff) }
   return (message, to, { ignoreOutages, acquireSlot }, signal) => {
     const send: AttemptDeps['send'] = (...call) => pool.send(...call, ignoreOutages)
-    return attemptDelivery(message, to, { ...shared, acquireSlot, send }, signal)
+    const allowed = applyMessageDemand(message, to, (host) => {
+      const result = toRefusedResult(host, message.domain, clock())
+      if (result !== null) onTlsResult(result)
+    })
+    return attemptDelivery(message, allowed, { ...shared, acquireSlot, send }, signal)
   }
 }
 
@@ -170,6 +216,7 @@ function createSettle(
 function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
+  onTlsResult: OnTlsResult,
 ): SessionPool {
   const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
@@ -179,6 +226,7 @@ function createSessionPool(
     chooseSourceAddress: (address) => choose()(address),
     clock,
     unreachableHosts,
+    onTlsResult,
   })
   return new SessionPool(
     open,

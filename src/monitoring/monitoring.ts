@@ -11,11 +11,17 @@ import { createReceivingObservers, type ReceivingObservers } from './receiving-m
 import { createMetrics, type Metrics } from './registry.js'
 import { createSessionObservers, type SessionObservers } from './session-metrics.js'
 import { createStorageObservers, type StorageObservers } from './storage-metrics.js'
+import { createTlsObservers, type TlsObservers } from './tls-metrics.js'
 
 /** Milliseconds that a collection serves. */
 const FRESH_FOR = 1_000
 
-export interface Observers extends ActivityObservers, ReceivingObservers, SessionObservers, StorageObservers {
+export interface Observers
+  extends ActivityObservers,
+    ReceivingObservers,
+    SessionObservers,
+    StorageObservers,
+    TlsObservers {
   readonly onAttempt: AttemptObserver
 }
 
@@ -38,6 +44,7 @@ export function createMonitoring(deps: {
     ...createReceivingObservers(metrics),
     ...createActivityObservers(metrics),
     ...createStorageObservers(metrics),
+    ...createTlsObservers(metrics),
     onAttempt: createAttemptObserver(metrics),
   }
   return { observers, metrics, collect: createCollector(metrics, deps.clock) }

@@ -12,6 +12,7 @@
  * | "we do not relay" of a smarthost                | deferred        | yes               |
  * | 4xx, 421                                        | deferred        | yes               |
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
+ * | TLS not as a policy of the domain demands       | deferred        | yes               |
  * | lost between the final dot and its reply        | deferred        | no: no duplicates |
  *
  * A 5xx to the connection concerns us and not the mailbox, and another host may accept; if none does,
@@ -110,7 +111,8 @@ const stagePhrases: Readonly<Record<Stage, string>> = {
 function toDeferredOutcome({ stage, failure, detail }: NoReplyFailure, host: Host): AttemptOutcome {
   const { reason } = classifyFailure(stage, failure)
   const response = `${host.mx} [${host.address}]:${host.port}: ${detail} ${stagePhrases[stage]}`
-  return { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' }
+  const deferral = { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' } as const
+  return failure === 'untrusted' ? { ...deferral, status: '4.7.5' } : deferral
 }
 
 /** `elapsed`: milliseconds that the calls so far took. */

@@ -90,6 +90,7 @@ export class SessionPool {
   ): Promise<Exchange | Outage> {
     this.makeRoom(host.mx)
     const opened = await this.openSession(host, {
+      domain: message.domain,
       signal,
       ignoreOutages,
       hasSession: () => this.hasUsableSession(host),

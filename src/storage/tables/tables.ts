@@ -35,6 +35,7 @@ import type {
   SuppressionsTable,
   TemplatesTable,
 } from './content-tables.js'
+import type { StsPoliciesTable } from './delivery-tables.js'
 import type { DoctorFindingsTable } from './doctor-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
@@ -148,4 +149,5 @@ export interface Tables {
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable
   doctor_findings: DoctorFindingsTable
+  sts_policies: StsPoliciesTable
 }

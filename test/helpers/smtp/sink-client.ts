@@ -44,6 +44,7 @@ export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: stri
     helloName: 'us.test',
     timeouts: { ...defaultTimeouts, ...impatient },
     chooseSourceAddress: () => null,
+    clock: () => 0,
   }
 }
 

@@ -5,6 +5,7 @@
  * |-------------------------------------------------|-----------------|-------------------|
  * | accepted                                        | accepted        | no                |
  * | the server offers too little for the message    | refused         | no                |
+ * | the server does not offer REQUIRETLS            | refused         | yes               |
  * | 5xx about sender, recipient or message          | refused         | no                |
  * | 5xx about the session (greeting, EHLO, policy)  | deferred        | yes               |
  * | 5xx that asks for encryption or a login         | deferred        | yes               |
@@ -25,6 +26,7 @@ import type { Reason } from '../../mail/reasons.js'
 import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
 import type { Host } from '../hosts/destination.js'
+import { TLS_NOT_PASSED_ON } from '../smtp/envelope.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 import type { AttemptOutcome } from './attempt-result.js'
 
@@ -56,7 +58,7 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
       // Our text, which must not look like a reply of the server.
       return {
         outcome: { ...toRefusedOutcome('message', sent.reply), response: `not sent: ${sent.reply.text}` },
-        shouldTryNext: false,
+        shouldTryNext: sent.reply.enhanced === TLS_NOT_PASSED_ON,
       }
     case 'refused':
       return judgeReply(sent.stage, sent.reply, host)

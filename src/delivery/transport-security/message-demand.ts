@@ -11,11 +11,12 @@ import { type HostSecurity, securityOf } from './host-security.js'
 interface MessageDemand {
   readonly domain: string
   readonly tlsRequired?: TlsRequired | null
+  readonly returnPath: string
 }
 
 /** `onRefused`: called for each host that is left out by its policy. */
 export function applyMessageDemand(
-  { domain, tlsRequired = null }: MessageDemand,
+  { domain, tlsRequired = null, returnPath }: MessageDemand,
   destination: Destination,
   onRefused: (host: Host) => void,
 ): Destination {
@@ -29,7 +30,9 @@ export function applyMessageDemand(
   if (allowed.length === 0) return toTemporary(domain, hosts)
   if (tlsRequired === null) return { kind: 'hosts', hosts: allowed }
   const provable = allowed.flatMap(toProvableHost)
-  return provable.length > 0 ? { kind: 'hosts', hosts: provable } : toUnprovable(domain)
+  if (provable.length > 0) return { kind: 'hosts', hosts: provable }
+  // A notification is not lost for want of REQUIRETLS (RFC 8689 section 5).
+  return returnPath === '' ? { kind: 'hosts', hosts: allowed } : toUnprovable(domain)
 }
 
 function isRefused(host: Host): boolean {
@@ -43,7 +46,9 @@ function withoutSecurity({ security: _ignored, ...host }: Host): Host {
 /** Empty: no certificate would prove the host. */
 function toProvableHost(host: Host): readonly Host[] {
   if (host.tls === 'implicit') return [host]
-  const { rule, isNameTrusted, applied } = securityOf(host)
+  const { rule, applied } = securityOf(host)
+  // The operator has named the host of a route.
+  const isNameTrusted = host.security === undefined || host.security.isNameTrusted
   if ((rule.kind === 'dane' && rule.records.length > 0) || rule.kind === 'sts-enforce') return [host]
   const security: HostSecurity = { rule: { kind: 'verified' }, isNameTrusted, applied }
   return isNameTrusted ? [{ ...host, security }] : []

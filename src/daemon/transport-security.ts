@@ -12,6 +12,9 @@ import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
+/** Milliseconds that mail waits for the first policy of its domain. */
+const FIRST_POLICY_WAIT = 5_000
+
 interface TransportSecurityDeps {
   readonly config: Config
   readonly clock: Clock
@@ -41,6 +44,7 @@ export function wireTransportSecurity(deps: TransportSecurityDeps): TransportSec
     ...{ read: database.read, commit: database.commit, clock, log },
     judgeRecords: resolver.judgeRecords,
     fetchPolicy,
+    maxWait: FIRST_POLICY_WAIT,
     onFetchFailure: (domain, failure) => onTlsResult(toPolicyFailureResult(domain, failure, clock())),
   })
   const settings = { dane: () => outbound.dane === 'auto', mtaSts: () => outbound.mta_sts }

@@ -24,6 +24,8 @@ interface StsPoliciesDeps extends Store {
   readonly log: Log
   readonly judgeRecords: DnssecResolver['judgeRecords']
   readonly fetchPolicy: FetchStsPolicy
+  /** Milliseconds that mail waits for the first policy of its domain. */
+  readonly maxWait: number
   /** Called when a policy could not be had. */
   readonly onFetchFailure: (domain: string, failure: TlsFailure) => void
 }
@@ -41,8 +43,6 @@ const MAX_FETCHES = 20
 const MAX_WAITING_FETCHES = 1_000
 /** Milliseconds. */
 const FETCH_WAIT = 60_000
-/** How long mail waits for the first policy of its domain. */
-const FIRST_POLICY_WAIT = 5_000
 /** Until the TXT record is read again, from the cache of the resolver while it is valid there. */
 const CHECK_INTERVAL = 60_000
 /** RFC 8461 section 3.3: five minutes or longer after a fetch that failed. */
@@ -125,7 +125,7 @@ export class StsPolicies {
     if (!this.needsCheck(domain, now)) return
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, FIRST_POLICY_WAIT)
+      timer = setTimeout(resolve, this.deps.maxWait)
     })
     await Promise.race([this.check(domain), limit])
     clearTimeout(timer)

@@ -68,7 +68,7 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, database, identity, signingKeys, signing } = deps
+  const { config, clock, log, database } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
@@ -76,13 +76,10 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const onTlsResult = tlsObserverOf(deps)
   const pool = createSessionPool(deps, unreachable, onTlsResult)
   const destinations = wireDestinations(deps, onTlsResult, abortController.signal)
-  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
-  const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
     ...{ read, commit, clock, log, messageCache },
-    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
-    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
+    ...wireMessages(deps, messageCache),
     findDestination: destinations.find,
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
@@ -108,6 +105,18 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
       await pool.close()
       await destinations.stop()
     },
+  }
+}
+
+function wireMessages(
+  { database: { read }, identity, signingKeys, signing }: DeliveryDeps,
+  messageCache: MessageCache,
+): Pick<RunnerDeps, 'prepareMessage' | 'buildMinimalMessage'> {
+  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
+  const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  return {
+    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
+    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
   }
 }
 

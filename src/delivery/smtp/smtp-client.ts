@@ -136,6 +136,7 @@ async function performHandshake(context: HandshakeContext): Promise<ReadyServer 
   if (hello.kind === 'ready' && connection.tls === null) {
     if (!hello.capabilities.starttls) hello = noteMissingTls(context) ?? hello
     else if (encryption === 'offered') hello = await startTls(context)
+    else context.tlsFailure = { type: 'validation-failure', detail: 'TLS has failed with this host before' }
   }
   if (hello.kind !== 'ready' || host.auth === null) return hello
   if (connection.tls === null && !isLoopback(host.address)) {

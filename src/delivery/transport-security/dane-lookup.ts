@@ -3,7 +3,7 @@
  *
  * They count only where DNSSEC covers the whole way: the MX records (which the caller has checked), the addresses of the
  * host, and the TLSA records. If the name of the host is an alias, its target comes first, if all of the chain is secure,
- * and then the name itself. A look-up that fails is never "no DANE": whoever can make it fail could take the encryption away.
+ * and then the name itself. A look-up that fails is never "no DANE": an attacker who makes it fail would take the encryption away.
  */
 import type { DnssecResolver, JudgedLookup } from '../../platform/dns/resolver.js'
 import { listUsableRecords, type TlsaRecord } from './tlsa-record.js'

@@ -10,7 +10,7 @@ import { getOverHttps } from '../../platform/http/https-get.js'
 import { parseStsPolicy, type StsPolicy } from './sts-policy.js'
 import type { TlsFailure } from './tls-result.js'
 
-export interface PolicyFetchDeps {
+interface PolicyFetchDeps {
   readonly resolveAddresses: Resolver['resolveAddresses']
   readonly mayDial: AddressGuard
   /** Of the policy's host. */

@@ -31,7 +31,7 @@ export type TlsRule =
       readonly failure: TlsFailureType
     }
 
-export interface DaneRule {
+interface DaneRule {
   readonly kind: 'dane'
   /** The TLSA base domain (RFC 7672 section 2.2), which is the name in SNI. */
   readonly base: string

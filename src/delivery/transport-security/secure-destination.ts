@@ -13,7 +13,7 @@ import type { StsPolicies } from './sts-policies.js'
 import { formatStsPolicy, matchesStsPolicy, type StsPolicy } from './sts-policy.js'
 import type { AppliedPolicy } from './tls-result.js'
 
-export interface SecurityLookupDeps {
+interface SecurityLookupDeps {
   readonly resolver: DnssecResolver
   readonly stsPolicies: Pick<StsPolicies, 'find'>
   /** Read for each destination, like the next one. */
@@ -86,7 +86,7 @@ function stsSecurityFor(mx: string, policy: StsPolicy, isMxAuthentic: boolean): 
   const isNameTrusted = isListed || isMxAuthentic
   if (policy.mode === 'testing') return { rule: { kind: 'sts-testing', isListed }, isNameTrusted, applied }
   if (isListed) return { rule: { kind: 'sts-enforce' }, isNameTrusted, applied }
-  const text = `the MTA-STS policy does not list the host`
+  const text = 'the MTA-STS policy does not list the host'
   const rule = { kind: 'refused', reason: 'tls', text, failure: 'validation-failure' } as const
   return { rule, isNameTrusted, applied }
 }

@@ -45,6 +45,8 @@ const MAX_WAITING_FETCHES = 1_000
 const FETCH_WAIT = 60_000
 /** Until the TXT record is read again, from the cache of the resolver while it is valid there. */
 const CHECK_INTERVAL = 60_000
+/** The same, after a look-up that failed, which may have taken long. */
+const FAILURE_CHECK_INTERVAL = 300_000
 /** RFC 8461 section 3.3: five minutes or longer after a fetch that failed. */
 const RETRY_AFTER = 300_000
 const REFRESH_AFTER = 86_400_000
@@ -118,14 +120,18 @@ export class StsPolicies {
   private needsCheck(domain: string, now: number): boolean {
     const until = this.checkedUntil.get(domain) ?? 0
     // A time beyond the interval: the clock was set back.
-    return until <= now || until > now + CHECK_INTERVAL
+    return until <= now || until > now + FAILURE_CHECK_INTERVAL
   }
 
   private async waitForCheck(domain: string, now: number): Promise<void> {
     if (!this.needsCheck(domain, now)) return
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.deps.maxWait)
+      timer = setTimeout(() => {
+        // The next message does not wait again; the check goes on.
+        this.checkedUntil.set(domain, now + CHECK_INTERVAL)
+        resolve()
+      }, this.deps.maxWait)
     })
     await Promise.race([this.check(domain), limit])
     clearTimeout(timer)
@@ -147,7 +153,8 @@ export class StsPolicies {
     const known = this.findValid(domain)
     const isRetryable = (this.retryAt.get(domain) ?? 0) <= now
     if (id !== null && id !== known?.id && isRetryable) await this.fetch(domain, id)
-    this.checkedUntil.set(domain, this.deps.clock() + CHECK_INTERVAL)
+    const interval = lookup.kind === 'failure' ? FAILURE_CHECK_INTERVAL : CHECK_INTERVAL
+    this.checkedUntil.set(domain, this.deps.clock() + interval)
   }
 
   private async fetch(domain: string, id: string): Promise<void> {

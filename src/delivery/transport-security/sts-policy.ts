@@ -1,7 +1,7 @@
 /**
  * MTA-STS records and policies (RFC 8461 sections 3.1, 3.2, 4.1). Pure; linear in the length of the text.
  *
- * Both come from strangers: what is kept of them is bounded. A policy with more host patterns than `MAX_PATTERNS` is invalid.
+ * Both come from other domains: what is kept of them is bounded. A policy with more host patterns than `MAX_PATTERNS` is invalid.
  */
 import { tryParseDomainName } from '../../mail/address.js'
 

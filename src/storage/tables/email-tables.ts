@@ -175,7 +175,7 @@ export interface AttemptsTable {
   /** Host name of the MX, or of the route; null: none was found. */
   mx: string | null
   address: string | null
-  /** As `TLSv1.3`; null: plain text. */
+  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
   tls: string | null
   /** A server answered. */
   reached: Flag

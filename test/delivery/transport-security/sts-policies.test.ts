@@ -171,3 +171,20 @@ t.test('policies in use are refreshed after a day', async (t) => {
   t.equal(b.fetched.length, 3, 'two weeks without mail')
   t.equal(policies.size, 1)
 })
+
+t.test('there is room for 5,000 policies, on disk too; the one used least recently leaves', async (t) => {
+  const b = await bench(t)
+  const sql = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
+    insert into sts_policies select printf('d%04d.test', i), '1', 'enforce', '["mx.test"]', ?, ? from n`
+  await b.database.commit([{ sql, parameters: [7 * day, b.now] }])
+  const policies = b.open()
+  t.match(await policies.find('d0001.test'), { patterns: ['mx.test'] })
+  t.match(await policies.find('b.test'), policy)
+  const count = (): unknown => b.database.read('select count(*) as count from sts_policies', [])
+  await waitUntil('the row is gone', async () => JSON.stringify(count()) === '[{"count":5000}]')
+  t.equal(policies.size, 5_000)
+  t.same(
+    b.database.read("select domain from sts_policies where domain in ('d0001.test', 'd0002.test', 'b.test')", []),
+    [{ domain: 'b.test' }, { domain: 'd0001.test' }],
+  )
+})

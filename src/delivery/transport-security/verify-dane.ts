@@ -5,12 +5,17 @@
  * sent, or the one in the record; each certificate is signed by the next, all are valid now, and the server's is for one of
  * the names.
  *
+ * The work is bounded: each form of a certificate is hashed once, and signatures are verified for a few certificates.
+ *
  * Known limits: path lengths and name constraints are not read. They bind issuers below the one that the domain chose.
  */
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { publicKeyOctetsOf } from './certificate-key.js'
 import type { TlsFailure } from './tls-result.js'
 import type { TlsaRecord } from './tlsa-record.js'
+
+/** Records with a whole certificate or key of an issuer that are tried: each may cost a verification of a signature. */
+const MAX_ANCHORS = 2
 
 interface DaneDemand {
   readonly records: readonly TlsaRecord[]
@@ -26,7 +31,8 @@ export function verifyDane(
   const [leaf] = chain
   if (leaf === undefined) return { type: 'validation-failure', detail: 'the server sent no certificate' }
   try {
-    if (records.some((record) => record.usage === 3 && matches(record, leaf))) return null
+    const matchesLeaf = createMatcher(leaf)
+    if (records.some((record) => record.usage === 3 && matchesLeaf(record))) return null
     return verifyByIssuer(chain, leaf, { records: records.filter(({ usage }) => usage === 2), names }, now)
   } catch {
     // OpenSSL does not know the kind of a key.
@@ -56,32 +62,39 @@ function findTrustedPath(
   chain: readonly X509Certificate[],
   records: readonly TlsaRecord[],
 ): readonly X509Certificate[] | null {
-  const anchors = records.filter(({ matching }) => matching === 0).map(toAnchor)
-  for (const [at, certificate] of chain.entries()) {
-    const path = chain.slice(0, at + 1)
-    const below = chain[at - 1]
-    if (below !== undefined) {
-      if (!hasIssued(certificate, below)) return null
-      if (records.some((record) => matches(record, certificate))) return path
-    }
-    const anchor = anchors.find((one) => hasSigned(one, certificate))
-    if (anchor !== undefined) return anchor instanceof X509Certificate ? [...path, anchor] : path
+  if (records.length === 0) return null
+  const path: X509Certificate[] = []
+  for (const certificate of chain) {
+    const below = path.at(-1)
+    if (below !== undefined && !hasIssued(certificate, below)) break
+    path.push(certificate)
+    if (below !== undefined && records.some(createMatcher(certificate))) return path
+  }
+  return extendByRecord(path, records)
+}
+
+/** The record holds what the server does not send: the issuer's whole certificate, or its key. */
+function extendByRecord(
+  path: readonly X509Certificate[],
+  records: readonly TlsaRecord[],
+): readonly X509Certificate[] | null {
+  const top = path.at(-1)
+  for (const record of records.filter(({ matching }) => matching === 0).slice(0, MAX_ANCHORS)) {
+    const anchor = readAnchor(record)
+    if (anchor instanceof X509Certificate) {
+      const at = path.findIndex((certificate) => hasIssued(anchor, certificate))
+      if (at !== -1) return [...path.slice(0, at + 1), anchor]
+    } else if (anchor !== null && top?.verify(anchor) === true) return path
   }
   return null
 }
 
-/** The record holds the issuer's whole certificate, or its key alone. */
-function toAnchor({ selector, data }: TlsaRecord): X509Certificate | KeyObject | null {
+function readAnchor({ selector, data }: TlsaRecord): X509Certificate | KeyObject | null {
   try {
     return selector === 0 ? new X509Certificate(data) : createPublicKey({ key: data, format: 'der', type: 'spki' })
   } catch {
     return null
   }
-}
-
-function hasSigned(anchor: X509Certificate | KeyObject | null, certificate: X509Certificate): boolean {
-  if (anchor === null) return false
-  return anchor instanceof X509Certificate ? hasIssued(anchor, certificate) : certificate.verify(anchor)
 }
 
 function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boolean {
@@ -92,11 +105,20 @@ function isValidAt({ validFrom, validTo }: X509Certificate, now: number): boolea
   return Date.parse(validFrom) <= now && now <= Date.parse(validTo)
 }
 
-function matches({ selector, matching, data }: TlsaRecord, { raw }: X509Certificate): boolean {
-  const selected = selector === 0 ? raw : publicKeyOctetsOf(raw)
-  if (matching === 0) return selected.equals(data)
+/** Whether a record matches this certificate. */
+function createMatcher({ raw }: X509Certificate): (record: TlsaRecord) => boolean {
+  const forms = new Map<string, Buffer>()
+  return ({ selector, matching, data }) => {
+    const key = `${selector} ${matching}`
+    const form = forms.get(key) ?? toForm(selector === 0 ? raw : publicKeyOctetsOf(raw), matching)
+    forms.set(key, form)
+    return form.equals(data)
+  }
+}
+
+function toForm(octets: Buffer, matching: TlsaRecord['matching']): Buffer {
+  if (matching === 0) return octets
   return createHash(matching === 1 ? 'sha256' : 'sha512')
-    .update(selected)
+    .update(octets)
     .digest()
-    .equals(data)
 }

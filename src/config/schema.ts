@@ -139,6 +139,8 @@ const outbound = section({
   expire_after: value.duration().prefault('4d'),
   delay_notice_after: value.duration().prefault('4h'),
   forward_bounces: value.flag.prefault(true),
+  dane: value.oneOf('auto', 'off').prefault('auto'),
+  mta_sts: value.flag.prefault(true),
 })
 
 const webhooks = section({

@@ -7,6 +7,7 @@ import { clockChecks } from './checks/clock-checks.js'
 import { copyChecks } from './checks/copy-checks.js'
 import { daemonChecks } from './checks/daemon-checks.js'
 import { dnsChecks } from './checks/dns-checks.js'
+import { dnssecChecks } from './checks/dnssec-checks.js'
 import { domainChecks } from './checks/domain-checks.js'
 import { hostChecks } from './checks/host-checks.js'
 import { policyChecks } from './checks/policy-checks.js'
@@ -20,6 +21,7 @@ export const allChecks: readonly Check[] = [
   ...hostChecks,
   ...clockChecks,
   ...dnsChecks,
+  ...dnssecChecks,
   ...addressChecks,
   ...portChecks,
   ...blockListChecks,

@@ -12,6 +12,7 @@ import { createReceivingObservers, type ReceivingObservers } from './receiving-m
 import { createMetrics, type Metrics } from './registry.js'
 import { createSessionObservers, type SessionObservers } from './session-metrics.js'
 import { createStorageObservers, type StorageObservers } from './storage-metrics.js'
+import { createTlsObservers, type TlsObservers } from './tls-metrics.js'
 
 /** Milliseconds that a collection serves. */
 const FRESH_FOR = 1_000
@@ -21,7 +22,8 @@ export interface Observers
     PaceObservers,
     ReceivingObservers,
     SessionObservers,
-    StorageObservers {
+    StorageObservers,
+    TlsObservers {
   readonly onAttempt: AttemptObserver
 }
 
@@ -45,6 +47,7 @@ export function createMonitoring(deps: {
     ...createActivityObservers(metrics),
     ...createPaceObservers(metrics),
     ...createStorageObservers(metrics),
+    ...createTlsObservers(metrics),
     onAttempt: createAttemptObserver(metrics),
   }
   return { observers, metrics, collect: createCollector(metrics, deps.clock) }

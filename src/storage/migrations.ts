@@ -35,6 +35,7 @@ import * as holdRules from './migrations/0034-hold-rules.js'
 import * as doctor from './migrations/0035-doctor.js'
 import * as providerPaces from './migrations/0036-provider-paces.js'
 import * as warmUps from './migrations/0037-warm-ups.js'
+import * as transportSecurity from './migrations/0038-transport-security.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -72,4 +73,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0035-doctor': doctor,
   '0036-provider-paces': providerPaces,
   '0037-warm-ups': warmUps,
+  '0038-transport-security': transportSecurity,
 }

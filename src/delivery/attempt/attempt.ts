@@ -51,8 +51,8 @@ export async function attemptDelivery(
       return { outcome: { kind: 'refused', reason, response, status, recipientsFault }, peer: null, transcript: '' }
     }
     case 'temporary': {
-      const { reason, response } = destination
-      return { outcome: { kind: 'deferred', reason, response, reached: false }, peer: null, transcript: '' }
+      const { kind: _temporary, ...facts } = destination
+      return { outcome: { ...facts, kind: 'deferred', reached: false }, peer: null, transcript: '' }
     }
     default:
       return assertNever(destination)

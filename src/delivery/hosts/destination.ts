@@ -1,6 +1,7 @@
 /** Where mail for a domain goes: `mx-hosts` finds it, `attempt` calls its hosts. */
 import type { DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
+import type { HostSecurity } from '../transport-security/host-security.js'
 
 /** One address of one host. */
 export interface Host {
@@ -21,6 +22,8 @@ export interface Host {
   readonly source?: string
   /** The name in our EHLO; absent: that of the service. */
   readonly hello?: string
+  /** What policies demand of TLS; absent: nothing. */
+  readonly security?: HostSecurity
 }
 
 export type Destination =
@@ -34,8 +37,8 @@ export type Destination =
       readonly response: string
       readonly recipientsFault: boolean
     }
-  /** DNS does not answer, or a route has no address. */
-  | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string }
+  /** DNS does not answer, a route has no address, or policies rule out all hosts. `status`: an enhanced code. */
+  | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string; readonly status?: string }
 
 export type FindDestination = (domain: DomainName) => Promise<Destination>
 

@@ -5,14 +5,16 @@
  * If a host has an open session with us and refuses another connection, it is at its limit and not
  * down: that is not remembered as an outage.
  */
-import type { Clock } from '../../platform/clock.js'
 import type { Host } from '../hosts/destination.js'
 import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
 import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
 import { joinTranscripts } from '../smtp/transcript.js'
+import { type OnTlsResult, toSessionResult } from '../transport-security/session-result.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
 
 interface OpenOptions {
+  /** The recipient's domain. */
+  readonly domain: string
   readonly signal: AbortSignal
   /** The host is called even if it is remembered as unreachable. */
   readonly ignoreOutages: boolean
@@ -23,21 +25,30 @@ interface OpenOptions {
 export type OpenSession = (host: Host, options: OpenOptions) => Promise<OpenResult | Outage>
 
 interface OpenerDeps extends SmtpClientDeps {
-  readonly clock: Clock
   readonly unreachableHosts: UnreachableHosts
+  /** Called for each session with an MX host that says something about TLS. */
+  readonly onTlsResult?: OnTlsResult | undefined
 }
 
 export function createSessionOpener(deps: OpenerDeps): OpenSession {
   const { unreachableHosts, clock } = deps
   const brokenTls = new BrokenTlsHosts()
-  return async (host, { signal, ignoreOutages, hasSession }) => {
+  return async (host, { domain, signal, ignoreOutages, hasSession }) => {
     const outage = ignoreOutages ? null : unreachableHosts.findOutage(host, clock())
     if (outage !== null) return outage
     const opened = await openWithFallback(host, deps, signal, brokenTls)
+    reportTls(host, domain, opened, deps)
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened
   }
+}
+
+/** Hosts of routes and messages that ignore policies are not reported. */
+function reportTls(host: Host, domain: string, opened: OpenResult, { clock, onTlsResult }: OpenerDeps): void {
+  const { tlsFailure: failure, localAddress: sendingAddress } = opened
+  if (host.security === undefined || (opened.kind === 'shut' && failure === null)) return
+  onTlsResult?.(toSessionResult(host, { domain, failure, sendingAddress, at: clock() }))
 }
 
 async function openWithFallback(
@@ -50,7 +61,8 @@ async function openWithFallback(
   const first = await openSession(host, deps, signal, encryption)
   if (first.kind === 'open' || encryption === 'none' || !mayFallBackToPlain(host, first.failure)) return first
   brokenTls.remember(host, deps.clock())
+  const { tlsFailure } = first
   const second = await openSession(host, deps, signal, 'none')
-  if (second.kind === 'open') return second
-  return { ...second, transcript: joinTranscripts([first.transcript, second.transcript]) }
+  if (second.kind === 'open') return { ...second, tlsFailure }
+  return { ...second, tlsFailure, transcript: joinTranscripts([first.transcript, second.transcript]) }
 }

@@ -119,6 +119,7 @@ export class SessionPool {
     const passage = pace.beginPassage(0)
     pace.openSession()
     const opened = await this.openSession(host, {
+      domain: message.domain,
       signal,
       ignoreOutages,
       hasSession: () => this.hasUsableSession(host),

@@ -35,6 +35,7 @@ import type {
   SuppressionsTable,
   TemplatesTable,
 } from './content-tables.js'
+import type { StsPoliciesTable } from './delivery-tables.js'
 import type { DoctorFindingsTable } from './doctor-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
@@ -152,4 +153,5 @@ export interface Tables {
   doctor_findings: DoctorFindingsTable
   provider_paces: ProviderPacesTable
   warm_ups: WarmUpsTable
+  sts_policies: StsPoliciesTable
 }

@@ -44,6 +44,7 @@ export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: stri
     dialer: createDialer(authorities),
     helloName: 'us.test',
     timeouts: { ...defaultTimeouts, ...impatient },
+    clock: () => 0,
   }
 }
 

@@ -34,6 +34,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'account-tables',
     'broadcast-tables',
     'content-tables',
+    'delivery-tables',
     'domain-tables',
     'email-tables',
     'export-tables',

@@ -44,7 +44,7 @@ const reloaded: readonly string[] = [
   ...settingsOf('spam', ['suspicious_score', 'spam_score', 'rspamd_url', 'rspamd_url_file']),
   ...settingsOf('outbound', ['port', 'source_addresses', 'allowed_private_networks', 'routes', 'routes_file']),
   ...settingsOf('outbound', ['max_connections', 'max_connections_per_host', 'retry_schedule', 'expire_after']),
-  ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces']),
+  ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces', 'tls_reports']),
   ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),
   ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'files']),
   ...settingsOf('limits', ['default_plan', 'domain_emails_per_day', 'invitations_per_day', 'operator_inbound_bytes']),

@@ -129,6 +129,7 @@ const outbound = section({
   expire_after: value.duration().prefault('4d'),
   delay_notice_after: value.duration().prefault('4h'),
   forward_bounces: value.flag.prefault(true),
+  tls_reports: value.flag.prefault(true),
 })
 
 const webhooks = section({

@@ -18,6 +18,7 @@ import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
+import type { TlsSessionResult } from '../delivery/transport-security/tls-result.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -46,6 +47,7 @@ interface DeliveryDeps {
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
   readonly observers: Observers | null
+  readonly onTlsResult: (result: TlsSessionResult) => void
 }
 
 export interface Delivery {
@@ -168,7 +170,7 @@ function createSettle(
 }
 
 function createSessionPool(
-  { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
+  { config: { outbound, service }, clock, edges: { dialer, timeouts }, onTlsResult }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
 ): SessionPool {
   const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
@@ -179,6 +181,7 @@ function createSessionPool(
     chooseSourceAddress: (address) => choose()(address),
     clock,
     unreachableHosts,
+    onTlsResult,
   })
   return new SessionPool(
     open,

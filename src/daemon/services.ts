@@ -33,6 +33,7 @@ import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
 import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
+import { type TlsReports, wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
 
@@ -78,7 +79,8 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
-  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
+  const tlsReports = await wireTlsReports(logAs('delivery'))
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, tlsReports }
   const engines = openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
@@ -136,13 +138,19 @@ type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 's
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
 function openEngines(
-  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
+  own: CommonDeps &
+    Caches &
+    Pick<ReceivingDeps, 'inboundBytes'> &
+    Pick<Services, 'suppressions'> & { readonly tlsReports: TlsReports },
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Engines {
   const signing = registerStop(stopSteps, new SigningThread())
-  const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing })
+  stopSteps.push(() => own.tlsReports.stop())
+  const { onTlsResult } = own.tlsReports
+  const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
+  registerStop(stopSteps, own.tlsReports.startSending(delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)

@@ -6,7 +6,12 @@
  */
 import type { Clock } from '../platform/clock.js'
 import { type ActivityObservers, createActivityObservers } from './activity-metrics.js'
-import { type AttemptObserver, createAttemptObserver } from './delivery-metrics.js'
+import {
+  type AttemptObserver,
+  createAttemptObserver,
+  createTlsReportObserver,
+  type TlsReportObserver,
+} from './delivery-metrics.js'
 import { createReceivingObservers, type ReceivingObservers } from './receiving-metrics.js'
 import { createMetrics, type Metrics } from './registry.js'
 import { createSessionObservers, type SessionObservers } from './session-metrics.js'
@@ -17,6 +22,7 @@ const FRESH_FOR = 1_000
 
 export interface Observers extends ActivityObservers, ReceivingObservers, SessionObservers, StorageObservers {
   readonly onAttempt: AttemptObserver
+  readonly onTlsReport: TlsReportObserver
 }
 
 export interface Monitoring {
@@ -39,6 +45,7 @@ export function createMonitoring(deps: {
     ...createActivityObservers(metrics),
     ...createStorageObservers(metrics),
     onAttempt: createAttemptObserver(metrics),
+    onTlsReport: createTlsReportObserver(metrics),
   }
   return { observers, metrics, collect: createCollector(metrics, deps.clock) }
 }

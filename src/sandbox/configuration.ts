@@ -77,6 +77,9 @@ listen_tls = ["${HOST}:${tls}"]      # TLS from the start
 [inbound]
 listen = ["${HOST}:${mx}"]          # other servers bring mail here
 
+[outbound]
+tls_reports = false
+
 [outbound.routes]
 # The sink that scripts/quickstart runs stands in for the MX hosts of ${DOMAIN} ...
 "${DOMAIN}" = "${HOST}:${sink}"

@@ -11,10 +11,14 @@ import type { Host } from '../hosts/destination.js'
 import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
 import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
 import { joinTranscripts } from '../smtp/transcript.js'
+import type { TlsSessionResult } from '../transport-security/tls-result.js'
+import { describeSession } from './opportunistic-result.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
 
 interface OpenOptions {
   readonly signal: AbortSignal
+  /** The recipient's domain, whose TLS reports count the session; null: none does. */
+  readonly reportedDomain: string | null
   /** The host is called even if it is remembered as unreachable. */
   readonly ignoreOutages: boolean
   /** Is there an open session with the host? */
@@ -26,15 +30,19 @@ export type OpenSession = (host: Host, options: OpenOptions) => Promise<OpenResu
 interface OpenerDeps extends SmtpClientDeps {
   readonly clock: Clock
   readonly unreachableHosts: UnreachableHosts
+  /** Called once for each session whose TLS says something about a policy of its domain. */
+  readonly onTlsResult?: ((result: TlsSessionResult) => void) | undefined
 }
 
 export function createSessionOpener(deps: OpenerDeps): OpenSession {
   const { unreachableHosts, clock } = deps
   const brokenTls = new BrokenTlsHosts()
-  return async (host, { signal, ignoreOutages, hasSession }) => {
+  return async (host, { signal, ignoreOutages, hasSession, reportedDomain }) => {
     const outage = ignoreOutages ? null : unreachableHosts.findOutage(host, clock())
     if (outage !== null) return outage
-    const opened = await openWithFallback(host, deps, signal, brokenTls)
+    const { opened, first } = await openWithFallback(host, deps, signal, brokenTls)
+    const result = describeSession({ host, domain: reportedDomain, first, opened, at: clock() })
+    if (result !== null) deps.onTlsResult?.(result)
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened
@@ -53,17 +61,25 @@ export function createSourceAddressChooser(configured: readonly string[]): (addr
   }
 }
 
+interface OpenTries {
+  readonly opened: OpenResult
+  /** The try with TLS; null: TLS was not tried, because it had failed before. */
+  readonly first: OpenResult | null
+}
+
 async function openWithFallback(
   host: Host,
   deps: OpenerDeps,
   signal: AbortSignal,
   brokenTls: BrokenTlsHosts,
-): Promise<OpenResult> {
+): Promise<OpenTries> {
   const encryption = brokenTls.encryptionFor(host, deps.clock())
   const first = await openSession(host, deps, signal, encryption)
-  if (first.kind === 'open' || encryption === 'none' || !mayFallBackToPlain(host, first.failure)) return first
+  if (first.kind === 'open' || encryption === 'none' || !mayFallBackToPlain(host, first.failure)) {
+    return { opened: first, first: encryption === 'none' ? null : first }
+  }
   brokenTls.remember(host, deps.clock())
   const second = await openSession(host, deps, signal, 'none')
-  if (second.kind === 'open') return second
-  return { ...second, transcript: joinTranscripts([first.transcript, second.transcript]) }
+  if (second.kind === 'open') return { opened: second, first }
+  return { opened: { ...second, transcript: joinTranscripts([first.transcript, second.transcript]) }, first }
 }

@@ -55,6 +55,11 @@ export class SmtpConnection {
     return this.tlsProtocol
   }
 
+  /** The address that it was opened from; null: unknown. */
+  get localAddress(): string | null {
+    return this.socket.localAddress ?? null
+  }
+
   get failure(): ConnectionFailure | null {
     return this.endCause
   }

@@ -64,6 +64,7 @@ import type {
 import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
 import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
+import type { TlsPoliciesTable, TlsReportsTable, TlsResultsTable } from './tls-report-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type {
   WebhookDeliveriesTable,
@@ -148,4 +149,7 @@ export interface Tables {
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable
   doctor_findings: DoctorFindingsTable
+  tls_policies: TlsPoliciesTable
+  tls_results: TlsResultsTable
+  tls_reports: TlsReportsTable
 }

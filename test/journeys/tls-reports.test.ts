@@ -1,0 +1,172 @@
+/** The daemon reports to other domains about the TLS of its sessions with them, once a day. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { t } from 'tap'
+import type { TlsReport } from '../../src/delivery/tls-reports/build-report.js'
+import { DAY, dayOf } from '../../src/delivery/tls-reports/report-day.js'
+import { createSelfSigned } from '../helpers/certificates.js'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
+import { waitUntil } from '../helpers/wait-until.js'
+
+const HOUR = 3_600_000
+/** So that all sessions of a test are on one day: the clock of its daemon begins at noon, UTC. */
+const NOON = (Math.floor(Date.now() / DAY) + 1.5) * DAY - Date.now()
+/** From noon to when all reports of the day are due. */
+const UNTIL_REPORTS = 17 * HOUR
+
+t.test('a day of sessions becomes one report, sent as mail', async (t) => {
+  const secure = await openSink({ certificate: await createSelfSigned(['mx.b.test']) })
+  const plain = await openSink()
+  const receiver = await openSink()
+  t.teardown(() => Promise.all([secure.close(), plain.close(), receiver.close()]))
+  const app = await testDaemon(t, {
+    ahead: NOON,
+    routes: { 'b.test': secure, 'c.test': plain, 'd.test': plain, 'reports.test': receiver },
+    zone: {
+      '_smtp._tls.b.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
+      '_smtp._tls.c.test': { TXT: ['v=spf1 -all', 'v=TLSRPTv1;rua=mailto:tls%2Bc@reports.test'] },
+      '_smtp._tls.reports.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
+    },
+  })
+  const day = dayOf(app.now())
+  const sent = await Promise.all(
+    ['bob@b.test', 'carol@c.test', 'dave@d.test'].map((to) => app.submitAccepted({ to: [to] })),
+  )
+  for (const id of sent) await app.waitUntilSettled(id)
+  app.advance(UNTIL_REPORTS)
+  await receiver.waitUntil(() => receiver.messages.length === 2)
+
+  const aboutB = readReport(receiver, 'tls@reports.test')
+  t.match(aboutB.header, /^Subject: Report Domain: b\.test\r\n Submitter: mail\.service\.test\r\n Report-ID: <.+>/m)
+  t.match(aboutB.header, /^TLS-Report-Domain: b\.test$/m)
+  t.match(aboutB.header, /^TLS-Report-Submitter: mail\.service\.test$/m)
+  t.match(aboutB.header, /^TLS-Required: No$/m)
+  t.match(aboutB.header, /^DKIM-Signature: [^]*?d=mail\.service\.test/m)
+  t.equal(aboutB.report['date-range']['start-datetime'], `${day}T00:00:00Z`)
+  t.equal(aboutB.report['date-range']['end-datetime'], `${day}T23:59:59Z`)
+  t.same(aboutB.report.policies, [
+    {
+      policy: { 'policy-type': 'no-policy-found', 'policy-domain': 'b.test' },
+      summary: { 'total-successful-session-count': 1, 'total-failure-session-count': 0 },
+    },
+  ])
+
+  const aboutC = readReport(receiver, 'tls+c@reports.test')
+  t.match(aboutC.report.policies[0], {
+    summary: { 'total-successful-session-count': 0, 'total-failure-session-count': 1 },
+    'failure-details': [
+      {
+        'result-type': 'starttls-not-supported',
+        'sending-mta-ip': '127.0.0.1',
+        'receiving-mx-hostname': 'mx.c.test',
+        'receiving-ip': '127.0.0.1',
+        'failed-session-count': 1,
+      },
+    ],
+  })
+
+  await waitUntil('all are settled', () => app.rows('select 1 from tls_reports where settled_at is null').length === 0)
+  t.same(app.rows('select domain, state from tls_reports order by domain'), [
+    { domain: 'b.test', state: 'sent' },
+    { domain: 'c.test', state: 'sent' },
+    { domain: 'd.test', state: 'unwanted' },
+  ])
+  t.same(app.rows('select 1 from tls_results'), [], 'what was reported is not kept')
+
+  // The next day: the sessions of the reports themselves are no reason for a report.
+  await app.waitUntilSettled(await app.submitAccepted({ to: ['bob@b.test'] }))
+  app.advance(24 * HOUR)
+  await receiver.waitUntil(() => receiver.messages.length === 3)
+  t.same(app.rows("select 1 from tls_reports where domain = 'reports.test'"), [])
+  t.same(app.rows("select 1 from tls_policies where domain = 'reports.test'"), [])
+  t.same(app.errors, [])
+})
+
+t.test('a restart neither loses nor repeats a report', async (t) => {
+  const receiver = await openSink()
+  t.teardown(() => receiver.close())
+  const options = {
+    routes: { 'b.test': receiver },
+    zone: { '_smtp._tls.b.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@b.test'] } },
+  }
+  const first = await testDaemon(t, { ...options, ahead: NOON })
+  await first.waitUntilSettled(await first.submitAccepted({ to: ['bob@b.test'] }))
+  await first.stop()
+  const second = await testDaemon(t, { ...options, folder: first.folder, ahead: NOON + UNTIL_REPORTS })
+  await receiver.waitUntil(() => receiver.messages.length === 2)
+  t.equal(readReport(receiver, 'tls@b.test').report.policies[0]?.summary['total-failure-session-count'], 1)
+  await second.stop()
+  const third = await testDaemon(t, { ...options, folder: first.folder, ahead: NOON + UNTIL_REPORTS + HOUR })
+  await third.waitUntilSettled(await third.submitAccepted({ to: ['bob@b.test'] }))
+  t.equal(receiver.messages.length, 3)
+  t.same(third.rows('select domain, state from tls_reports'), [{ domain: 'b.test', state: 'sent' }])
+})
+
+t.test('a report is posted over HTTPS, again while it is not taken, and never to a private address', async (t) => {
+  const certificate = await createSelfSigned(['reports.test'])
+  const taken: { readonly type: string | undefined; readonly body: Buffer }[] = []
+  const server = createServer({ cert: certificate.cert, key: certificate.key }, (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      taken.push({ type: request.headers['content-type'], body: Buffer.concat(chunks) })
+      response.writeHead(taken.length === 1 ? 503 : 201).end()
+    })
+  })
+  const port = await listen(server)
+  t.teardown(() => server.close())
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, {
+    ahead: NOON,
+    routes: { 'b.test': sink, 'c.test': sink },
+    authorities: certificate.cert,
+    zone: {
+      'reports.test': { addresses: ['127.0.0.1'] },
+      'inside.test': { addresses: ['10.0.0.1'] },
+      '_smtp._tls.b.test': { TXT: [`v=TLSRPTv1; rua=https://reports.test:${port}/v1`] },
+      '_smtp._tls.c.test': { TXT: ['v=TLSRPTv1; rua=https://inside.test/v1'] },
+    },
+  })
+  const sent = await Promise.all(['bob@b.test', 'carol@c.test'].map((to) => app.submitAccepted({ to: [to] })))
+  for (const id of sent) await app.waitUntilSettled(id)
+  app.advance(UNTIL_REPORTS)
+  await waitUntil('the first request', () => taken.length === 1)
+  await waitUntil(
+    'it waits',
+    () => app.rows("select 1 from tls_reports where attempts = 1 and domain = 'b.test'").length === 1,
+  )
+  app.advance(HOUR)
+  await waitUntil('the second request', () => taken.length === 2)
+  t.equal(taken[1]?.type, 'application/tlsrpt+gzip')
+  const report: TlsReport = JSON.parse(gunzipSync(taken[1]?.body ?? Buffer.alloc(0)).toString())
+  t.equal(report.policies[0]?.policy['policy-domain'], 'b.test')
+  await waitUntil('it is sent', () => app.rows("select 1 from tls_reports where state = 'sent'").length === 1)
+  app.advance(26 * HOUR)
+  const failed = await waitUntil('the other is given up', () => {
+    const rows = app.rows<{ reason: string }>("select reason from tls_reports where state = 'failed'")
+    return rows.length === 1 && rows
+  })
+  t.match(failed[0]?.reason, /inside\.test has no public address/)
+})
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return port
+}
+
+function readReport(sink: ScriptedSink, to: string): { readonly header: string; readonly report: TlsReport } {
+  const found = sink.messages.find(({ rcptTo }) => rcptTo[0]?.startsWith(`<${to}>`))
+  const raw = found?.raw.toString() ?? ''
+  const [, base64 = ''] = raw.split('Content-Type: application/tlsrpt+gzip')[1]?.split('\r\n\r\n') ?? []
+  const [encoded = ''] = base64.split('\r\n--')
+  return {
+    header: raw.slice(0, raw.indexOf('\r\n\r\n')),
+    report: JSON.parse(gunzipSync(Buffer.from(encoded, 'base64')).toString()),
+  }
+}

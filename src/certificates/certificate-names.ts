@@ -5,6 +5,7 @@
  */
 import { isIP } from 'node:net'
 import type { Config } from '../config/complete.js'
+import { policyHostOf } from '../domains/mta-sts/own-policy.js'
 import { mailHostOf, verifiedAfter } from '../domains/sending-domains.js'
 import { type DomainName, tryParseDomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
@@ -13,10 +14,12 @@ import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 export function listServiceNames({ service, inbound, api }: Pick<Config, 'service' | 'inbound' | 'api'>): DomainName[] {
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
   const publicHost = tryParseDomainName(new URL(service.public_url).hostname)
+  const policyHost = tryParseDomainName(policyHostOf(service.zone))
   const names = [
     service.hostname,
     ...(servesTls && publicHost !== null ? [publicHost] : []),
     ...(inbound.listen.length > 0 ? [service.inbound_mx_host] : []),
+    ...(servesTls && policyHost !== null && inbound.mta_sts !== 'off' ? [policyHost] : []),
   ]
   return [...new Set(names)].filter(canBeValidated)
 }

@@ -59,6 +59,7 @@ const reloaded: readonly string[] = [
 const restarted: readonly string[] = [
   ...['service', 'tls.acme', 'dns', 'metrics', 'standby', 'sms.smpp'],
   ...['api.listen', 'submission.listen', 'submission.listen_tls', 'inbound.listen'],
+  ...['inbound.mta_sts', 'inbound.mta_sts_max_age'],
   ...['ui.enabled', 'sms.provider', 'retention.exports', 'log.format'],
 ]
 

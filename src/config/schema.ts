@@ -88,6 +88,8 @@ const inbound = section({
   dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
   refuse_listed_from: value.weight.optional(),
   dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
+  mta_sts: value.oneOf('off', 'testing', 'enforce', 'none').prefault('off'),
+  mta_sts_max_age: value.duration('365d').prefault('7d'),
 })
 
 const spam = section({

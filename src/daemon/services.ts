@@ -5,6 +5,7 @@ import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
+import type { FindPolicy } from '../domains/mta-sts/find-policy.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../domains/service-identity.js'
@@ -29,6 +30,7 @@ import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
+import { wireOwnPolicy } from './own-policy.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
 import { watchSetBack } from './set-back-clock.js'
@@ -63,6 +65,8 @@ export interface Services {
   readonly hits: HitRecorder
   readonly sms: Sms
   readonly doctor: Doctor
+  /** Of our own MTA-STS policy. */
+  readonly findPolicy: FindPolicy
 }
 
 export async function openServices(
@@ -102,7 +106,8 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
+  const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy({ ...common, ...caches }))
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor, findPolicy }
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }

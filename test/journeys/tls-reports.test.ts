@@ -8,6 +8,7 @@ import type { TlsReport } from '../../src/delivery/tls-reports/build-report.js'
 import { DAY, dayOf } from '../../src/delivery/tls-reports/report-day.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { runProgram } from '../helpers/programs/run-program.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -24,10 +25,11 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
   t.teardown(() => Promise.all([secure.close(), plain.close(), receiver.close()]))
   const app = await testDaemon(t, {
     ahead: NOON,
-    routes: { 'b.test': secure, 'c.test': plain, 'd.test': plain, 'reports.test': receiver },
+    routes: { 'b.test': secure, 'c.test': plain, 'd.test': plain, 'e.test': plain, 'reports.test': receiver },
     zone: {
       '_smtp._tls.b.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
       '_smtp._tls.c.test': { TXT: ['v=spf1 -all', 'v=TLSRPTv1;rua=mailto:tls%2Bc@reports.test'] },
+      '_smtp._tls.e.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
       '_smtp._tls.reports.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
     },
   })
@@ -44,7 +46,7 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
   t.match(aboutB.header, /^TLS-Report-Domain: b\.test$/m)
   t.match(aboutB.header, /^TLS-Report-Submitter: mail\.service\.test$/m)
   t.match(aboutB.header, /^TLS-Required: No$/m)
-  t.match(aboutB.header, /^DKIM-Signature: [^]*?d=mail\.service\.test/m)
+  t.match(aboutB.header, /^DKIM-Signature: (?:.|\r\n[ \t])*?d=mail\.service\.test/m)
   t.equal(aboutB.report['date-range']['start-datetime'], `${day}T00:00:00Z`)
   t.equal(aboutB.report['date-range']['end-datetime'], `${day}T23:59:59Z`)
   t.same(aboutB.report.policies, [
@@ -77,7 +79,7 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
   t.same(app.rows('select 1 from tls_results'), [], 'what was reported is not kept')
 
   // The next day: the sessions of the reports themselves are no reason for a report.
-  await app.waitUntilSettled(await app.submitAccepted({ to: ['bob@b.test'] }))
+  await app.waitUntilSettled(await app.submitAccepted({ to: ['eve@e.test'] }))
   app.advance(24 * HOUR)
   await receiver.waitUntil(() => receiver.messages.length === 3)
   t.same(app.rows("select 1 from tls_reports where domain = 'reports.test'"), [])
@@ -151,6 +153,48 @@ t.test('a report is posted over HTTPS, again while it is not taken, and never to
     return rows.length === 1 && rows
   })
   t.match(failed[0]?.reason, /inside\.test has no public address/)
+})
+
+t.test('our own policy is served to the hosts of its domains, over TLS', async (t) => {
+  const app = await testDaemon(t, {
+    settings: {
+      service: { zone: 'z.test', public_addresses: ['192.0.2.1'] },
+      inbound: { mta_sts: 'enforce' },
+    },
+    zone: { 'a.test': { mx: [[10, 'mx.z.test']] } },
+  })
+  const endpoint = app.daemon.api[0]
+  if (endpoint?.kind !== 'tls') throw new Error('no TLS')
+  const ask = async (host: string): Promise<string> => {
+    const { stdout } = await runProgram([
+      'curl',
+      ...[
+        '--silent',
+        '--noproxy',
+        '*',
+        '--insecure',
+        '--include',
+        '--connect-to',
+        `${host}:443:127.0.0.1:${endpoint.port}`,
+      ],
+      `https://${host}/.well-known/mta-sts.txt`,
+    ])
+    return stdout
+  }
+  const answer = await ask('mta-sts.z.test')
+  t.match(answer, /^HTTP\/1\.1 200 /)
+  t.match(answer, /^content-type: text\/plain; charset=utf-8/im)
+  t.ok(answer.endsWith('\r\n\r\nversion: STSv1\r\nmode: enforce\r\nmx: mx.z.test\r\nmax_age: 604800\r\n'))
+  t.match(await ask('mta-sts.a.test'), /^HTTP\/1\.1 404 /, 'the domain does not receive mail here')
+  const [{ id = '' } = {}] = app.rows<{ id: string }>("select id from domains where domain = 'a.test'")
+  t.equal((await app.rest('PATCH', `/v1/domains/${id}`, { body: { inbound: true } })).status, 200)
+  t.match(await ask('mta-sts.a.test'), /^HTTP\/1\.1 200 /)
+  t.match(await ask('other.z.test'), /^HTTP\/1\.1 404 /)
+  const zone = (await app.cli('zone')).out
+  t.match(zone, /^_mta-sts\.z\.test\. 3600 IN TXT "v=STSv1; id=[0-9a-f]{32};"$/m)
+  t.match(zone, /^mta-sts\.z\.test\. 3600 IN A 192\.0\.2\.1$/m)
+  t.match(zone, /^_smtp\._tls\.z\.test\. 3600 IN TXT "v=TLSRPTv1; rua=mailto:tlsrpt@z\.test"$/m)
+  t.same(app.errors, [])
 })
 
 async function listen(server: Server): Promise<number> {

@@ -41,6 +41,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'metrics-tables',
     'sms-tables',
     'doctor-tables',
+    'tls-report-tables',
     'session-tables',
     'tracking-tables',
     'webhook-tables',

@@ -9,6 +9,7 @@ import { daemonChecks } from './checks/daemon-checks.js'
 import { dnsChecks } from './checks/dns-checks.js'
 import { domainChecks } from './checks/domain-checks.js'
 import { hostChecks } from './checks/host-checks.js'
+import { mtaStsChecks } from './checks/mta-sts-checks.js'
 import { policyChecks } from './checks/policy-checks.js'
 import { portChecks } from './checks/port-checks.js'
 import { tlsChecks } from './checks/tls-checks.js'
@@ -27,6 +28,7 @@ export const allChecks: readonly Check[] = [
   ...acmeChecks,
   ...zoneChecks,
   ...policyChecks,
+  ...mtaStsChecks,
   ...domainChecks,
   ...workChecks,
   ...copyChecks,

@@ -5,8 +5,24 @@
 import { policyHostOf } from '../mta-sts/own-policy.js'
 
 /** The text at `_smtp._tls` of a domain whose reports we read. */
-export function tlsReportRecordOf(zone: string): string {
+function tlsReportRecordOf(zone: string): string {
   return `v=TLSRPTv1; rua=mailto:tlsrpt@${zone}`
+}
+
+/** A record that the owner of a domain may publish. */
+export interface TlsRecord {
+  readonly type: 'CNAME' | 'TXT'
+  readonly name: string
+  readonly value: string
+}
+
+/** Our policy and our reports for a domain whose MX is ours alone; the id of the policy follows ours (RFC 8461 section 8.2). */
+export function listTlsRecords(domain: string, zone: string): readonly TlsRecord[] {
+  return [
+    { type: 'CNAME', name: policyHostOf(domain), value: policyHostOf(zone) },
+    { type: 'CNAME', name: `_mta-sts.${domain}`, value: `_mta-sts.${zone}` },
+    { type: 'TXT', name: `_smtp._tls.${domain}`, value: tlsReportRecordOf(zone) },
+  ]
 }
 
 interface PolicyRecord {

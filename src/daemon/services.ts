@@ -35,7 +35,7 @@ import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
 import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
-import { type TlsReports, wireTlsReports } from './tls-reports.js'
+import { wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
 
@@ -83,9 +83,8 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
-  const tlsReports = await wireTlsReports(logAs('delivery'))
-  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, tlsReports }
-  const engines = openEngines(behind, stopSteps, stopTimeouts)
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
+  const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -106,8 +105,7 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy({ ...common, ...caches }))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor, findPolicy }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
@@ -140,27 +138,25 @@ type CommonDeps = Pick<
   'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
 >
 type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 'signingKeys' | 'templates'>
-type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
+type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
 
-function openEngines(
-  own: CommonDeps &
-    Caches &
-    Pick<ReceivingDeps, 'inboundBytes'> &
-    Pick<Services, 'suppressions'> & { readonly tlsReports: TlsReports },
+async function openEngines(
+  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
-): Engines {
+): Promise<Engines> {
   const signing = registerStop(stopSteps, new SigningThread())
-  stopSteps.push(() => own.tlsReports.stop())
-  const { onTlsResult } = own.tlsReports
+  const tlsReports = registerStop(stopSteps, await wireTlsReports({ ...own, log: own.logs.of('delivery') }))
+  const { onTlsResult } = tlsReports
   const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
-  registerStop(stopSteps, own.tlsReports.startSending(delivery))
+  registerStop(stopSteps, tlsReports.startSending(delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = registerStop(stopSteps, wireReceiving({ ...own, log: own.logs.of('receiving'), mime, offer }))
-  return { signing, delivery, mime, receiving }
+  const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
+  return { signing, delivery, mime, receiving, findPolicy }
 }
 
 /** Returns the service, whose end becomes one of the stop steps. */

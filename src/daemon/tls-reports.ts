@@ -29,7 +29,7 @@ interface TlsReportDeps {
   readonly observers: Observers | null
 }
 
-export interface TlsReports {
+interface TlsReports {
   readonly onTlsResult: (result: TlsSessionResult) => void
   /** Begins to send reports; `stop` resolves when no step is under way. */
   readonly startSending: (delivery: Pick<Delivery, 'runner'>) => { readonly stop: () => Promise<void> }

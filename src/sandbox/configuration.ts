@@ -66,7 +66,6 @@ data_dir = "."
 public_url = "https://${HOST}:${api}"
 
 # Only this machine can connect, to any of the four ports.
-
 [api]
 listen = ["${HOST}:${api}"]          # REST, over TLS
 
@@ -79,7 +78,6 @@ listen = ["${HOST}:${mx}"]          # other servers bring mail here
 
 [outbound]
 tls_reports = false
-
 [outbound.routes]
 # The sink that scripts/quickstart runs stands in for the MX hosts of ${DOMAIN} ...
 "${DOMAIN}" = "${HOST}:${sink}"

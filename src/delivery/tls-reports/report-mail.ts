@@ -2,7 +2,7 @@
  * The mail that brings a report: multipart/report with a text for people and the compressed JSON (RFC 8460 sections 5.1
  * and 5.3).
  *
- * It is mail of the service: charged to nobody, from the null return path, signed with the service's key, whose record
+ * It is mail of the service: charged to no workspace, from the null return path, signed with the service's key, whose record
  * has no service type and so serves for reports (section 3). `TLS-Required: No` (RFC 8689) lets it arrive although TLS
  * is what fails.
  */
@@ -14,25 +14,23 @@ import { enqueueServiceEmail, type ServiceNotice, type ServiceSender } from '../
 import { uuidv7 } from '../../platform/ids.js'
 import { periodOf, type Reporter, type ReportSubject, reportIdOf } from './build-report.js'
 
-const BASE64_LINE = 76
+const base64Line = /.{1,76}/g
 
-export function composeReportMail(
-  { hostname, mailFrom }: ServiceSender,
-  mail: {
-    readonly subject: ReportSubject
-    readonly reporter: Reporter
-    readonly to: Address
-    /** The report in JSON, compressed with gzip. */
-    readonly compressed: Buffer
-  },
-  now: number,
-): ServiceNotice {
-  const { reporter, to, compressed } = mail
+interface ReportMail {
+  readonly subject: ReportSubject
+  readonly reporter: Reporter
+  readonly to: Address
+  /** The report in JSON, compressed with gzip. */
+  readonly compressed: Buffer
+}
+
+export function composeReportMail({ hostname, mailFrom }: ServiceSender, mail: ReportMail, now: number): ServiceNotice {
+  const { reporter, to } = mail
   const id = uuidv7(now)
   const messageId = createMessageId(id, hostname)
   const subject = formatSubject(mail.subject, reporter)
   const boundary = `=_${createHash('sha256').update(messageId).digest('hex').slice(0, 32)}`
-  const raw = [
+  const header = [
     `From: <${mailFrom}>`,
     `To: <${to}>`,
     // Folded: domains may be long.
@@ -46,20 +44,26 @@ export function composeReportMail(
     'MIME-Version: 1.0',
     `Content-Type: multipart/report; report-type="tlsrpt";\r\n boundary="${boundary}"`,
     '',
+  ]
+  const raw = Buffer.from([...header, ...buildParts(mail, boundary)].join('\r\n'))
+  return enqueueServiceEmail({ id, messageId, from: mailFrom, to, subject, now }, raw)
+}
+
+function buildParts({ subject, reporter, compressed }: ReportMail, boundary: string): readonly string[] {
+  return [
     `--${boundary}`,
     'Content-Type: text/plain; charset=us-ascii',
     '',
-    formatText(mail.subject, reporter),
+    formatText(subject, reporter),
     `--${boundary}`,
     'Content-Type: application/tlsrpt+gzip',
     'Content-Transfer-Encoding: base64',
-    `Content-Disposition: attachment;\r\n filename="${fileNameOf(mail.subject, reporter)}"`,
+    `Content-Disposition: attachment;\r\n filename="${fileNameOf(subject, reporter)}"`,
     '',
-    ...(compressed.toString('base64').match(new RegExp(`.{1,${BASE64_LINE}}`, 'g')) ?? []),
+    ...(compressed.toString('base64').match(base64Line) ?? []),
     `--${boundary}--`,
     '',
-  ].join('\r\n')
-  return enqueueServiceEmail({ id, messageId, from: mailFrom, to, subject, now }, Buffer.from(raw))
+  ]
 }
 
 function formatSubject(subject: ReportSubject, reporter: Reporter): string {
@@ -68,7 +72,7 @@ function formatSubject(subject: ReportSubject, reporter: Reporter): string {
 }
 
 /** RFC 8460 section 5.1; times are Unix times. */
-export function fileNameOf({ day, domain }: ReportSubject, { submitter }: Reporter): string {
+function fileNameOf({ day, domain }: ReportSubject, { submitter }: Reporter): string {
   const { begin, end } = periodOf(day)
   return `${submitter}!${domain}!${begin / 1_000}!${end / 1_000}.json.gz`
 }

@@ -145,7 +145,7 @@ export class TlsReportRunner {
 }
 
 /** When a report is due first; the same after a restart. */
-export function firstTryOf(day: string, domain: string, submitter: string): number {
+function firstTryOf(day: string, domain: string, submitter: string): number {
   const share = createHash('sha256').update(`${day} ${domain} ${submitter}`).digest().readUInt32BE(0) / 2 ** 32
   return startOfDay(day) + DAY + Math.floor(share * SPREAD)
 }

@@ -16,14 +16,14 @@ export interface ReportTargets {
   readonly urls: readonly string[]
 }
 
-export type ReportingWish =
+type ReportingRequest =
   | { readonly kind: 'wanted'; readonly targets: ReportTargets }
   /** No record, none that is valid, or several. */
   | { readonly kind: 'unwanted' }
   /** DNS did not answer. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
-export function readReportingWish(lookup: LookupResult<string>): ReportingWish {
+export function readReportingRequest(lookup: LookupResult<string>): ReportingRequest {
   if (lookup.kind === 'failure') return { kind: 'unknown', reason: `DNS does not answer: ${lookup.detail}` }
   if (lookup.kind !== 'records') return { kind: 'unwanted' }
   const [record, ...others] = lookup.records.filter((text) => text.startsWith('v=TLSRPTv1;'))

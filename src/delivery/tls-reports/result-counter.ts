@@ -2,7 +2,7 @@
  * Counts what sessions say about TLS, for the reports of their day (RFC 8460 section 4).
  *
  * A session adds to numbers in memory, which are stored once a minute in a few commits: a crash loses at most the last
- * minute. The hosts and addresses in them are chosen by strangers, so rows are limited: beyond the limit of a domain,
+ * minute. The hosts and addresses in them are chosen by others, so rows are limited: beyond the limit of a domain,
  * faults are counted without host and addresses; beyond the limit of all domains, new domains are left out.
  */
 import { createHash } from 'node:crypto'

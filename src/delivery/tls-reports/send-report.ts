@@ -18,7 +18,7 @@ import type { PostReport } from './post-report.js'
 import { DAY, startOfDay } from './report-day.js'
 import { composeReportMail } from './report-mail.js'
 import { moveReport, type OpenReport, settleReport } from './report-records.js'
-import { type ReportTargets, readReportingWish } from './reporting-record.js'
+import { type ReportTargets, readReportingRequest } from './reporting-record.js'
 import { policiesOf, resultsOf } from './result-records.js'
 
 /** Milliseconds after the end of the day at which a report is given up: a day after the latest first try. */
@@ -31,7 +31,7 @@ const MAX_POLICIES = 64
 
 const compress = promisify(gzip)
 
-export type ReportOutcome = 'mailed' | 'posted' | 'failed' | 'unwanted'
+type ReportOutcome = 'mailed' | 'posted' | 'failed' | 'unwanted'
 
 export interface SendReportDeps extends Store, ServiceSender {
   readonly clock: () => number
@@ -47,14 +47,14 @@ export interface SendReportDeps extends Store, ServiceSender {
 /** Rejects if the disk takes no more: the step is taken again later. */
 export async function takeReportStep(deps: SendReportDeps, report: OpenReport): Promise<void> {
   if (report.state === 'posting') return postToAll(deps, report)
-  const wish = readReportingWish(await deps.resolver.resolveRecords(`_smtp._tls.${report.domain}`, 'TXT'))
-  switch (wish.kind) {
+  const request = readReportingRequest(await deps.resolver.resolveRecords(`_smtp._tls.${report.domain}`, 'TXT'))
+  switch (request.kind) {
     case 'unknown':
-      return tryLater(deps, report, report.uris, wish.reason)
+      return tryLater(deps, report, report.uris, request.reason)
     case 'unwanted':
       return settle(deps, report, 'unwanted', '')
     case 'wanted':
-      return sendTo(deps, report, wish.targets)
+      return sendTo(deps, report, request.targets)
   }
 }
 

@@ -13,7 +13,7 @@ interface PolicyDeps {
   readonly resolveMx: Resolver['resolveMx']
 }
 
-export type FoundPolicy =
+type FoundPolicy =
   | { readonly kind: 'policy'; readonly text: string }
   | { readonly kind: 'none' }
   /** The MX records of the domain are not known now. */

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Config } from '../../config/complete.js'
 import { type DomainName, tryParseDomainName } from '../../mail/address.js'
 
-export interface OwnPolicy {
+interface OwnPolicy {
   /** The policy file. */
   readonly text: string
   /** Of the TXT record; another one for another text. */

@@ -1,6 +1,6 @@
 /** Which records ask for TLS reports, and where they want them. */
 import t from 'tap'
-import { parseReportingRecord, readReportingWish } from '../../../src/delivery/tls-reports/reporting-record.js'
+import { parseReportingRecord, readReportingRequest } from '../../../src/delivery/tls-reports/reporting-record.js'
 
 const many = Array.from({ length: 7 }, (_, at) => `mailto:a${at}@b.test`).join(',')
 
@@ -37,12 +37,12 @@ for (const record of [
 t.test('exactly one record counts, beside those of others', async (t) => {
   const record = 'v=TLSRPTv1; rua=mailto:tls@b.test'
   const kindOf = (...records: readonly [string, ...string[]]): string =>
-    readReportingWish({ kind: 'records', records }).kind
+    readReportingRequest({ kind: 'records', records }).kind
   t.equal(kindOf(record), 'wanted')
   t.equal(kindOf('v=spf1 -all', record), 'wanted')
   t.equal(kindOf(record, record), 'unwanted')
   t.equal(kindOf('v=spf1 -all'), 'unwanted')
-  t.equal(readReportingWish({ kind: 'no-data' }).kind, 'unwanted')
-  t.equal(readReportingWish({ kind: 'no-domain' }).kind, 'unwanted')
-  t.equal(readReportingWish({ kind: 'failure', detail: 'SERVFAIL' }).kind, 'unknown')
+  t.equal(readReportingRequest({ kind: 'no-data' }).kind, 'unwanted')
+  t.equal(readReportingRequest({ kind: 'no-domain' }).kind, 'unwanted')
+  t.equal(readReportingRequest({ kind: 'failure', detail: 'SERVFAIL' }).kind, 'unknown')
 })

@@ -1,13 +1,13 @@
 /** The record by which a domain asks for TLS reports. */
-import { parseReportingRecord, readReportingWish } from '../../../../src/delivery/tls-reports/reporting-record.js'
+import { parseReportingRecord, readReportingRequest } from '../../../../src/delivery/tls-reports/reporting-record.js'
 import { tryParseAddress } from '../../../../src/mail/address.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 
 function readRecord(input: Buffer): void {
   const text = input.toString()
   const targets = parseReportingRecord(text)
-  const wish = readReportingWish({ kind: 'records', records: [text] })
-  checkEqual(wish.kind === 'wanted', targets !== null, 'a record that can be used is followed')
+  const request = readReportingRequest({ kind: 'records', records: [text] })
+  checkEqual(request.kind === 'wanted', targets !== null, 'a record that can be used is followed')
   if (targets === null) return
   const { mailboxes, urls } = targets
   check(mailboxes.length + urls.length <= 5, 'at most five places')

@@ -1,6 +1,7 @@
 /** Wires TLS reports: the counter of sessions, which delivery calls, and the runner that sends the reports of each day. */
 import type { Config } from '../config/complete.js'
 import { followSetting } from '../config/follow-setting.js'
+import { createMailboxLimit } from '../delivery/tls-reports/mailbox-limit.js'
 import { createReportPost } from '../delivery/tls-reports/post-report.js'
 import { TlsReportRunner } from '../delivery/tls-reports/report-runner.js'
 import { TlsResultCounter } from '../delivery/tls-reports/result-counter.js'
@@ -85,6 +86,7 @@ function createRunner(
       mayConnect: (address) => guard()(address),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
     }),
+    takeMailboxTurn: createMailboxLimit(),
     offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
     onReport: observers?.onTlsReport,
   })

@@ -14,6 +14,7 @@ import type { Store } from '../../storage/database.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import { buildReport, type Reporter } from './build-report.js'
+import type { TakeMailboxTurn } from './mailbox-limit.js'
 import type { PostReport } from './post-report.js'
 import { DAY, startOfDay } from './report-day.js'
 import { composeReportMail } from './report-mail.js'
@@ -39,6 +40,7 @@ export interface SendReportDeps extends Store, ServiceSender {
   readonly resolver: Pick<RecordResolver, 'resolveRecords'>
   readonly reporter: Reporter
   readonly post: PostReport
+  readonly takeMailboxTurn: TakeMailboxTurn
   /** Hands committed mail to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
   readonly onReport?: ((outcome: ReportOutcome) => void) | undefined
@@ -60,8 +62,13 @@ export async function takeReportStep(deps: SendReportDeps, report: OpenReport): 
 
 async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, urls }: ReportTargets): Promise<void> {
   const { read, commit, clock, reporter, log, offer, onReport } = deps
-  const usable = mailboxes.filter((address) => !isSuppressed(read, SERVICE_WORKSPACE, address))
-  if (usable.length + urls.length === 0) return settle(deps, report, 'failed', 'earlier mail to its address bounced')
+  const known = mailboxes.filter((address) => !isSuppressed(read, SERVICE_WORKSPACE, address))
+  const usable = known.filter((address) => deps.takeMailboxTurn(address, clock()))
+  if (usable.length + urls.length === 0) {
+    const reason =
+      known.length === 0 ? 'earlier mail to its address bounced' : 'its address has had too many reports today'
+    return settle(deps, report, 'failed', reason)
+  }
   const compressed = await compressReport(deps, report)
   const now = clock()
   const compose = (to: Address): ServiceNotice =>

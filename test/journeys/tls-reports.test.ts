@@ -3,13 +3,15 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
-import { t } from 'tap'
+import t, { type Test } from 'tap'
 import type { TlsReport } from '../../src/delivery/tls-reports/build-report.js'
 import { DAY, dayOf } from '../../src/delivery/tls-reports/report-day.js'
 import { createSelfSigned } from '../helpers/certificates.js'
-import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { type TestDaemonOptions, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { type DnsRecord, dnsServer } from '../helpers/dns/dns-server.js'
+import { freePort } from '../helpers/free-port.js'
 import { runProgram } from '../helpers/programs/run-program.js'
-import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
+import { openSink, type ScriptedSink, type SinkOptions } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const HOUR = 3_600_000
@@ -18,21 +20,58 @@ const NOON = (Math.floor(Date.now() / DAY) + 1.5) * DAY - Date.now()
 /** From noon to when all reports of the day are due. */
 const UNTIL_REPORTS = 17 * HOUR
 
+interface World {
+  /** Of `testDaemon`: names by a DNS server, MX hosts at one port, and the clock at noon. */
+  readonly options: TestDaemonOptions
+  /** By domain. */
+  readonly sinks: Readonly<Record<string, ScriptedSink>>
+}
+
+/** Each domain has its MX host at a loopback address of its own; `texts`: TXT records by name. */
+async function openWorld(
+  t: Test,
+  domains: Readonly<Record<string, SinkOptions>>,
+  texts: Readonly<Record<string, readonly string[]>>,
+  addresses: Readonly<Record<string, string>> = {},
+): Promise<World> {
+  const port = await freePort()
+  const records = new Map<string, readonly DnsRecord[]>()
+  const sinks: Record<string, ScriptedSink> = {}
+  for (const [at, [domain, options]] of Object.entries(domains).entries()) {
+    const address = `127.0.0.${at + 1}`
+    const sink = await openSink({ ...options, port, address })
+    t.teardown(() => sink.close())
+    sinks[domain] = sink
+    records.set(`MX ${domain}`, [{ type: 'MX', ttl: 60, preference: 10, value: `mx.${domain}` }])
+    records.set(`A mx.${domain}`, [{ type: 'A', ttl: 60, value: address }])
+  }
+  for (const [name, strings] of Object.entries(texts)) {
+    records.set(
+      `TXT ${name}`,
+      strings.map((text) => ({ type: 'TXT', ttl: 60, strings: [text] })),
+    )
+  }
+  for (const [name, value] of Object.entries(addresses)) records.set(`A ${name}`, [{ type: 'A', ttl: 60, value }])
+  const dns = await dnsServer((question) => records.get(question) ?? [])
+  t.teardown(() => dns.close())
+  const settings = { dns: { servers: [dns.address] }, outbound: { port } }
+  return { sinks, options: { zone: 'dns.servers', settings, ahead: NOON } }
+}
+
 t.test('a day of sessions becomes one report, sent as mail', async (t) => {
-  const secure = await openSink({ certificate: await createSelfSigned(['mx.b.test']) })
-  const plain = await openSink()
-  const receiver = await openSink()
-  t.teardown(() => Promise.all([secure.close(), plain.close(), receiver.close()]))
-  const app = await testDaemon(t, {
-    ahead: NOON,
-    routes: { 'b.test': secure, 'c.test': plain, 'd.test': plain, 'e.test': plain, 'reports.test': receiver },
-    zone: {
-      '_smtp._tls.b.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
-      '_smtp._tls.c.test': { TXT: ['v=spf1 -all', 'v=TLSRPTv1;rua=mailto:tls%2Bc@reports.test'] },
-      '_smtp._tls.e.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
-      '_smtp._tls.reports.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@reports.test'] },
+  const certificate = await createSelfSigned(['mx.b.test'])
+  const { sinks, options } = await openWorld(
+    t,
+    { 'b.test': { certificate }, 'c.test': {}, 'd.test': {}, 'e.test': {}, 'reports.test': {} },
+    {
+      '_smtp._tls.b.test': ['v=TLSRPTv1; rua=mailto:tls@reports.test'],
+      '_smtp._tls.c.test': ['v=spf1 -all', 'v=TLSRPTv1;rua=mailto:tls%2Bc@reports.test'],
+      '_smtp._tls.e.test': ['v=TLSRPTv1; rua=mailto:tls@reports.test'],
+      '_smtp._tls.reports.test': ['v=TLSRPTv1; rua=mailto:tls@reports.test'],
     },
-  })
+  )
+  const receiver = requireSink(sinks, 'reports.test')
+  const app = await testDaemon(t, options)
   const day = dayOf(app.now())
   const sent = await Promise.all(
     ['bob@b.test', 'carol@c.test', 'dave@d.test'].map((to) => app.submitAccepted({ to: [to] })),
@@ -62,9 +101,9 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
     'failure-details': [
       {
         'result-type': 'starttls-not-supported',
-        'sending-mta-ip': '127.0.0.1',
+        'sending-mta-ip': /^127\.0\.0\.\d$/,
         'receiving-mx-hostname': 'mx.c.test',
-        'receiving-ip': '127.0.0.1',
+        'receiving-ip': '127.0.0.2',
         'failed-session-count': 1,
       },
     ],
@@ -88,13 +127,10 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
 })
 
 t.test('a restart neither loses nor repeats a report', async (t) => {
-  const receiver = await openSink()
-  t.teardown(() => receiver.close())
-  const options = {
-    routes: { 'b.test': receiver },
-    zone: { '_smtp._tls.b.test': { TXT: ['v=TLSRPTv1; rua=mailto:tls@b.test'] } },
-  }
-  const first = await testDaemon(t, { ...options, ahead: NOON })
+  const texts = { '_smtp._tls.b.test': ['v=TLSRPTv1; rua=mailto:tls@b.test'] }
+  const { sinks, options } = await openWorld(t, { 'b.test': {} }, texts)
+  const receiver = requireSink(sinks, 'b.test')
+  const first = await testDaemon(t, options)
   await first.waitUntilSettled(await first.submitAccepted({ to: ['bob@b.test'] }))
   await first.stop()
   const second = await testDaemon(t, { ...options, folder: first.folder, ahead: NOON + UNTIL_REPORTS })
@@ -120,19 +156,16 @@ t.test('a report is posted over HTTPS, again while it is not taken, and never to
   })
   const port = await listen(server)
   t.teardown(() => server.close())
-  const sink = await openSink()
-  t.teardown(() => sink.close())
-  const app = await testDaemon(t, {
-    ahead: NOON,
-    routes: { 'b.test': sink, 'c.test': sink },
-    authorities: certificate.cert,
-    zone: {
-      'reports.test': { addresses: ['127.0.0.1'] },
-      'inside.test': { addresses: ['10.0.0.1'] },
-      '_smtp._tls.b.test': { TXT: [`v=TLSRPTv1; rua=https://reports.test:${port}/v1`] },
-      '_smtp._tls.c.test': { TXT: ['v=TLSRPTv1; rua=https://inside.test/v1'] },
+  const { options } = await openWorld(
+    t,
+    { 'b.test': {}, 'c.test': {} },
+    {
+      '_smtp._tls.b.test': [`v=TLSRPTv1; rua=https://reports.test:${port}/v1`],
+      '_smtp._tls.c.test': ['v=TLSRPTv1; rua=https://inside.test/v1'],
     },
-  })
+    { 'reports.test': '127.0.0.1', 'inside.test': '10.0.0.1' },
+  )
+  const app = await testDaemon(t, { ...options, authorities: certificate.cert })
   const sent = await Promise.all(['bob@b.test', 'carol@c.test'].map((to) => app.submitAccepted({ to: [to] })))
   for (const id of sent) await app.waitUntilSettled(id)
   app.advance(UNTIL_REPORTS)
@@ -196,6 +229,12 @@ t.test('our own policy is served to the hosts of its domains, over TLS', async (
   t.match(zone, /^_smtp\._tls\.z\.test\. 3600 IN TXT "v=TLSRPTv1; rua=mailto:tlsrpt@z\.test"$/m)
   t.same(app.errors, [])
 })
+
+function requireSink(sinks: World['sinks'], domain: string): ScriptedSink {
+  const sink = sinks[domain]
+  if (sink === undefined) throw new Error(`no sink of ${domain}`)
+  return sink
+}
 
 async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')

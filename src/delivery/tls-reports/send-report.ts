@@ -20,7 +20,7 @@ import { DAY, startOfDay } from './report-day.js'
 import { composeReportMail } from './report-mail.js'
 import { moveReport, type OpenReport, settleReport } from './report-records.js'
 import { type ReportTargets, readReportingRequest } from './reporting-record.js'
-import { policiesOf, resultsOf } from './result-records.js'
+import { policiesOf, resultsOf, type StoredResult } from './result-records.js'
 
 /** Milliseconds after the end of the day at which a report is given up: a day after the latest first try. */
 const GIVE_UP_AFTER = 28 * 3_600_000
@@ -61,7 +61,11 @@ export async function takeReportStep(deps: SendReportDeps, report: OpenReport): 
 }
 
 async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, urls }: ReportTargets): Promise<void> {
-  const { read, commit, clock, reporter, log, offer, onReport } = deps
+  const { read, commit, clock, log, offer, onReport } = deps
+  const { day, domain } = report
+  // The policy of a domain may be looked up for mail of the service, which is no reason for a report.
+  if (!hasSession(resultsOf(read, { day, domain, limit: MAX_ROWS })))
+    return settle(deps, report, 'unwanted', 'no session')
   const known = mailboxes.filter((address) => !isSuppressed(read, SERVICE_WORKSPACE, address))
   const usable = known.filter((address) => deps.takeMailboxTurn(address, clock()))
   if (usable.length + urls.length === 0) {
@@ -69,11 +73,8 @@ async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, url
       known.length === 0 ? 'earlier mail to its address bounced' : 'its address has had too many reports today'
     return settle(deps, report, 'failed', reason)
   }
-  const compressed = await compressReport(deps, report)
   const now = clock()
-  const compose = (to: Address): ServiceNotice =>
-    composeReportMail(deps, { subject: report, reporter, to, compressed }, now)
-  const mails = usable.map(compose)
+  const mails = await composeMails(deps, report, usable, now)
   const next =
     urls.length === 0
       ? settleReport(report, 'sent', '', now)
@@ -82,7 +83,23 @@ async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, url
   for (const { enqueued, raw } of mails) offer(enqueued, raw)
   if (usable.length === 0) return
   onReport?.('mailed')
-  log.info({ domain: report.domain, day: report.day, to: usable }, 'a TLS report was queued')
+  log.info({ domain, day, to: usable }, 'a TLS report was queued')
+}
+
+async function composeMails(
+  deps: SendReportDeps,
+  report: OpenReport,
+  mailboxes: readonly Address[],
+  now: number,
+): Promise<readonly ServiceNotice[]> {
+  if (mailboxes.length === 0) return []
+  const compressed = await compressReport(deps, report)
+  const mail = { subject: report, reporter: deps.reporter, compressed }
+  return mailboxes.map((to) => composeReportMail(deps, { ...mail, to }, now))
+}
+
+function hasSession(results: readonly StoredResult[]): boolean {
+  return results.some(({ result, mx_host: host }) => result === '' || host !== '')
 }
 
 async function postToAll(deps: SendReportDeps, report: OpenReport): Promise<void> {

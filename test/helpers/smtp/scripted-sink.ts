@@ -52,6 +52,8 @@ export interface SinkOptions {
   /** `garbage`: answers the handshake with noise; `tls1.0`: supports nothing newer. */
   readonly broken?: 'garbage' | 'tls1.0'
   readonly port?: number
+  /** Default: 127.0.0.1. */
+  readonly address?: string
 }
 
 export interface SinkMessage {
@@ -93,7 +95,7 @@ export class ScriptedSink {
   }
 
   async listen(port: number): Promise<void> {
-    this.server.listen(port, '127.0.0.1')
+    this.server.listen(port, this.options.address ?? '127.0.0.1')
     await once(this.server, 'listening')
   }
 

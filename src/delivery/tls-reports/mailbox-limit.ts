@@ -1,5 +1,5 @@
 /**
- * How many reports one mailbox gets from us in a day: whoever owns many domains names any mailbox in their records, and mail
+ * How many reports one mailbox gets from us in a day: the owner of many domains may name any mailbox in their records, and mail
  * to those domains would otherwise become as much mail to it. In memory: a restart begins anew.
  */
 import { type Address, toLowerCaseAddress } from '../../mail/address.js'

@@ -1,10 +1,10 @@
 /** Our own MTA-STS policy: its text, and which hosts have it. */
 import t from 'tap'
-import type { Config } from '../../src/config/complete.js'
-import { parseConfig } from '../../src/config/load.js'
-import { createPolicyFinder } from '../../src/domains/mta-sts/find-policy.js'
-import { buildOwnPolicy } from '../../src/domains/mta-sts/own-policy.js'
-import { zoneResolver } from '../helpers/dns/zone-resolver.js'
+import type { Config } from '../../../src/config/complete.js'
+import { parseConfig } from '../../../src/config/load.js'
+import { createPolicyFinder } from '../../../src/domains/mta-sts/find-policy.js'
+import { buildOwnPolicy } from '../../../src/domains/mta-sts/own-policy.js'
+import { zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 function configOf(toml: string): Config {
   const machine = { hostname: 'mail.z.test', home: '/', isRoot: true, stateHome: undefined }

@@ -40,6 +40,7 @@ import { spamCommands } from './commands/spam-commands.js'
 import { standbyCommands } from './commands/standby-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
 import { suppressionCommands } from './commands/suppression-commands.js'
+import { tlsReportCommands } from './commands/tls-report-commands.js'
 import { topCommands } from './commands/top-command.js'
 import { userCommands } from './commands/user-commands.js'
 import { warmUpCommands } from './commands/warm-up-commands.js'
@@ -81,6 +82,7 @@ export const databaseCommands: readonly Command[] = [
   ...logCommands,
   ...spamCommands,
   ...suppressionCommands,
+  ...tlsReportCommands,
   ...smsCommands,
   ...zoneCommands,
   ...certificateCommands,

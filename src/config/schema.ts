@@ -89,6 +89,8 @@ const inbound = section({
   dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
   refuse_listed_from: value.weight.optional(),
   dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
+  mta_sts: value.oneOf('off', 'testing', 'enforce', 'none').prefault('off'),
+  mta_sts_max_age: value.duration('365d').prefault('7d'),
 })
 
 const spam = section({
@@ -141,6 +143,7 @@ const outbound = section({
   forward_bounces: value.flag.prefault(true),
   dane: value.oneOf('auto', 'off').prefault('auto'),
   mta_sts: value.flag.prefault(true),
+  tls_reports: value.flag.prefault(true),
 })
 
 const webhooks = section({

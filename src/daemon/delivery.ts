@@ -227,7 +227,7 @@ function createAttempt(pool: SessionPool, clock: Clock, onTlsResult: OnTlsResult
       return exchange
     }
     const allowed = applyMessageDemand(message, to, (host) => {
-      const result = toRefusedResult(host, message.domain, clock())
+      const result = message.returnPath === '' ? null : toRefusedResult(host, message.domain, clock())
       if (result !== null) onTlsResult(result)
     })
     return attemptDelivery(message, allowed, { ...shared, acquireSlot, send }, signal)

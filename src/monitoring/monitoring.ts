@@ -6,7 +6,12 @@
  */
 import type { Clock } from '../platform/clock.js'
 import { type ActivityObservers, createActivityObservers } from './activity-metrics.js'
-import { type AttemptObserver, createAttemptObserver } from './delivery-metrics.js'
+import {
+  type AttemptObserver,
+  createAttemptObserver,
+  createTlsReportObserver,
+  type TlsReportObserver,
+} from './delivery-metrics.js'
 import { createPaceObservers, type PaceObservers } from './pace-metrics.js'
 import { createReceivingObservers, type ReceivingObservers } from './receiving-metrics.js'
 import { createMetrics, type Metrics } from './registry.js'
@@ -25,6 +30,7 @@ export interface Observers
     StorageObservers,
     TlsObservers {
   readonly onAttempt: AttemptObserver
+  readonly onTlsReport: TlsReportObserver
 }
 
 export interface Monitoring {
@@ -49,6 +55,7 @@ export function createMonitoring(deps: {
     ...createStorageObservers(metrics),
     ...createTlsObservers(metrics),
     onAttempt: createAttemptObserver(metrics),
+    onTlsReport: createTlsReportObserver(metrics),
   }
   return { observers, metrics, collect: createCollector(metrics, deps.clock) }
 }

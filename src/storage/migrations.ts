@@ -36,6 +36,7 @@ import * as doctor from './migrations/0035-doctor.js'
 import * as providerPaces from './migrations/0036-provider-paces.js'
 import * as warmUps from './migrations/0037-warm-ups.js'
 import * as transportSecurity from './migrations/0038-transport-security.js'
+import * as tlsReports from './migrations/0039-tls-reports.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -74,4 +75,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0036-provider-paces': providerPaces,
   '0037-warm-ups': warmUps,
   '0038-transport-security': transportSecurity,
+  '0039-tls-reports': tlsReports,
 }

@@ -13,9 +13,9 @@ import { type OnTlsResult, toSessionResult } from '../transport-security/session
 import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
 
 interface OpenOptions {
-  /** The recipient's domain. */
-  readonly domain: string
   readonly signal: AbortSignal
+  /** The recipient's domain, whose TLS reports count the session; null: none does. */
+  readonly reportedDomain: string | null
   /** The host is called even if it is remembered as unreachable. */
   readonly ignoreOutages: boolean
   /** Is there an open session with the host? */
@@ -33,11 +33,11 @@ interface OpenerDeps extends SmtpClientDeps {
 export function createSessionOpener(deps: OpenerDeps): OpenSession {
   const { unreachableHosts, clock } = deps
   const brokenTls = new BrokenTlsHosts()
-  return async (host, { domain, signal, ignoreOutages, hasSession }) => {
+  return async (host, { reportedDomain, signal, ignoreOutages, hasSession }) => {
     const outage = ignoreOutages ? null : unreachableHosts.findOutage(host, clock())
     if (outage !== null) return outage
     const opened = await openWithFallback(host, deps, signal, brokenTls)
-    reportTls(host, domain, opened, deps)
+    if (reportedDomain !== null) reportTls(host, reportedDomain, opened, deps)
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened

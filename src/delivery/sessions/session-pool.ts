@@ -119,8 +119,9 @@ export class SessionPool {
     const passage = pace.beginPassage(0)
     pace.openSession()
     const opened = await this.openSession(host, {
-      domain: message.domain,
       signal,
+      // Mail of the service, reports included, has the null return path: it must not cause reports.
+      reportedDomain: message.returnPath === '' ? null : message.domain,
       ignoreOutages,
       hasSession: () => this.hasUsableSession(host),
     }).catch((error: unknown) => {

@@ -11,7 +11,9 @@
 import type { Config } from '../../config/complete.js'
 import { type DomainName, domainOf } from '../../mail/address.js'
 import { parseIpAddress } from '../../platform/ip-address.js'
+import { buildOwnPolicy } from '../mta-sts/own-policy.js'
 import { mailTargetOf } from '../verification/dns-records.js'
+import { buildPolicyRecords, listPolicyHosts } from './policy-records.js'
 
 export type RecordData =
   | { readonly type: 'A' | 'AAAA'; readonly address: string }
@@ -59,11 +61,14 @@ export interface ZoneSettings {
   readonly sendingAddresses: readonly string[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
+  /** Of our MTA-STS policy; null: none is published. */
+  readonly policyId: string | null
   /** Seconds. */
   readonly ttl: number
 }
 
-export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings {
+export function toZoneSettings(config: Config): ZoneSettings {
+  const { service, dns, outbound } = config
   const { zone, hostname, public_addresses: addresses } = service
   return {
     zone,
@@ -75,6 +80,7 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
     sendingAddresses: [...addresses, ...outbound.source_addresses.filter(isPublic)],
     nameservers: dns.nameservers,
     issuers: dns.caa,
+    policyId: buildOwnPolicy(config)?.id ?? null,
     ttl: Math.round(dns.ttl / 1000),
   }
 }
@@ -129,8 +135,10 @@ function buildHostRecords(settings: ZoneSettings): readonly NamedData[] {
 }
 
 function buildAddressRecords(settings: ZoneSettings): readonly NamedData[] {
-  const { mxHost, linkHost, nameservers } = settings
-  return [mxHost, linkHost, ...nameservers].flatMap((name) => toAddressRecords(name, settings))
+  const { zone, mxHost, linkHost, nameservers, policyId } = settings
+  return [mxHost, linkHost, ...listPolicyHosts(zone, policyId), ...nameservers].flatMap((name) =>
+    toAddressRecords(name, settings),
+  )
 }
 
 function toAddressRecords(name: string, { addresses }: ZoneSettings): readonly NamedData[] {
@@ -147,13 +155,16 @@ function toMailRecords(name: string, { mxHost, sendingAddresses }: ZoneSettings)
 
 /** The service signs all of its mail, so receivers may reject mail in its name that does not align. */
 function buildServiceMailRecords(
-  { zone, mailDomain }: ZoneSettings,
+  { zone, mailDomain, policyId }: ZoneSettings,
   keys: readonly ServiceKey[],
 ): readonly NamedData[] {
   const policy = `v=DMARC1; p=reject; rua=mailto:dmarc@${zone}`
   return [
     [`_dmarc.${zone}`, { type: 'TXT', text: policy }],
     [`_dmarc.${mailDomain}`, { type: 'TXT', text: policy }],
+    ...buildPolicyRecords(zone, [zone, mailDomain], policyId).map(
+      ({ name, text }): NamedData => [name, { type: 'TXT', text }],
+    ),
     ...keys.map(
       ({ selector, public_record: text }): NamedData => [`${selector}._domainkey.${mailDomain}`, { type: 'TXT', text }],
     ),

@@ -66,6 +66,7 @@ import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
 import type { ProviderPacesTable } from './pace-tables.js'
 import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
+import type { TlsPoliciesTable, TlsReportsTable, TlsResultsTable } from './tls-report-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type { WarmUpsTable } from './warm-up-tables.js'
 import type {
@@ -154,4 +155,7 @@ export interface Tables {
   provider_paces: ProviderPacesTable
   warm_ups: WarmUpsTable
   sts_policies: StsPoliciesTable
+  tls_policies: TlsPoliciesTable
+  tls_results: TlsResultsTable
+  tls_reports: TlsReportsTable
 }

@@ -354,7 +354,14 @@ t.test('the records that are only recommended', (t) => {
 })
 
 const half = (): number => 0.5
-const check = (verdict: Verdict, asked = false) => ({ verdict, findings: [], mx: null, dmarc: null, onDemand: asked })
+const check = (verdict: Verdict, asked = false) => ({
+  verdict,
+  findings: [],
+  mx: null,
+  dmarc: null,
+  policyHost: null,
+  onDemand: asked,
+})
 const after = (more: Partial<SendingDomain>, verdict: Verdict, now: number, asked = false) =>
   decideCheckOutcome({ ...row, ...more }, check(verdict, asked), now, half)
 

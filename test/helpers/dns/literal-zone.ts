@@ -35,6 +35,7 @@ export function literalZone(readSerial: () => number = () => 7): ServiceZone {
     sendingAddresses: [],
     nameservers: ['ns.z.test'],
     issuers: [],
+    policyId: null,
     ttl: 3600,
   }
   const readSoa = (): SoaRecord => buildSoaRecord(settings, readSerial())

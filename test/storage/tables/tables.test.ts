@@ -43,6 +43,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'pace-tables',
     'sms-tables',
     'doctor-tables',
+    'tls-report-tables',
     'session-tables',
     'tracking-tables',
     'warm-up-tables',

@@ -20,6 +20,7 @@ const groups: readonly (() => Promise<readonly FuzzTarget[]>)[] = [
   async () => (await import('./storage-targets.js')).storageTargets,
   async () => (await import('./sms-targets.js')).smsTargets,
   async () => (await import('./transport-security-targets.js')).transportSecurityTargets,
+  async () => (await import('./tls-report-targets.js')).tlsReportTargets,
 ]
 
 interface GroupedTarget {

@@ -171,6 +171,16 @@ t.test('DANE decides over encryption, and nothing goes out in plain text against
   t.match(await send('outside.open.test'), { status: 'delivered', tls: /^TLSv1\.\d$/ }, 'records outside DNSSEC')
   t.match(await send('unsafe.open.test'), { status: 'delivered', tls: /^TLSv1\.\d$/ }, 'MX records outside DNSSEC')
   t.match(await send('wrong.safe.test', ['TLS-Required: No']), { status: 'delivered' }, 'the sender waives it')
+
+  const explain = async (domain: string): Promise<string> => {
+    const id = await app.submitAccepted({ to: [`bob@${domain}`] })
+    await app.waitUntilAttempted(id)
+    return (await app.cli('explain', id, '--transcript')).out
+  }
+  t.match(await explain('right.safe.test'), /\[127\.0\.51\.1\] over TLSv1\.\d, verified by DANE,/)
+  const waiting = await explain('wrong.safe.test')
+  t.match(waiting, /deferred \(tls\): .*no TLSA record matches/)
+  t.match(waiting, /\* no TLSA record matches/, 'the transcript')
   t.same(app.errors, [])
 })
 
@@ -182,15 +192,18 @@ t.test('a message that demands TLS goes only where it is verified and demanded a
   await client.readReply()
   t.match(await client.sendCommand('EHLO app.test'), /^250.REQUIRETLS$/m)
   await client.sendCommand(authPlain(app.key))
-  const send = async (domain: string): Promise<Outcome> => {
-    const reply = await submitMessage(client, { to: [`bob@${domain}`], mailParameters: ' REQUIRETLS' })
+  const send = async (domain: string, fields: readonly string[] = []): Promise<Outcome> => {
+    const reply = await submitMessage(client, { to: [`bob@${domain}`], mailParameters: ' REQUIRETLS', fields })
     const id = reply.split(' as ')[1] ?? ''
     return outcomeOf(await app.waitUntilSettled(id))
   }
 
   t.match(await send('strict.safe.test'), { status: 'delivered', tls: /verified by DANE/ })
   t.match(hosts.sinks.get('mx.strict.safe.test')?.messages[0]?.mailFrom, / REQUIRETLS/)
-  t.match(await send('right.safe.test'), { status: 'bounced', response: /REQUIRETLS support required/ })
+  t.match(await send('right.safe.test', ['TLS-Required: No']), {
+    status: 'bounced',
+    response: /REQUIRETLS support required/,
+  })
   t.match(await send('outside.open.test'), { status: 'bounced', response: /REQUIRETLS support required/ })
   const notices = await waitUntil('notices to the sender', () => {
     const rows = app.rows<{ raw: Buffer; tls_required: string }>(

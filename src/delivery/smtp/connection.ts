@@ -123,7 +123,7 @@ export class SmtpConnection {
   async upgradeToTls(
     dialer: Dialer,
     options: Parameters<Dialer['upgrade']>[1],
-    judge: (socket: Socket) => TlsJudgement,
+    judge: (socket: TLSSocket) => TlsJudgement,
   ): Promise<ConnectionFailure | null> {
     this.removeListeners()
     try {

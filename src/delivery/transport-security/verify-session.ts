@@ -1,7 +1,6 @@
 /** Judges the certificates of a TLS session by the rule for its host, after the handshake. */
 import { X509Certificate } from 'node:crypto'
-import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import { assertNever } from '../../mail/assert-never.js'
 import type { TlsRule } from './host-security.js'
 import type { TlsFailure, TlsFailureType } from './tls-result.js'
@@ -18,12 +17,13 @@ interface SessionJudgement {
 }
 
 /** `sts-testing` reports a failure like `sts-enforce`: the caller goes on. */
-export function judgeSession(socket: Socket, rule: TlsRule, now: number): SessionJudgement {
-  if (!(socket instanceof TLSSocket)) return { failure: null, proof: null }
+export function judgeSession(socket: TLSSocket, rule: TlsRule, now: number): SessionJudgement {
   switch (rule.kind) {
     case 'none':
-    case 'refused':
       return { failure: null, proof: null }
+    case 'refused':
+      // Such a host is not called; if it were, it would get nothing.
+      return { failure: { type: rule.failure, detail: rule.text }, proof: null }
     case 'dane': {
       if (rule.records.length === 0) return { failure: null, proof: null }
       return toJudgement(verifyDane(chainOf(socket), rule, now), 'verified by DANE')

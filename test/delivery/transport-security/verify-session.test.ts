@@ -102,6 +102,13 @@ t.test('a certificate that is not valid is refused or reported', async (t) => {
   t.match(stranger.results[0], { receivingAddress: '127.0.0.1', sendingAddress: '127.0.0.1', domain: 'rcpt.test' })
 })
 
+t.test('a host that its policy rules out gets nothing, should it be called', async (t) => {
+  const certificate = await createSelfSigned(['mx.test'])
+  const { sink, send } = await bench(t, { certificate }, certificate.cert)
+  t.match(await send({ kind: 'refused', reason: 'dns', text: 'no DNS', failure: 'dnssec-invalid' }), untrusted)
+  t.equal(sink.messages.length, 0)
+})
+
 t.test('a host that the policy does not list is reported where it is only tested', async (t) => {
   const certificate = await createSelfSigned(['mx.test'])
   const { send, results } = await bench(t, { certificate }, certificate.cert)

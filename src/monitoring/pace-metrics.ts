@@ -51,12 +51,12 @@ export function createPaceObservers(metrics: Metrics): PaceObservers {
 
 function sumByGroup(
   paces: readonly PaceControl[],
-  valueOf: (pace: PaceControl) => number,
+  numberOf: (pace: PaceControl) => number,
 ): readonly (readonly [string, number])[] {
   const sums = new Map<string, number>()
   for (const pace of paces) {
     const group = providerGroups.includes(pace.id.provider) ? pace.id.provider : 'other'
-    sums.set(group, (sums.get(group) ?? 0) + valueOf(pace))
+    sums.set(group, (sums.get(group) ?? 0) + numberOf(pace))
   }
   return [...sums]
 }

@@ -120,7 +120,7 @@ function wirePaces({ database: { read, commit }, clock, log, observers }: Delive
   const timer = {
     now: () => performance.now(),
     after: (milliseconds: number, run: () => void) => {
-      const timeout = setTimeout(run, milliseconds)
+      const timeout = setTimeout(run, milliseconds).unref()
       return () => clearTimeout(timeout)
     },
   }

@@ -1,5 +1,7 @@
-/** The paces of providers: what they refused for pace, and what is kept to now. */
-
+/**
+ * The paces of providers: what they refused for pace, and what is kept to now. Only providers that have refused
+ * something have series; all that are not among the known ones share one.
+ */
 import type { PaceControl } from '../delivery/shaping/pace-control.js'
 import { type PaceSignal, paceSignals } from '../delivery/shaping/pace-signal.js'
 import type { PaceId } from '../delivery/shaping/pace-state.js'
@@ -13,58 +15,48 @@ export interface PaceObservers {
 }
 
 export function createPaceObservers(metrics: Metrics): PaceObservers {
-  const labels = { provider: providerGroups }
   const refusals = metrics.counter({
     name: 'posthorn_pace_refusals_total',
-    help: 'Messages and sessions that a provider refused for their pace, by what it was a matter of.',
-    labels: { ...labels, signal: paceSignals },
+    help: 'Messages and sessions that providers refused for their pace, by what it was a matter of.',
+    labels: { signal: paceSignals },
   })
-  const sessions = metrics.gauge({
+  const byProvider = { label: 'provider', max: providerGroups.length }
+  const sessions = metrics.namedGauge({
     name: 'posthorn_pace_sessions',
-    help: 'Sessions that may be open with a provider at a time; 0: no limit is kept.',
-    labels,
+    help: 'Sessions that may be open with a provider at a time.',
+    ...byProvider,
   })
-  const rate = metrics.gauge({
+  const rate = metrics.namedGauge({
     name: 'posthorn_pace_rate',
-    help: 'Messages a second that are sent to a provider at most; 0: no limit is known.',
-    labels,
+    help: 'Messages a second that are sent to a provider at most.',
+    ...byProvider,
   })
-  const paused = metrics.gauge({
+  const paused = metrics.namedGauge({
     name: 'posthorn_pace_paused',
     help: 'Paces (of a provider and one of our addresses) that wait for the end of a pause, or for what a probe shows.',
-    labels,
+    ...byProvider,
   })
   return {
-    onPaceRefused: ({ provider }, signal) => refusals.add([groupOf(provider), signal]),
+    onPaceRefused: (_id, signal) => refusals.add([signal]),
     watchPaces: (list) =>
       metrics.onScrape(() => {
-        const sums = sumByGroup(list())
-        for (const group of providerGroups) {
-          const sum = sums.get(group) ?? noPace
-          sessions.set([group], sum.sessions)
-          rate.set([group], sum.rate)
-          paused.set([group], sum.paused)
-        }
+        const learned = list().filter(({ isLearned }) => isLearned)
+        const size = ({ state }: PaceControl): number => (Number.isFinite(state.window.size) ? state.window.size : 0)
+        sessions.replace(sumByGroup(learned, size))
+        rate.replace(sumByGroup(learned, ({ state }) => state.rate ?? 0))
+        paused.replace(sumByGroup(learned, ({ state }) => (state.pause === null ? 0 : 1)))
       }),
   }
 }
 
-const noPace = { sessions: 0, rate: 0, paused: 0 }
-
-function sumByGroup(paces: readonly PaceControl[]): ReadonlyMap<string, typeof noPace> {
-  const sums = new Map<string, typeof noPace>()
-  for (const { id, state } of paces) {
-    const group = groupOf(id.provider)
-    const sum = sums.get(group) ?? noPace
-    sums.set(group, {
-      sessions: sum.sessions + (Number.isFinite(state.window.size) ? state.window.size : 0),
-      rate: sum.rate + (state.rate ?? 0),
-      paused: sum.paused + (state.pause === null ? 0 : 1),
-    })
+function sumByGroup(
+  paces: readonly PaceControl[],
+  numberOf: (pace: PaceControl) => number,
+): readonly (readonly [string, number])[] {
+  const sums = new Map<string, number>()
+  for (const pace of paces) {
+    const group = providerGroups.includes(pace.id.provider) ? pace.id.provider : 'other'
+    sums.set(group, (sums.get(group) ?? 0) + numberOf(pace))
   }
-  return sums
-}
-
-function groupOf(provider: string): string {
-  return providerGroups.includes(provider) ? provider : 'other'
+  return [...sums]
 }

@@ -1,6 +1,7 @@
 /** A provider that asks for a slower pace, and one that blocks our address: what waits, what is shown, what goes on. */
 import t from 'tap'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -31,6 +32,19 @@ t.test('a block of the address', async (t) => {
     t.match(out, /waits until \d{4}-/)
     t.match((await app.cli('queue', 'list', '--reason', 'provider-pause')).out, `waits: ${provider} blocks`)
     t.match((await app.cli('explain', first)).out, '554 5.7.1 blocked')
+  })
+
+  await t.test('operators see it, and nobody else', async (t) => {
+    await givePassword(app)
+    const browser = openBrowser(app)
+    await browser.signIn('owner@a.test')
+    t.equal((await browser.ask('GET', '/operator/shaping')).status, 403)
+    await app.cli('workspace', 'set-operator', app.workspaceId)
+    const listed = await waitUntil('it is on disk', async () => {
+      const { data } = (await browser.ask('GET', '/operator/shaping')).json<{ readonly data: readonly object[] }>()
+      return data[0]
+    })
+    t.match(listed, { provider, name: provider, state: 'paused', sessions: null })
   })
 
   await t.test('it is in the list of paces, and a reset ends it', async (t) => {

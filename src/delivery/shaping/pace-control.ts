@@ -84,6 +84,13 @@ export class PaceControl {
     return { window: { size, ceiling, ceilingAt }, messages: this.messages, rate, rateRefusedAt, pause: this.pauseNow }
   }
 
+  /** Has the provider refused anything for its pace that is not forgotten? */
+  get isLearned(): boolean {
+    return (
+      this.messages !== null || this.pauseNow !== null || this.window.ceiling !== null || this.estimate.rate !== null
+    )
+  }
+
   /** A pause in which entries wait in the database; null: none, or a short one. */
   get outage(): Outage | null {
     if (this.pauseNow === null || this.pauseLeft < LONG_PAUSE) return null

@@ -76,7 +76,8 @@ export function storePace({ provider, source }: PaceId, state: PaceState, { offs
   const { window, messages, rate, rateRefusedAt, pause } = state
   const wall = (steady: number): number => Math.round(steady + offset)
   return upsertPace({
-    ...{ provider, source, rate, updated_at: at, reset: 0 },
+    ...{ provider, source, updated_at: at, reset: 0 },
+    rate: rate === null ? null : Math.max(1, Math.round(rate * 1000)),
     sessions: Number.isFinite(window.size) ? window.size : null,
     ceiling: window.ceiling,
     ceiling_at: wall(window.ceilingAt),
@@ -108,7 +109,7 @@ function toState(row: PaceRow, offset: number): PaceState {
   return {
     window: { size: sessions ?? Number.POSITIVE_INFINITY, ceiling, ceilingAt: ceiling_at - offset },
     messages: messages === null || messages_at === null ? null : { count: messages, at: messages_at - offset },
-    rate,
+    rate: rate === null ? null : rate / 1000,
     rateRefusedAt: rate_refused_at - offset,
     pause: toPause(row, offset),
   }

@@ -30,7 +30,7 @@ export function viewPace(row: PaceRow, now: number): PaceView {
     source_address: source === '' ? null : source,
     sessions,
     messages_per_session: messages,
-    rate: rate === null ? null : Math.round(rate * 1000) / 1000,
+    rate: rate === null ? null : rate / 1000,
     state: stateOf(row, now),
     reason: kind === null || reply === null ? null : describePause({ provider, kind, reply }),
     until: kind === null || until === null ? null : formatTimestamp(until),

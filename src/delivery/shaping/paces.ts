@@ -32,7 +32,7 @@ interface PacesDeps extends Store {
 export class Paces {
   private readonly controls = createLruCache<PaceControl>({
     max: MAX_PACES,
-    onRemove: (control) => this.removed.add(control),
+    onRemove: (control) => this.noteRemoved(control),
   })
   /** By the name of the MX host. */
   private readonly byPath = createLruCache<PaceControl>({ max: MAX_HOSTS })
@@ -130,6 +130,16 @@ export class Paces {
 
   private noteChange(control: PaceControl): void {
     this.changed.add(control)
+    this.writeSoon()
+  }
+
+  private noteRemoved(control: PaceControl): void {
+    if (!control.isLearned) return
+    this.removed.add(control)
+    this.writeSoon()
+  }
+
+  private writeSoon(): void {
     this.writeTimer ??= setTimeout(() => {
       this.writeTimer = null
       void this.tryWrite([])

@@ -5,7 +5,7 @@ export const up = runStatements([
   `create table provider_paces (
     provider text not null, source text not null,
     sessions integer, ceiling integer, ceiling_at integer not null,
-    messages integer, messages_at integer, rate real, rate_refused_at integer not null,
+    messages integer, messages_at integer, rate integer, rate_refused_at integer not null,
     pause_kind text check (pause_kind in ('rate', 'block')), pause_reply text,
     pause_since integer, pause_until integer, pause_probes integer,
     updated_at integer not null, reset integer not null check (reset in (0, 1)),

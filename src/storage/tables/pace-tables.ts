@@ -14,7 +14,7 @@ export interface ProviderPacesTable {
   /** Of one session; null: none was learned. */
   messages: number | null
   messages_at: Timestamp | null
-  /** Messages a second; null: no limit is known. */
+  /** Messages in 1,000 seconds; null: no limit is known. */
   rate: number | null
   rate_refused_at: Timestamp
   pause_kind: 'rate' | 'block' | null

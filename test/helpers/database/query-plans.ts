@@ -97,6 +97,17 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'once at the start, into the cache whose bound is that of the table',
   },
   {
+    statement:
+      'select "provider", "source", "sessions", "ceiling", "ceiling_at", "messages", "messages_at", "rate", ' +
+      '"rate_refused_at", "pause_kind", "pause_reply", "pause_since", "pause_until", "pause_probes", "updated_at", ' +
+      '"reset" from "provider_paces" where "reset" = 0 order by "updated_at" desc limit ?',
+    because: 'it begins at the end of an index and goes no further than its limit',
+  },
+  {
+    statement: 'select "provider", "source" from "provider_paces" where "reset" = 1 limit ?',
+    because: 'an index of its own that is empty but for a moment',
+  },
+  {
     statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
     because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
   },

@@ -9,6 +9,7 @@
  * Limit: a name server inside the zone is assumed to be this machine.
  */
 import type { Config } from '../../config/complete.js'
+import { listConfiguredSources } from '../../config/configured-sources.js'
 import { type DomainName, domainOf } from '../../mail/address.js'
 import { parseIpAddress } from '../../platform/ip-address.js'
 import { mailTargetOf } from '../verification/dns-records.js'
@@ -57,6 +58,8 @@ export interface ZoneSettings {
   readonly addresses: readonly string[]
   /** The addresses that mail is sent from. */
   readonly sendingAddresses: readonly string[]
+  /** The EHLO names of single ones of them. */
+  readonly sendingHosts: readonly { readonly name: string; readonly address: string }[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
   /** Seconds. */
@@ -65,6 +68,7 @@ export interface ZoneSettings {
 
 export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings {
   const { zone, hostname, public_addresses: addresses } = service
+  const sources = listConfiguredSources(outbound)
   return {
     zone,
     hostname,
@@ -72,7 +76,10 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
     mxHost: service.inbound_mx_host,
     mailDomain: domainOf(service.mail_from),
     addresses,
-    sendingAddresses: [...addresses, ...outbound.source_addresses.filter(isPublic)],
+    sendingAddresses: [...new Set([...addresses, ...sources.map(({ address }) => address).filter(isPublic)])],
+    sendingHosts: sources.flatMap(({ hello, address }) =>
+      hello === null || !isPublic(address) ? [] : [{ name: hello, address }],
+    ),
     nameservers: dns.nameservers,
     issuers: dns.caa,
     ttl: Math.round(dns.ttl / 1000),
@@ -125,6 +132,10 @@ function buildHostRecords(settings: ZoneSettings): readonly NamedData[] {
       ...toMailRecords(name, settings),
     ]),
     ...toMailRecords(mailDomain, settings),
+    ...settings.sendingHosts.flatMap(({ name, address }) => [
+      ...toAddressRecords(name, { addresses: [address] }),
+      ...toMailRecords(name, settings),
+    ]),
   ]
 }
 
@@ -133,7 +144,7 @@ function buildAddressRecords(settings: ZoneSettings): readonly NamedData[] {
   return [mxHost, linkHost, ...nameservers].flatMap((name) => toAddressRecords(name, settings))
 }
 
-function toAddressRecords(name: string, { addresses }: ZoneSettings): readonly NamedData[] {
+function toAddressRecords(name: string, { addresses }: Pick<ZoneSettings, 'addresses'>): readonly NamedData[] {
   return addresses.map((address) => [name, { type: address.includes(':') ? 'AAAA' : 'A', address }])
 }
 

@@ -76,7 +76,7 @@ t.test('good days go on to the end of the plan, a bad one goes back', async (t) 
   }
   t.same(days, [20, 40, 80, 40, 80, 100])
   await warmUps.stop()
-  t.match(listWarmUps(context.database.read, {}), [{ ended: 1, step: 3 }])
+  t.match(listWarmUps(context.database.read, { workspaceId: 'service' }), [{ ended: 1, step: 3 }])
 })
 
 t.test('a restart keeps the counts, and a crash counts what was reserved', async (t) => {
@@ -99,7 +99,7 @@ t.test('a regular end loses nothing', async (t) => {
   const first = context.open()
   await send(first, 35)
   await first.stop()
-  t.match(listWarmUps(context.database.read, {}), [{ sent: 35, reserved: 35 }])
+  t.match(listWarmUps(context.database.read, { workspaceId: 'service' }), [{ sent: 35, reserved: 35 }])
   t.equal(await send(context.open(), 1_000), 65)
 })
 
@@ -121,7 +121,7 @@ t.test('what the operator changes is taken over, and not overwritten', async (t)
   t.match(warmUps.findWait(key), { why: /2 of 2/ }, 'what was sent today still counts')
   await warmUps.stop()
   t.match(
-    listWarmUps(database.read, {}).map(({ provider, ended }) => [provider, ended]),
+    listWarmUps(database.read, { workspaceId: 'service' }).map(({ provider, ended }) => [provider, ended]),
     [
       ['*', 1],
       ['google', 0],

@@ -138,7 +138,7 @@ async function change(call: Call, action: 'skip' | 'restart'): Promise<Answer> {
   const where = provider === EVERY_PROVIDER ? '' : ` at ${provider}`
   return {
     json: { subject, provider, action, at: formatTimestamp(at) },
-    lines: [`${subject}${where} ${done}; mail that waits is attempted at the time that "posthorn queue list" shows`],
+    lines: [`${subject}${where} ${done}; "posthorn queue retry --reason warming-up" sends what waits`],
   }
 }
 

@@ -1,4 +1,5 @@
 /** `warmup`: how far the warm-up of new source addresses and domains is, its plan, and the operator's changes of it. */
+import { allWorkspaces } from '../../accounts/workspaces.js'
 import { listConfiguredSources } from '../../config/configured-sources.js'
 import {
   capOf,
@@ -58,6 +59,11 @@ export const warmUpCommands: readonly Command[] = [
   },
 ]
 
+function listRows(read: Read): readonly WarmUpRow[] {
+  const workspaces = [SERVICE_WORKSPACE, ...allWorkspaces(read, {}).map(({ id }) => id)]
+  return workspaces.flatMap((workspaceId) => listWarmUps(read, { workspaceId }))
+}
+
 /** One subject at one provider, today. */
 function describeRow(row: WarmUpRow, plan: WarmUpPlan, today: number) {
   const { workspace_id: workspaceId, subject, provider, ended } = row
@@ -81,7 +87,7 @@ async function show({ words, database, config, clock }: Call): Promise<Answer> {
   const { read } = await database()
   const { outbound } = config
   const plan = outbound.warm_up_plan
-  const rows = listWarmUps(read, {}).map((row) => describeRow(row, plan, dayOf(clock())))
+  const rows = listRows(read).map((row) => describeRow(row, plan, dayOf(clock())))
   const begun = new Set(rows.map(({ subject }) => subject))
   const warming = listConfiguredSources(outbound).filter(({ isWarming }) => isWarming)
   const waiting = warming.map(({ address }) => canonical(address)).filter((address) => !begun.has(address))
@@ -132,7 +138,7 @@ async function change(call: Call, action: 'skip' | 'restart'): Promise<Answer> {
   const where = provider === EVERY_PROVIDER ? '' : ` at ${provider}`
   return {
     json: { subject, provider, action, at: formatTimestamp(at) },
-    lines: [`${subject}${where} ${done}; mail that waits is attempted at the time that "posthorn queue list" shows`],
+    lines: [`${subject}${where} ${done}; "posthorn queue retry --reason warming-up" sends what waits`],
   }
 }
 
@@ -143,7 +149,7 @@ function canonical(text: string): string {
 /** Whose subject it is: the service's for an address, and for a domain that of each workspace that has sent from it. */
 function workspacesOf(read: Read, { config }: Call, subject: string): readonly string[] {
   const isConfigured = listConfiguredSources(config.outbound).some(({ address }) => canonical(address) === subject)
-  const found = listWarmUps(read, {}).flatMap((row) => (row.subject === subject ? [row.workspace_id] : []))
+  const found = listRows(read).flatMap((row) => (row.subject === subject ? [row.workspace_id] : []))
   const workspaces = new Set([...found, ...(isConfigured ? [SERVICE_WORKSPACE] : [])])
   if (workspaces.size > 0) return [...workspaces]
   throw new CommandFailed(`${subject} is no source address of the configuration, and nothing was counted for it`)

@@ -15,7 +15,7 @@ export interface WarmUpKey {
   readonly provider: string
 }
 
-/** Rows that are shown. */
+/** Rows of one workspace that are shown. */
 const MAX_ROWS = 10_000
 
 const columns = [
@@ -41,11 +41,12 @@ export const warmUpByKey = prepareRead<WarmUpKey>()(({ db, slot }) =>
     .where('provider', '=', slot('provider')),
 )
 
-export const listWarmUps = prepareRead<object>()(({ db }) =>
+/** Those of source addresses, or of the domains of one workspace. */
+export const listWarmUps = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('warm_ups')
     .select(columns)
-    .orderBy('workspace_id')
+    .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('subject')
     .orderBy('provider')
     .limit(MAX_ROWS),

@@ -9,6 +9,7 @@
  * Limit: a name server inside the zone is assumed to be this machine.
  */
 import type { Config } from '../../config/complete.js'
+import { listConfiguredSources } from '../../config/configured-sources.js'
 import { type DomainName, domainOf } from '../../mail/address.js'
 import { parseIpAddress } from '../../platform/ip-address.js'
 import { buildOwnPolicy } from '../mta-sts/own-policy.js'
@@ -59,6 +60,8 @@ export interface ZoneSettings {
   readonly addresses: readonly string[]
   /** The addresses that mail is sent from. */
   readonly sendingAddresses: readonly string[]
+  /** The EHLO names of single ones of them. */
+  readonly sendingHosts: readonly { readonly name: string; readonly address: string }[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
   /** Of our MTA-STS policy; null: none is published. */
@@ -70,6 +73,7 @@ export interface ZoneSettings {
 export function toZoneSettings(config: Config): ZoneSettings {
   const { service, dns, outbound } = config
   const { zone, hostname, public_addresses: addresses } = service
+  const sources = listConfiguredSources(outbound)
   return {
     zone,
     hostname,
@@ -77,7 +81,10 @@ export function toZoneSettings(config: Config): ZoneSettings {
     mxHost: service.inbound_mx_host,
     mailDomain: domainOf(service.mail_from),
     addresses,
-    sendingAddresses: [...addresses, ...outbound.source_addresses.filter(isPublic)],
+    sendingAddresses: [...new Set([...addresses, ...sources.map(({ address }) => address).filter(isPublic)])],
+    sendingHosts: sources.flatMap(({ hello, address }) =>
+      hello === null || !isPublic(address) ? [] : [{ name: hello, address }],
+    ),
     nameservers: dns.nameservers,
     issuers: dns.caa,
     policyId: buildOwnPolicy(config)?.id ?? null,
@@ -131,6 +138,10 @@ function buildHostRecords(settings: ZoneSettings): readonly NamedData[] {
       ...toMailRecords(name, settings),
     ]),
     ...toMailRecords(mailDomain, settings),
+    ...settings.sendingHosts.flatMap(({ name, address }) => [
+      ...toAddressRecords(name, { addresses: [address] }),
+      ...toMailRecords(name, settings),
+    ]),
   ]
 }
 
@@ -141,7 +152,7 @@ function buildAddressRecords(settings: ZoneSettings): readonly NamedData[] {
   )
 }
 
-function toAddressRecords(name: string, { addresses }: ZoneSettings): readonly NamedData[] {
+function toAddressRecords(name: string, { addresses }: Pick<ZoneSettings, 'addresses'>): readonly NamedData[] {
   return addresses.map((address) => [name, { type: address.includes(':') ? 'AAAA' : 'A', address }])
 }
 

@@ -33,6 +33,7 @@ export function literalZone(readSerial: () => number = () => 7): ServiceZone {
     mailDomain: parseDomainName('z.test'),
     addresses: [],
     sendingAddresses: [],
+    sendingHosts: [],
     nameservers: ['ns.z.test'],
     issuers: [],
     policyId: null,

@@ -116,6 +116,11 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
     { domain: 'd.test', state: 'unwanted' },
   ])
   t.same(app.rows('select 1 from tls_results'), [], 'what was reported is not kept')
+  const listed = await app.cli('tls-reports')
+  t.equal(
+    listed.out,
+    [`${day}  unwanted  d.test`, `${day}  sent      c.test`, `${day}  sent      b.test`, ''].join('\n'),
+  )
 
   // The next day: the sessions of the reports themselves are no reason for a report.
   await app.waitUntilSettled(await app.submitAccepted({ to: ['eve@e.test'] }))

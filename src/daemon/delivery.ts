@@ -1,4 +1,5 @@
 /** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
@@ -18,10 +19,12 @@ import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
+import { attemptScripted, type SimulatorDeps } from '../delivery/simulator/scripted-attempt.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { DomainName } from '../mail/address.js'
+import { simulatorDomainOf } from '../mail/simulator-address.js'
 import { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
@@ -77,7 +80,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    attempt: createAttempt(pool, clock),
+    attempt: createAttempt(pool, deps),
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
     retryPolicy: retryPolicyOf(config),
   }
@@ -122,6 +125,7 @@ function findDestinationOf(
         mayDial: (address: string) => guardNow()(address),
         random,
         ownNames: new Set([service.hostname]),
+        simulatorDomain: simulatorDomainOf(service.zone),
       },
       {
         port: () => outbound.port,
@@ -145,12 +149,18 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
   }
 }
 
-function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
+function createAttempt(pool: SessionPool, { config: { service }, clock }: DeliveryDeps): RunnerDeps['attempt'] {
   const shared = { clock, limits: defaultAttemptLimits, startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff) }
-  return (message, to, { ignoreOutages, acquireSlot }, signal) => {
+  const simulator: SimulatorDeps = { hostname: service.hostname, zone: service.zone, clock, sleep: sleepUntilAborted }
+  return (message, to, { ignoreOutages, acquireSlot, number }, signal) => {
+    if (to.kind === 'scripted') return attemptScripted(message, { attempt: number, acquireSlot, signal }, simulator)
     const send: AttemptDeps['send'] = (...call) => pool.send(...call, ignoreOutages)
     return attemptDelivery(message, to, { ...shared, acquireSlot, send }, signal)
   }
+}
+
+function sleepUntilAborted(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return sleep(milliseconds, undefined, { signal })
 }
 
 function createSettle(

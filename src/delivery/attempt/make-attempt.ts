@@ -54,12 +54,12 @@ export interface AttemptSteps {
   readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
   /**
    * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
-   * was made. Rejects only when the signal strikes.
+   * was made. `number`: of the attempt. Rejects only when the signal strikes.
    */
   readonly attempt: (
     message: OutboundMessage,
     to: Destination,
-    call: { readonly ignoreOutages: boolean; readonly acquireSlot: AcquireSlot },
+    call: { readonly ignoreOutages: boolean; readonly acquireSlot: AcquireSlot; readonly number: number },
     signal: AbortSignal,
   ) => Promise<AttemptResult | Outage>
   readonly retryPolicy: RetryPolicy
@@ -92,9 +92,9 @@ export async function makeAttempt(
     await deps.postponements.postpone(entry, reachability)
     return 'changed'
   }
-  const [host] = hosts
+  const host = destination.kind === 'scripted' ? destination.host : hosts[0]?.mx
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
-  if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
+  if (host !== undefined && !deps.lanes.bind(entry, host, isProbing)) return 'waits'
   const readyMessage = await deps.prepareMessage(entry, at)
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
@@ -136,5 +136,5 @@ function callHosts(
     },
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
-  return attempt(message, destination, { ignoreOutages, acquireSlot }, abortSignal)
+  return attempt(message, destination, { ignoreOutages, acquireSlot, number: turn.entry.attempts + 1 }, abortSignal)
 }

@@ -28,6 +28,8 @@ export type Destination =
       readonly response: string
       readonly recipientsFault: boolean
     }
+  /** The simulator: no host is called (`delivery/simulator`). `host`: the name under which attempts share slots. */
+  | { readonly kind: 'scripted'; readonly host: DomainName }
   /** DNS does not answer, or a route has no address. */
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string }
 

@@ -26,12 +26,15 @@ export interface DestinationDeps {
   readonly port: number
   /** Names under which this server may be an MX itself; mail is never sent to them. */
   readonly ownNames: ReadonlySet<string>
+  /** Goes before routes. */
+  readonly simulatorDomain: DomainName
 }
 
 const MAX_ADDRESSES = 20
 
 export function createDestinationFinder(deps: DestinationDeps): FindDestination {
   return async (domain) => {
+    if (domain === deps.simulatorDomain) return { kind: 'scripted', host: domain }
     const routed = deps.findRoute(domain)
     return routed === null ? await findByMx(deps, domain) : await findByRoute(deps, routed)
   }

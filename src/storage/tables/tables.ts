@@ -57,6 +57,8 @@ import type {
   BayesMessagesTable,
   BayesTokensTable,
   BlockedAddressesTable,
+  GreylistEntriesTable,
+  GreylistTotalsTable,
   InboundEmailsTable,
   InboundRawTable,
   InboundTotalsTable,
@@ -112,6 +114,8 @@ export interface Tables {
   inbound_raw: InboundRawTable
   inbound_totals: InboundTotalsTable
   blocked_addresses: BlockedAddressesTable
+  greylist_entries: GreylistEntriesTable
+  greylist_totals: GreylistTotalsTable
   audiences: AudiencesTable
   contacts: ContactsTable
   contact_counts: ContactCountsTable

@@ -57,7 +57,10 @@ t.test('a complaint is read as one of a provider, and the address stays open for
 t.test('a soft bounce is deferred twice, and ends with the third attempt', async (t) => {
   const id = await send(app, 'soft-bounce')
   for (const attempts of [1, 2]) {
-    await waitUntil(`attempt ${attempts}`, () => app.rows('select 1 from attempts where email_id = ?', id).length === attempts)
+    await waitUntil(
+      `attempt ${attempts}`,
+      () => app.rows('select 1 from attempts where email_id = ?', id).length === attempts,
+    )
     app.advance(31_000)
     await app.cli('queue', 'retry', id)
   }

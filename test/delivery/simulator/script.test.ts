@@ -34,5 +34,6 @@ t.test('each script, by attempt', async (t) => {
     ['soft-bounce', 3, { outcome: { kind: 'deferred', reason: 'mailbox-full', retry: 'never' } }],
     ['soft-bounce', 9, { outcome: { kind: 'deferred', reason: 'mailbox-full', retry: 'never' } }],
   ]
-  for (const [script, attempt, expected] of cases) t.match(playScript(script, attempt), expected, `${script} ${attempt}`)
+  for (const [script, attempt, expected] of cases)
+    t.match(playScript(script, attempt), expected, `${script} ${attempt}`)
 })

@@ -1,8 +1,22 @@
 /** Wires greylisting: its settings, which a reload changes, and the exempt networks. */
+import type { Config } from '../config/complete.js'
+import type { ServiceIdentity } from '../domains/service-identity.js'
+import type { Observers } from '../monitoring/monitoring.js'
+import type { Clock } from '../platform/clock.js'
 import { isInSomeNetwork } from '../platform/ip-address.js'
+import type { Log } from '../platform/log.js'
 import { Greylist } from '../receiving/greylisting/greylist.js'
 import type { MxDeps } from '../smtp/mx/mx-deps.js'
-import type { ReceivingDeps } from './receiving.js'
+import type { Store } from '../storage/database.js'
+
+interface GreylistDeps {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Store
+  readonly identity: ServiceIdentity
+  readonly observers: Observers | null
+}
 
 interface OpenGreylist {
   readonly asked: MxDeps['greylist']
@@ -16,7 +30,7 @@ export function openGreylist({
   database: { read, commit },
   identity,
   observers,
-}: Pick<ReceivingDeps, 'config' | 'clock' | 'log' | 'database' | 'identity' | 'observers'>): OpenGreylist {
+}: GreylistDeps): OpenGreylist {
   const greylist = new Greylist({
     ...{ read, commit, clock, log, secret: identity.returnPathSecret },
     readTimes: () => {

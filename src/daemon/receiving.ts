@@ -20,7 +20,7 @@ import type { Log } from '../platform/log.js'
 import type { RoomLogs } from '../platform/room-logs.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
-import { openCrashGuard } from '../receiving/crash-guard.js'
+import { type CrashGuard, openCrashGuard } from '../receiving/crash-guard.js'
 import { createEarlyScorer } from '../receiving/early-score.js'
 import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
 import { createMailProcessor } from '../receiving/process-mail.js'
@@ -76,23 +76,19 @@ export interface Receiving {
 }
 
 export function wireReceiving(deps: ReceivingDeps): Receiving {
-  const { config, clock, log, edges, database, mime, observers } = deps
-  const { commit, read } = database
+  const { config, clock, log, edges, mime, observers } = deps
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
   const authentication = new AuthenticationThread({ resolver, clock })
   const policy = buildRecipientPolicy(deps)
   const recipients = buildRecipients(deps, policy)
   const judge = createSpamJudge(deps)
-  const processMail = createMailProcessor({ clock, judgeSpam: observeVerdicts(judge, observers) })
-  const earlyGuard = openCrashGuard(join(config.service.data_dir, 'in-hand-early'), log)
-  const { processReport } = createReportActs(deps, policy)
+  const earlyScorer = openEarlyScorer(deps, judge)
   const greylist = openGreylist(deps)
-  const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
+  const { processor, crashGuard } = openProcessor(deps, policy, judge)
   const accepting = {
-    ...{ ...recipients, commit, clock, log, hostname: config.service.hostname },
-    isSpamForAll: createEarlyScorer({ mime, judgeSpam: judge, crashGuard: earlyGuard, log }),
+    ...{ ...recipients, commit: deps.database.commit, clock, log, hostname: config.service.hostname },
+    isSpamForAll: earlyScorer.isSpamForAll,
     authenticate: observeResults(authentication.authenticate, observers),
     onStored: (workspaceId: string) => processor.onStored(workspaceId),
   }
@@ -113,9 +109,8 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
       const stopped = processor.stop()
       await mime.close()
       await stopped
-      await greylist.stop()
+      await Promise.all([greylist.stop(), earlyScorer.stop()])
       crashGuard.close()
-      earlyGuard.close()
     },
   }
 }
@@ -200,6 +195,25 @@ function createSpamJudge(deps: ReceivingDeps): JudgeSpam {
     const thresholds = { suspicious: spam.suspicious_score, spam: spam.spam_score }
     return judgeSpam({ read: database.read, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
   }
+}
+
+function openProcessor(
+  deps: ReceivingDeps,
+  policy: RecipientPolicy,
+  judge: JudgeSpam,
+): { readonly processor: InboundProcessor; readonly crashGuard: CrashGuard } {
+  const { config, clock, log, mime, observers, database } = deps
+  const { commit, read } = database
+  const processMail = createMailProcessor({ clock, judgeSpam: observeVerdicts(judge, observers) })
+  const { processReport } = createReportActs(deps, policy)
+  const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
+  return { processor, crashGuard }
+}
+
+function openEarlyScorer({ config, log, mime }: ReceivingDeps, judge: JudgeSpam): ReturnType<typeof createEarlyScorer> {
+  const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand-early'), log)
+  return createEarlyScorer({ mime, judgeSpam: judge, crashGuard, log })
 }
 
 function observeVerdicts(judge: JudgeSpam, observers: Observers | null): JudgeSpam {

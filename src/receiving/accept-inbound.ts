@@ -23,7 +23,7 @@ import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { type Commit, MovedBytes, tryCommit, type Write } from '../storage/writer/write.js'
-import type { DmarcSetting } from './authentication/acceptance-policy.js'
+import type { AcceptanceDecision, DmarcSetting } from './authentication/acceptance-policy.js'
 import type { Authenticate } from './authentication/authentication-thread.js'
 import { decideForRecipients } from './authentication/recipient-decisions.js'
 import { formatAuthenticationResults, formatReceivedSpf } from './authentication/result-fields.js'
@@ -94,10 +94,7 @@ async function acceptAuthenticated(
   const { client, envelopeFrom, recipients } = message
   const bytes = message.raw.length
   const decisions = decideForRecipients(authentication, recipients, (address) => findPolicy(deps, address), deps.dmarc)
-  const { message: decision, spamReasonOf } = decisions
-  if (decision.kind === 'refuse') {
-    throw new Refusal('sender-not-authenticated', decision.text, { reason: decision.reason })
-  }
+  requireAuthenticated(decisions.message)
   const now = deps.clock()
   const trace = { ...traceOf(message, deps.hostname, now), results: buildResultFields(authentication, connection) }
   const { destinations, ignoredAddresses, goneAddresses } = resolveDestinations(
@@ -106,14 +103,10 @@ async function acceptAuthenticated(
     deps.operatorWorkspace(),
   )
   if (goneAddresses.length > 0) throw new Refusal('unavailable', 'a recipient has just been removed, try again later')
-  const { earlyTalker, listings, allowListings } = client
-  const arrivalFor = (spamReason: string | null): Arrival => ({ earlyTalker, listings, allowListings, spamReason })
-  const scored = { message, authentication, destinations, arrival: arrivalFor(null), now }
-  if (decisions.refusesSpam && (await deps.isSpamForAll(scored))) {
-    throw new Refusal('forbidden', 'the message is taken for spam', { reason: 'spam-score' })
-  }
+  const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }
+  if (decisions.refusesSpam && (await deps.isSpamForAll(scored))) throw buildSpamRefusal()
   const copies = destinations.map((destination): InboundCopy => {
-    const arrival = arrivalFor(spamReasonOf(destination.addresses))
+    const arrival = toArrival(message, decisions.spamReasonOf(destination.addresses))
     return { id: uuidv7(now), destination, message, trace, authentication, arrival }
   })
   if (copies.length > 0) await storeCopies(deps, copies)
@@ -126,6 +119,20 @@ async function acceptAuthenticated(
     ignoredAddresses.length === 0 ? null : discarded.times,
   )
   return { id: copies[0]?.id ?? uuidv7(now) }
+}
+
+function requireAuthenticated(decision: AcceptanceDecision): void {
+  if (decision.kind !== 'refuse') return
+  throw new Refusal('sender-not-authenticated', decision.text, { reason: decision.reason })
+}
+
+function buildSpamRefusal(): Refusal {
+  return new Refusal('forbidden', 'the message is taken for spam', { reason: 'spam-score' })
+}
+
+function toArrival({ client }: ReceivedMessage, spamReason: string | null): Arrival {
+  const { earlyTalker, listings, allowListings } = client
+  return { earlyTalker, listings, allowListings, spamReason }
 }
 
 /** An address that is no mailbox has the defaults. */

@@ -47,21 +47,27 @@ const MAX_AT_ONCE = 20
 /** Bytes by which a message is recognized when it is sent again, beside its size. */
 const RECOGNIZED_BYTES = 65_536
 
-export function createEarlyScorer(deps: EarlyScoreDeps): IsSpamForAll {
+interface EarlyScorer {
+  readonly isSpamForAll: IsSpamForAll
+  /** Resolves when no message is being scored. To be called after the end of the processes that parse. */
+  readonly stop: () => Promise<void>
+}
+
+export function createEarlyScorer(deps: EarlyScoreDeps): EarlyScorer {
   const { crashGuard, log, timeLimit = TIME_LIMIT } = deps
   const feared = new Set(crashGuard.suspects.map(({ id }) => id))
-  let atOnce = 0
-  return async (scored) => {
+  const underWay = new Set<Promise<boolean>>()
+  const isSpamForAll: IsSpamForAll = async (scored) => {
     const { raw, client } = scored.message
-    if (raw.length > MAX_SIZE || atOnce >= MAX_AT_ONCE) return false
+    if (raw.length > MAX_SIZE || underWay.size >= MAX_AT_ONCE) return false
     const id = recognizableId(raw)
     if (feared.has(id)) return false
-    atOnce += 1
     const work = { isGivenUp: false }
     const verdict = scoreForAll(deps, scored, id, work).finally(() => {
-      atOnce -= 1
+      underWay.delete(verdict)
       crashGuard.finish(id)
     })
+    underWay.add(verdict)
     try {
       return await withinTime(verdict, timeLimit)
     } catch (error) {
@@ -70,6 +76,13 @@ export function createEarlyScorer(deps: EarlyScoreDeps): IsSpamForAll {
     } finally {
       work.isGivenUp = true
     }
+  }
+  return {
+    isSpamForAll,
+    stop: async () => {
+      await Promise.allSettled(underWay)
+      crashGuard.close()
+    },
   }
 }
 

@@ -7,6 +7,7 @@ import { scanHeader } from '../../src/mail/header-fields.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
 import type { Destination } from '../../src/receiving/destinations.js'
 import { createEarlyScorer } from '../../src/receiving/early-score.js'
+import type { ReceivedMessage } from '../../src/receiving/received-message.js'
 import type { SpamVerdict } from '../../src/spam/spam-verdict.js'
 import { toJson } from '../../src/storage/tables/columns.js'
 import type { SpamStatus } from '../../src/storage/tables/inbound-tables.js'
@@ -35,18 +36,18 @@ function mailTo(workspaceId: string): Destination {
 
 function scored(raw: Buffer, destinations: readonly Destination[]) {
   const client = { session: 's', address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false }
-  const message = {
-    ...{ envelopeFrom: '', recipients: [parseAddress('a@one.test')], tls: null, protocol: 'ESMTP', smtputf8: false },
-    ...{ raw, header: scanHeader(raw), client: { ...client, listings: [], allowListings: [] } },
-  } as const
-  const arrival = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
-  return {
-    message: { ...message, recipients: [...message.recipients] as const },
-    authentication,
-    destinations,
-    arrival,
-    now: 1_000,
+  const message: ReceivedMessage = {
+    envelopeFrom: '',
+    recipients: [parseAddress('a@one.test')],
+    raw,
+    header: scanHeader(raw),
+    client: { ...client, listings: [], allowListings: [] },
+    tls: null,
+    protocol: 'ESMTP',
+    smtputf8: false,
   }
+  const arrival = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
+  return { message, authentication, destinations, arrival, now: 1_000 }
 }
 
 const spam = Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\nspam\r\n')
@@ -60,7 +61,7 @@ function scorer(
   const read: Buffer[] = []
   const logged: unknown[] = []
   const crashGuard = openCrashGuard(file, { warn: (...line: unknown[]) => logged.push(line) })
-  const isSpamForAll = createEarlyScorer({
+  const { isSpamForAll, stop } = createEarlyScorer({
     mime: {
       analyze: async (_workspaceId, source) => {
         const raw = source()
@@ -76,7 +77,7 @@ function scorer(
     log: { info: (...line: unknown[]) => logged.push(line) },
     ...changes,
   })
-  return { isSpamForAll, read, logged, file, crashGuard }
+  return { isSpamForAll, stop, read, logged, file }
 }
 
 t.test('a message is spam only if it is for each workspace', async (t) => {
@@ -155,6 +156,6 @@ t.test('a message that was being scored at a crash is accepted when it comes aga
   t.equal(await next.isSpamForAll(scored(other, [mailTo('one')])), true)
   const third = scorer(t, { one: 'spam' }, {}, file)
   t.equal(await third.isSpamForAll(scored(spam, [mailTo('one')])), false, 'and after a further crash')
-  third.crashGuard.close()
+  await third.stop()
   t.equal(await scorer(t, { one: 'spam' }, {}, file).isSpamForAll(scored(spam, [mailTo('one')])), true, 'a clean stop')
 })

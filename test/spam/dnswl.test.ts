@@ -51,7 +51,9 @@ t.test('a list that refuses the query says nothing, as allow list and as block l
 })
 
 t.test('lists that fail or are late, private addresses, no lists', async (t) => {
-  const onRefusedQuery = (): void => t.fail('nothing is refused')
+  const onRefusedQuery = (): void => {
+    t.fail('nothing is refused')
+  }
   const lists = [list]
   const failing = { lists, resolveAddresses: () => Promise.reject(new Error('no')), timeLimit: 1_000, onRefusedQuery }
   t.same(await findAllowListings('8.8.4.1', failing), [])

@@ -16,7 +16,7 @@ import { formatReply } from '../../mail/reply.js'
 import type { ScriptName } from '../../mail/simulator-address.js'
 import type { AttemptOutcome } from '../attempt/attempt-result.js'
 
-export interface ScriptedEnd {
+interface ScriptedEnd {
   /** Milliseconds before the reply. */
   readonly wait: number
   readonly outcome: AttemptOutcome

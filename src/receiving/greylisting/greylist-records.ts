@@ -13,7 +13,7 @@ interface StoredEntry extends GreylistEntry {
 }
 
 /** Entries of each kind. */
-export const MAX_STORED = 500_000
+const MAX_STORED = 500_000
 /** Rows that one commit removes. */
 const REMOVED_AT_ONCE = 1_000
 

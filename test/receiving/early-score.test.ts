@@ -7,6 +7,7 @@ import { scanHeader } from '../../src/mail/header-fields.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
 import type { Destination } from '../../src/receiving/destinations.js'
 import { createEarlyScorer } from '../../src/receiving/early-score.js'
+import type { InboundSummary } from '../../src/receiving/inbound-content.js'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
 import type { SpamVerdict } from '../../src/spam/spam-verdict.js'
 import { toJson } from '../../src/storage/tables/columns.js'
@@ -24,10 +25,18 @@ const authentication: Authentication = {
   fromFields: 1,
 }
 
-const summary = {
-  ...{ message_id: null, reference_ids: toJson([]), from_email: '', from_name: '', to_emails: toJson([]) },
-  ...{ cc_emails: toJson([]), subject: '', has_html: 0, has_text: 1, attachment_count: 0 },
-} as const
+const summary: InboundSummary = {
+  message_id: null,
+  reference_ids: toJson([]),
+  from_email: '',
+  from_name: '',
+  to_emails: toJson([]),
+  cc_emails: toJson([]),
+  subject: '',
+  has_html: 0,
+  has_text: 1,
+  attachment_count: 0,
+}
 
 function mailTo(workspaceId: string): Destination {
   const domain = `${workspaceId}.test` as DomainName

@@ -24,18 +24,21 @@ export function decideForRecipients(
   policyOf: (address: Address) => InboundPolicy,
   setting: DmarcSetting,
 ): RecipientDecisions {
-  const decisions = new Map(
-    recipients.map((address) => [address, decideFor(authentication, policyOf(address), setting)]),
-  )
+  const decisions = new Map<Address, AcceptanceDecision>()
+  let refusesSpam = true
+  for (const address of recipients) {
+    const policy = policyOf(address)
+    const decision = decideFor(authentication, policy, setting)
+    decisions.set(address, decision)
+    refusesSpam &&= policy.spam === 'refuse' || decision.kind === 'refuse'
+  }
   return {
     message: pickMildest([...decisions.values()]),
     spamReasonOf: (addresses) => {
       const mildest = pickMildest(addresses.flatMap((address) => decisions.get(address) ?? []))
       return mildest.kind === 'accept' ? null : mildest.reason
     },
-    refusesSpam: recipients.every(
-      (address) => policyOf(address).spam === 'refuse' || decisions.get(address)?.kind === 'refuse',
-    ),
+    refusesSpam,
   }
 }
 

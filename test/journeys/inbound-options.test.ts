@@ -69,6 +69,9 @@ t.test('greylisting puts off a new client, says how long, and survives a restart
   t.match(await askRecipient(off, 'c@away.test'), /^250 /)
   await change(off, 'away.test', { greylisting: 'on' }, off.otherKey)
   t.match(await askRecipient(off, 'c@away.test'), /^451 4\.7\.1 Greylisted/)
+  await off.stop()
+  const exempt = await receiver(t, { greylisting: { exempt: ['127.0.0.0/8'] } }, { folder: app.folder })
+  t.match(await askRecipient(exempt, 'd@away.test'), /^250 /)
 })
 
 t.test('swaks with pipelining is put off, and comes back', { skip: skipWithout('swaks') }, async (t) => {

@@ -59,10 +59,11 @@ t.test('a soft bounce is deferred twice, and ends with the third attempt', async
   for (const attempts of [1, 2]) {
     await waitUntil(
       `attempt ${attempts}`,
-      () => app.rows('select 1 from attempts where email_id = ?', id).length === attempts,
+      () => app.rows('select 1 from attempts where email_id = ?', id).length >= attempts,
     )
-    app.advance(31_000)
-    await app.cli('queue', 'retry', id)
+    const [entry] = app.rows<{ id: string }>('select id from queue where email_id = ?', id)
+    const { status, err } = await app.cli('queue', 'retry', entry?.id ?? '')
+    t.equal(status, 0, err)
   }
   t.match(await app.waitUntilSettled(id), { status: 'bounced' })
   t.same(bounceOf(app, id), { type: 'soft', subtype: 'expired' })

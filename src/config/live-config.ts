@@ -40,7 +40,7 @@ const reloaded: readonly string[] = [
   ]),
   ...settingsOf('inbound', ['connections_per_minute', 'messages_per_minute', 'max_size', 'max_recipients', 'tarpit']),
   ...settingsOf('inbound', ['min_data_rate', 'min_data_rate_patience', 'session_deadline', 'early_talkers', 'dmarc']),
-  ...settingsOf('inbound', ['max_refused_recipients', 'dnsbl', 'refuse_listed_from']),
+  ...settingsOf('inbound', ['max_refused_recipients', 'dnsbl', 'refuse_listed_from', 'dnswl', 'greylisting']),
   ...settingsOf('spam', ['suspicious_score', 'spam_score', 'rspamd_url', 'rspamd_url_file']),
   ...settingsOf('outbound', ['port', 'source_addresses', 'allowed_private_networks', 'routes', 'routes_file']),
   ...settingsOf('outbound', ['sources', 'pool_rules', 'warm_up_plan', 'domain_warm_up']),

@@ -70,6 +70,16 @@ const submission = section({
 
 const dnsbl = section({ zone: value.hostName, weight: value.weight.prefault(2) })
 
+const dnswl = section({ zone: value.hostName, weight: value.weight.prefault(1) })
+
+const greylisting = section({
+  enabled: value.flag.prefault(false),
+  delay: value.duration('1h').prefault('5m'),
+  retry_window: value.duration('7d').prefault('2d'),
+  remember: value.duration('400d').prefault('36d'),
+  exempt: value.list(value.network, 'networks').prefault([]),
+})
+
 const inbound = section({
   listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:2525']),
   proxies: value.list(value.network, 'networks').prefault([]),
@@ -88,9 +98,11 @@ const inbound = section({
   tarpit: value.duration('30s').prefault('5s'),
   dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
   refuse_listed_from: value.weight.optional(),
+  dnswl: value.list(dnswl, '[[inbound.dnswl]] sections').prefault([]),
   dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
   mta_sts: value.oneOf('off', 'testing', 'enforce', 'none').prefault('off'),
   mta_sts_max_age: value.duration('365d').prefault('7d'),
+  greylisting: greylisting.prefault({}),
 })
 
 const spam = section({

@@ -24,6 +24,7 @@ import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import { startCronTask } from '../platform/cron-task.js'
 import type { Log } from '../platform/log.js'
+import { removeOldGreylistEntries } from '../receiving/greylisting/greylist-records.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
 import { removeOldHolds } from '../sms/holds.js'
 import { recoverCodes } from '../sms/recover-codes.js'
@@ -77,6 +78,13 @@ export function startHousekeeping(deps: Deps): Housekeeping {
   }
 }
 
+function greylistLimits(
+  { inbound: { greylisting } }: Config,
+  now: number,
+): Parameters<typeof removeOldGreylistEntries>[1] {
+  return { waitingBefore: now - greylisting.retry_window, knownBefore: now - greylisting.remember }
+}
+
 /** A fault is logged; the next run is in an hour. */
 async function runHousekeeping({ config, clock, log, database }: Deps, signal: AbortSignal): Promise<void> {
   try {
@@ -106,6 +114,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldMetrics(database, now),
       () => removeOldHolds(database, now),
       () => removeOldCodes(database, limits.messagesBefore),
+      () => removeOldGreylistEntries(database, greylistLimits(config, now)),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })

@@ -37,6 +37,8 @@ export function openMxListener({
       checkRecipient({ ...receiving.recipients, maxSize: config.inbound.max_size }, address, size),
     accept: receiving.acceptInbound,
     findListings: receiving.findListings,
+    findAllowListings: receiving.findAllowListings,
+    greylist: receiving.greylist,
     hasDiskSpace,
     memory: memory.mx,
     observer: observers?.observeListener('mx') ?? null,

@@ -6,7 +6,11 @@ import type { Metrics } from './registry.js'
 export interface ReceivingObservers {
   readonly onAuthenticated: (results: Authentication) => void
   readonly onSpamVerdict: (status: SpamStatus) => void
+  /** `known`: it, or its network, had passed before. `passed`: it has waited long enough. */
+  readonly onGreylisted: (outcome: GreylistOutcome) => void
 }
+
+type GreylistOutcome = 'known' | 'passed' | 'delayed'
 
 const methods = ['spf', 'dkim', 'dmarc', 'arc', 'iprev'] as const
 /** RFC 8601; not every method has every result. */
@@ -23,6 +27,11 @@ export function createReceivingObservers(metrics: Metrics): ReceivingObservers {
     help: 'Inbound messages by the status that their spam score gives them.',
     labels: { status: ['clean', 'suspicious', 'spam'] satisfies SpamStatus[] },
   })
+  const greylisting = metrics.counter({
+    name: 'posthorn_greylisting_total',
+    help: 'Recipients of inbound messages that greylisting has judged, by outcome.',
+    labels: { outcome: ['known', 'passed', 'delayed'] satisfies GreylistOutcome[] },
+  })
   return {
     onAuthenticated: ({ spf, dkim, dmarc, arc, iprev }) => {
       authentication.add(['spf', spf.result])
@@ -33,5 +42,6 @@ export function createReceivingObservers(metrics: Metrics): ReceivingObservers {
       authentication.add(['iprev', iprev.result])
     },
     onSpamVerdict: (status) => verdicts.add([status]),
+    onGreylisted: (outcome) => greylisting.add([outcome]),
   }
 }

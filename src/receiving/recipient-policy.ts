@@ -16,6 +16,7 @@ import { mailTargetOf } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
 import { localPartKey } from '../mail/mailbox-key.js'
 import { recipientOfReturnPath } from '../mail/recipient-token.js'
+import { simulatorDomainOf } from '../mail/simulator-address.js'
 
 export type SystemName = 'postmaster' | 'abuse' | 'fbl' | 'dmarc' | 'tlsrpt' | 'unsubscribe'
 
@@ -52,6 +53,7 @@ export function classifyRecipient(policy: RecipientPolicy, address: Address): In
   const recipientId = isReturnPath ? recipientOfReturnPath(policy.secret, localPart) : null
   if (recipientId !== null) return { kind: 'return-path', recipientId }
   const owner = policy.findVerifiedDomain(domain)
+  if (domain === simulatorDomainOf(policy.zone)) return { kind: 'refused', why: 'unknown' }
   if (owner?.inbound === true) {
     const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
     return isBlocked ? { kind: 'refused', why: 'blocked' } : { kind: 'mailbox', workspaceId: owner.workspaceId, domain }

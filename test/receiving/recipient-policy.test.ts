@@ -2,6 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { defaultInboundPolicy } from '../../src/domains/inbound-policy.js'
 import type { ReceivingDomain } from '../../src/domains/receiving-domain-cache.js'
 import { type DomainName, parseAddress, tryParseAddress } from '../../src/mail/address.js'
 import { createReturnPath } from '../../src/mail/recipient-token.js'
@@ -10,10 +11,10 @@ import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const blocked = new Set(['sold', 'a+b', 'büro', '"two words"'])
 const domains: Readonly<Record<string, ReceivingDomain>> = {
-  'in.test': { workspaceId: 'ws_1', inbound: true, blocked },
-  'out.test': { workspaceId: 'ws_2', inbound: false, blocked },
-  'taken.test': { workspaceId: 'ws_2', inbound: false, blocked: new Set() },
-  'posthorn.taken.test': { workspaceId: 'ws_3', inbound: true, blocked: new Set() },
+  'in.test': { workspaceId: 'ws_1', inbound: true, blocked, policy: defaultInboundPolicy },
+  'out.test': { workspaceId: 'ws_2', inbound: false, blocked, policy: defaultInboundPolicy },
+  'taken.test': { workspaceId: 'ws_2', inbound: false, blocked: new Set(), policy: defaultInboundPolicy },
+  'posthorn.taken.test': { workspaceId: 'ws_3', inbound: true, blocked: new Set(), policy: defaultInboundPolicy },
 }
 const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,

@@ -133,9 +133,10 @@ function patchRoute(deps: DomainDeps): Route {
 function toDomainChange(
   read: Read,
   row: SendingDomain,
-  { inbound, tracking, blocked_addresses: blocked }: DomainChangeRequest,
+  { inbound, tracking, blocked_addresses: blocked, inbound_policy: policy }: DomainChangeRequest,
 ): DomainChange {
-  const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
+  const tracked = { trackOpens: tracking?.open, trackClicks: tracking?.click }
+  const switches = { inbound, ...tracked, inboundPolicy: policy }
   if (blocked === undefined) return switches
   const { domain } = row
   const block = new Set(blocked.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))

@@ -72,7 +72,7 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
     const record = toAttemptRecord(finished, decision, now)
     const notice = buildNotice(deps, finished, record, decision, now)
     const outcome = writesOf(record, decision, finished, now)
-    const writes = [...pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
+    const writes = [...pendingWrites, ...outcome, ...(result.writes ?? []), ...(notice?.enqueued.writes ?? [])]
     await commitWithRetry(deps, writes, record, options)
     logOutcome(deps.log, record, decision)
     deps.onAttempt?.({ ...record, outcome: decision.kind, enqueuedAt: record.entry.enqueued_at })

@@ -7,9 +7,10 @@
  * `claim` decides whom a report may concern, `messages/late-outcome` what it changes. A report without effect is
  * counted by its reason and logged.
  */
-import type { Address } from '../../mail/address.js'
+import { type Address, domainOf } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { describeReason } from '../../mail/reasons.js'
+import { simulatorDomainOf } from '../../mail/simulator-address.js'
 import { emailById } from '../../messages/email.js'
 import {
   type InboundEmail,
@@ -140,7 +141,8 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   const outcome = outcomeOf(claim, bounce)
   if (outcome === null) return noEffect('other-recipient', { ...facts, named: listNamedRecipients(bounces) })
   const late = resolveLateOutcome(deps.read, subject, outcome, now)
-  const suppressions = buildSuppressions(subject, outcome, bounce, now)
+  const isSimulated = domainOf(subject.recipient.address) === simulatorDomainOf(deps.policy.zone)
+  const suppressions = isSimulated ? [] : buildSuppressions(subject, outcome, bounce, now)
   // Not its text: for a bounce in prose that is the body.
   const loggedFacts = { ...facts, news: outcome.kind, reason: bounce?.reason }
   const notice =

@@ -58,6 +58,8 @@ import type {
   BayesMessagesTable,
   BayesTokensTable,
   BlockedAddressesTable,
+  GreylistEntriesTable,
+  GreylistTotalsTable,
   InboundEmailsTable,
   InboundRawTable,
   InboundTotalsTable,
@@ -116,6 +118,8 @@ export interface Tables {
   inbound_raw: InboundRawTable
   inbound_totals: InboundTotalsTable
   blocked_addresses: BlockedAddressesTable
+  greylist_entries: GreylistEntriesTable
+  greylist_totals: GreylistTotalsTable
   audiences: AudiencesTable
   contacts: ContactsTable
   contact_counts: ContactCountsTable

@@ -9,6 +9,7 @@ export const smallTables: ReadonlySet<string> = new Set([
   'webhook_removals',
   'erasures',
   'hold_rules', // 200
+  'greylist_totals', // 2
 ])
 
 /** Tables whose rows of a workspace are bounded when they are made, or of a few kinds. */

@@ -1,8 +1,10 @@
 /** Effects of reports on a real database: bounces, complaints, unsubscriptions, and reports without effect. */
+
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { emailLines } from '../../../src/cli/email-lines.js'
+import { defaultInboundPolicy } from '../../../src/domains/inbound-policy.js'
 import { type DomainName, parseAddress } from '../../../src/mail/address.js'
 import { createReferenceField, createReturnPath, createUnsubscribeAddress } from '../../../src/mail/recipient-token.js'
 import { detailsOfAnyWorkspace, readEmailDetails } from '../../../src/messages/email-details.js'
@@ -34,7 +36,7 @@ const policy: RecipientPolicy = {
   secret,
   findVerifiedDomain: (domain) =>
     domain === 'a.test' || domain === 'other.test'
-      ? { workspaceId: 'ws_1', inbound: false, blocked: new Set() }
+      ? { workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }
       : undefined,
 }
 

@@ -28,6 +28,7 @@ import { findListings, type Listing } from '../spam/dnsbl.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
+import { wireDomainReports } from './domain-reports.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds for all DNS block lists together, for one client. */
@@ -78,7 +79,8 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(deps) })
   const { processReport } = createReportActs(deps, policy)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
+  const processing = { processMail, processReport, domainReportsOf: wireDomainReports(deps, policy) }
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...processing })
   const accepting = {
     ...{ ...recipients, commit, clock, log, hostname: config.service.hostname },
     authenticate: observeResults(authentication.authenticate, observers),

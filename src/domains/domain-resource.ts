@@ -7,7 +7,7 @@ import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
 import type { SendingDomain } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
-import { type DnsRecord, dnsRecordsOf } from './verification/dns-records.js'
+import { type DnsRecord, dnsRecordsOf, suggestDmarcPolicy } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 
 interface DomainResource {
@@ -87,7 +87,7 @@ export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNam
     dmarc_record: {
       type: 'TXT',
       name: dmarcNameOf(domain),
-      value: 'v=DMARC1; p=none',
+      value: suggestDmarcPolicy(names.zone),
       status: states.dmarc ?? 'pending',
     },
     dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),

@@ -36,6 +36,7 @@ import type {
   TemplatesTable,
 } from './content-tables.js'
 import type { DoctorFindingsTable } from './doctor-tables.js'
+import type { DomainReportRowsTable, DomainReportsTable } from './domain-report-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
   AttemptsTable,
@@ -87,6 +88,8 @@ export interface Tables {
   members: MembersTable
   api_keys: ApiKeysTable
   domains: DomainsTable
+  domain_reports: DomainReportsTable
+  domain_report_rows: DomainReportRowsTable
   dkim_keys: DkimKeysTable
   emails: EmailsTable
   raw_messages: RawMessagesTable

@@ -12,6 +12,8 @@ const messages = z.int().meta({ description: 'Messages; sessions for TLS.', exam
 const passed = z.int().meta({ example: 118 })
 const failed = z.int().meta({ example: 2 })
 const counts = { messages, passed, failed }
+const reports = z.int().meta({ example: 31 })
+const sessions = z.int().meta({ example: 120 })
 
 const report = z
   .strictObject({
@@ -34,8 +36,8 @@ const report = z
 
 const dmarcRow = z.strictObject({
   source_ip: z.string().meta({ description: 'Empty: what exceeds 1,000 rows, in sum.', example: '192.0.2.1' }),
-  messages: z.int(),
-  passed: z.boolean().meta({ description: 'DMARC passed.' }),
+  messages,
+  passed: z.boolean().meta({ description: 'DMARC passed.', example: true }),
   disposition: z.string().meta({ example: 'none' }),
   dkim: z.string().meta({ description: 'After alignment.', example: 'pass' }),
   spf: z.string().meta({ description: 'After alignment.', example: 'pass' }),
@@ -49,8 +51,8 @@ const dmarcRow = z.strictObject({
 const tlsRow = z.strictObject({
   policy_type: z.string().meta({ example: 'sts' }),
   result: z.string().meta({ example: 'certificate-expired' }),
-  sessions: z.int(),
-  passed: z.boolean(),
+  sessions,
+  passed: z.boolean().meta({ example: true }),
   source_ip: z.string().meta({ example: '192.0.2.1' }),
   mx_host: z.string().meta({ example: 'mx.example.net' }),
 })
@@ -62,7 +64,7 @@ export const detailedReport = report
 const summary = z
   .strictObject({
     dmarc: z.strictObject({
-      reports: z.int(),
+      reports,
       ...counts,
       sources: z.array(z.strictObject({ source_ip: z.string().meta({ example: '192.0.2.1' }), ...counts })),
       authenticated: z
@@ -70,13 +72,11 @@ const summary = z
         .meta({ description: 'By the domain that DKIM or SPF authenticated; null: none.' }),
     }),
     tls: z.strictObject({
-      reports: z.int(),
-      sessions: z.int(),
-      passed: z.int(),
-      failed: z.int(),
-      failures: z.array(
-        z.strictObject({ result: z.string().meta({ example: 'starttls-not-supported' }), sessions: z.int() }),
-      ),
+      reports,
+      sessions,
+      passed,
+      failed,
+      failures: z.array(z.strictObject({ result: z.string().meta({ example: 'starttls-not-supported' }), sessions })),
     }),
   })
   .meta({ id: 'DomainReportSummary', description: 'The 50 largest of each list.' })

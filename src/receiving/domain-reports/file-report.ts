@@ -148,8 +148,8 @@ function findOwner({ findDomain }: DomainReportDeps, domain: string): DomainRef 
 function makeRoom(read: Read, owner: DomainRef, size: number): readonly Write[] {
   const reporters = weighReporters(read, owner)
   const weight = reporters.reduce((sum, { weight }) => sum + weight, size)
-  const [heaviest] = reporters
-  if (weight <= MAX_WEIGHT || heaviest === undefined) return []
+  if (weight <= MAX_WEIGHT) return []
+  const heaviest = reporters.reduce((one, other) => (other.weight > one.weight ? other : one))
   return oldestOfReporter(read, { ...owner, reporter: heaviest.reporter, limit: REMOVED_AT_ONCE }).map(removeReport)
 }
 

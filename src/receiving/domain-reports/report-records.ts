@@ -75,7 +75,7 @@ export const findStoredReport = prepareRead<ReportKey>()(({ db, slot }) =>
     .where('report_id', '=', slot('reportId')),
 )
 
-/** What the stored reports of each reporter weigh, the heaviest first. */
+/** What the stored reports of each reporter weigh. */
 export const weighReporters = prepareRead<DomainRef>()(({ db, slot }) =>
   db
     .selectFrom('domain_reports')
@@ -83,8 +83,7 @@ export const weighReporters = prepareRead<DomainRef>()(({ db, slot }) =>
     .select(sql<number>`sum(size + ${sql.lit(REPORT_WEIGHT)})`.as('weight'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('domain_id', '=', slot('domainId'))
-    .groupBy('reporter')
-    .orderBy('weight', 'desc'),
+    .groupBy('reporter'),
 )
 
 export const oldestOfReporter = prepareRead<DomainRef & { reporter: string; limit: number }>()(({ db, slot }) =>

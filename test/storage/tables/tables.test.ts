@@ -35,6 +35,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'broadcast-tables',
     'content-tables',
     'domain-tables',
+    'domain-report-tables',
     'email-tables',
     'export-tables',
     'inbound-tables',

@@ -1,12 +1,13 @@
 /** `domain reports`: what other servers report about a domain. */
 import { isInside } from '../../domains/zone/zone-records.js'
-import { domainOf } from '../../mail/address.js'
+import { type DomainName, domainOf, parseDomainName } from '../../mail/address.js'
 import { type DomainRef, type ReportPage, reportsBefore } from '../../receiving/domain-reports/report-records.js'
 import { type ReportSummary, summarizeReports } from '../../receiving/domain-reports/summarize-reports.js'
 import { MAX_ID } from '../../storage/paging.js'
+import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import type { Answer, Call, Command } from '../command.js'
-import { type ChosenDomain, chooseDomain, requireDomain } from '../domain-choice.js'
+import { type Answer, type Call, type Command, requiredWord } from '../command.js'
+import { chooseDomain, requireDomain } from '../domain-choice.js'
 import { formatMoment, formatTable } from '../table.js'
 
 const MAX_LISTED = 20
@@ -20,14 +21,13 @@ export const domainReportCommand: Command = {
 }
 
 async function showReports(call: Call): Promise<Answer> {
-  const it = await chooseDomain(call)
-  const { read } = it.database
+  const { read, ref, domain } = await chooseReported(call)
   const all = { from: 0, to: Number.MAX_SAFE_INTEGER, before: MAX_ID, kind: 'any', limit: MAX_LISTED } as const
-  const page: ReportPage = { ...refOf(call, it), ...all }
+  const page: ReportPage = { ...ref, ...all }
   const summary = await summarizeReports(read, page)
   const reports = reportsBefore(read, page)
   return {
-    json: { domain: it.domain, summary, reports },
+    json: { domain, summary, reports },
     lines: [
       ...formatSummary(summary),
       '',
@@ -42,13 +42,24 @@ async function showReports(call: Call): Promise<Answer> {
   }
 }
 
+interface ReportedDomain {
+  readonly read: Read
+  readonly ref: DomainRef
+  readonly domain: DomainName
+}
+
 /** A domain of the service itself belongs to no workspace. */
-function refOf({ config: { service } }: Call, it: ChosenDomain): DomainRef {
+async function chooseReported(call: Call): Promise<ReportedDomain> {
+  const { service } = call.config
+  const domain = parseDomainName(requiredWord(call.words, 0, 'NAME'))
   const own = [service.zone, service.hostname, domainOf(service.mail_from)]
-  if (own.some((name) => isInside(it.domain, name))) {
-    return { workspaceId: SERVICE_WORKSPACE, domainId: SERVICE_WORKSPACE }
+  if (own.some((name) => isInside(domain, name))) {
+    const { read } = await call.database()
+    return { read, ref: { workspaceId: SERVICE_WORKSPACE, domainId: SERVICE_WORKSPACE }, domain }
   }
-  return { workspaceId: it.workspaceId, domainId: requireDomain(it).id }
+  const chosen = await chooseDomain(call)
+  const { id: domainId, workspace_id: workspaceId } = requireDomain(chosen)
+  return { read: chosen.database.read, ref: { workspaceId, domainId }, domain }
 }
 
 function formatSummary({ dmarc, tls }: ReportSummary): readonly string[] {

@@ -54,7 +54,12 @@ t.test('the forms of large providers', async (t) => {
   t.match(rowsOf(microsoftAggregate), [
     { source_ip: '2001:db8::1', header_from: 'a.test', dkim_domain: 'a.test', spf_result: 'softfail' },
   ])
-  t.match(readAggregate(yahooAggregate), { organization: 'Yahoo', reportId: '1795398000.123456', messages: 1, passed: 0 })
+  t.match(readAggregate(yahooAggregate), {
+    organization: 'Yahoo',
+    reportId: '1795398000.123456',
+    messages: 1,
+    passed: 0,
+  })
   t.match(rowsOf(yahooAggregate), [{ header_from: 'shop.a.test', dkim_domain: '', spf_domain: 'list.test' }])
 })
 
@@ -96,7 +101,8 @@ t.test('what is no report is refused', async (t) => {
     [`${'<a>'.repeat(13)}`, /more than 12 levels/],
     [`<feedback>${Array.from({ length: 200 }, (_, at) => `<x${at}/>`).join('')}</feedback>`, /more than 100 kinds/],
   ]
-  for (const [document, message] of cases) t.throws(() => readAggregate(document), { name: 'UnreadableReport', message })
+  for (const [document, message] of cases)
+    t.throws(() => readAggregate(document), { name: 'UnreadableReport', message })
 })
 
 t.test('no entity expands but those of XML itself', async (t) => {

@@ -45,7 +45,8 @@ t.test('what is no report is refused', async (t) => {
     [JSON.stringify({ ...report, 'date-range': { 'start-datetime': 7 } }), /without its times/],
     [JSON.stringify({ ...report, policies: {} }), /without the domain/],
   ]
-  for (const [document, message] of cases) t.throws(() => readTlsReport(document), { name: 'UnreadableReport', message })
+  for (const [document, message] of cases)
+    t.throws(() => readTlsReport(document), { name: 'UnreadableReport', message })
 })
 
 t.test('counts that are no numbers count nothing', async (t) => {

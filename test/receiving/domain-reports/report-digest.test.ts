@@ -2,7 +2,6 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { readDomainReport } from '../../../src/receiving/domain-reports/report-digest.js'
 import { MAX_UNPACKED, unpack } from '../../../src/receiving/domain-reports/unpack.js'
-import { complaint } from '../../helpers/receiving/report-text.js'
 import {
   attachedReport,
   failureReport,
@@ -12,6 +11,7 @@ import {
   tlsReport,
   zip,
 } from '../../helpers/receiving/domain-report-text.js'
+import { complaint } from '../../helpers/receiving/report-text.js'
 
 const google = Buffer.from(googleAggregate())
 const digest = (message: string) => readDomainReport(Buffer.from(message, 'latin1'))
@@ -58,15 +58,19 @@ t.test('bombs stop at the limit', async (t) => {
   const zeros = Buffer.alloc(64 * 1_048_576)
   t.match(digest(reportMessage(gzipSync(zeros))), { kind: 'unreadable', why: /more than 33554432 octets/ })
   t.match(digest(reportMessage(zip(zeros))), { kind: 'unreadable', why: /more than 33554432 octets/ })
-  t.match(digest(reportMessage(zip(zeros, { claimed: 10 }))), { why: /more than 33554432 octets/ }, 'the size is a claim')
+  t.match(
+    digest(reportMessage(zip(zeros, { claimed: 10 }))),
+    { why: /more than 33554432 octets/ },
+    'the size is a claim',
+  )
   t.equal(unpack(gzipSync(Buffer.alloc(1_000)), 1_000).length, 1_000)
   t.throws(() => unpack(gzipSync(Buffer.alloc(1_001)), 1_000), { name: 'UnreadableReport' })
   t.throws(() => unpack(Buffer.alloc(1_001), 1_000), { name: 'UnreadableReport' })
   t.ok(MAX_UNPACKED >= 32 * 1_048_576)
 })
 
-t.test('a million records take time in proportion and little memory', async (t) => {
+t.test('very many records are one row where they are alike', async (t) => {
   const record = '<record><row><source_ip>192.0.2.1</source_ip><count>1</count></row></record>'
-  const document = google.toString().replace('</feedback>', `${record.repeat(400_000)}</feedback>`)
-  t.match(digest(reportMessage(gzipSync(document))), { domains: [{ messages: 400_016 }] })
+  const document = google.toString().replace('</feedback>', `${record.repeat(100_000)}</feedback>`)
+  t.match(digest(reportMessage(gzipSync(document))), { domains: [{ messages: 100_016 }] })
 })

@@ -123,6 +123,8 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
 
   const shown = await app.cli('domain', 'reports', 'a.test', '--workspace', app.workspaceId)
   t.match(shown.out, /16 messages in 1 reports, 12 passed, 4 failed[\s\S]*198\.51\.100\.7 +0 +4/)
+  const machine = await app.cli('domain', 'reports', 'a.test', '--json', '--workspace', app.workspaceId)
+  t.match(machine.json(), { domain: 'a.test', summary: { dmarc: { failed: 4 } }, reports: page.data })
   t.match(outcomes(app), ['filed', 'filed', 'filed'])
   t.same(app.rows(`select 1 from events where type = 'email.received'`), [], 'no inbound email of a workspace')
   t.same(app.errors, [])

@@ -1,4 +1,5 @@
 /** `domain reports`: what other servers report about a domain. */
+import { toReportResource } from '../../api/domains/report-fields.js'
 import { isInside } from '../../domains/zone/zone-records.js'
 import { type DomainName, domainOf, parseDomainName } from '../../mail/address.js'
 import { type DomainRef, type ReportPage, reportsBefore } from '../../receiving/domain-reports/report-records.js'
@@ -27,7 +28,7 @@ async function showReports(call: Call): Promise<Answer> {
   const summary = await summarizeReports(read, page)
   const reports = reportsBefore(read, page)
   return {
-    json: { domain, summary, reports },
+    json: { domain, summary, reports: reports.map(toReportResource) },
     lines: [
       ...formatSummary(summary),
       '',

@@ -34,7 +34,7 @@ import type { ReportedDomain } from './reported-domain.js'
  */
 export type ReportOutcome = 'filed' | 'unauthenticated' | 'rate' | 'unreadable' | 'unknown-domain' | 'repeated'
 
-export interface DomainReportDeps {
+interface DomainReportDeps {
   readonly read: Read
   readonly clock: Clock
   readonly log: Pick<Log, 'info'>

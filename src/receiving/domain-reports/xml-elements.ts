@@ -13,7 +13,7 @@ const MAX_TEXT = 2_000
 /** Characters that the parser gets at once. */
 const CHUNK_SIZE = 65_536
 
-export interface ElementHandler {
+interface ElementHandler {
   /** `path`: the names from the root down, lower case, joined by `/`. */
   readonly onOpen: (path: string) => void
   /** `text`: what the element has outside of its children, without blanks around it. */

@@ -133,10 +133,10 @@ const checks: readonly Check[] = [
   {
     check: 'domain-report-rows',
     message: 'reports about domains without their rows, or rows without their report',
-    sql: `select id from domain_reports where ${notErasing}
-        and not exists (select 1 from domain_report_rows where report_id = domain_reports.id)
-      union all select report_id from domain_report_rows where ${notErasing}
-        and not exists (select 1 from domain_reports where id = report_id)`,
+    sql: `select id from domain_reports as report where ${notErasing}
+        and not exists (select 1 from domain_report_rows as stored where stored.report_id = report.id)
+      union all select report_id from domain_report_rows as stored where ${notErasing}
+        and not exists (select 1 from domain_reports as report where report.id = stored.report_id)`,
   },
   {
     check: 'cached-file-chunks',

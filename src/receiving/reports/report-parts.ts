@@ -6,8 +6,8 @@
  * (message/rfc822 and the like) is not parsed: a report in it is not about our mail.
  *
  * Never throws and never waits. Limits: the first megabyte and the first 128 KB of each part unless the caller says
- * otherwise, 50 parts in four levels, each level one pass. If a boundary never comes, the body is one part. Charsets are those of
- * `mail/charset.ts`.
+ * otherwise, 50 parts in four levels, each level one pass. If a boundary never comes, the body is one part. Charsets
+ * are those of `mail/charset.ts`.
  */
 
 import { decodeCharset } from '../../mail/charset.js'

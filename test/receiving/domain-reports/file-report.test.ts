@@ -100,6 +100,16 @@ t.test('one reporter about one domain is limited by the day', async (t) => {
   t.equal(await arrive([reported({ reportId: 'next' })]), 'filed')
 })
 
+t.test('the messages of one reporter are limited before they are read', async (t) => {
+  const { reports, store, advance } = await home(t)
+  const [email, other] = [await store('b.test'), await store('c.test')]
+  for (let at = 0; at < 2_000; at += 1) if (reports.refuse(email) !== null) t.fail(`${at}`)
+  t.not(reports.refuse(email), null)
+  t.equal(reports.refuse(other), null, 'others are not concerned')
+  advance(1_000)
+  t.equal(reports.refuse(email), null)
+})
+
 t.test('who floods displaces itself', async (t) => {
   const { arrive, advance, stored, database } = await home(t)
   t.equal(await arrive([reported()], 'honest.test'), 'filed')

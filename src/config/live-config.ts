@@ -48,7 +48,7 @@ const reloaded: readonly string[] = [
   ...settingsOf('outbound', ['max_connections', 'max_connections_per_host', 'retry_schedule', 'expire_after']),
   ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces', 'dane', 'mta_sts', 'tls_reports']),
   ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),
-  ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'files']),
+  ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'reports', 'files']),
   ...settingsOf('limits', ['default_plan', 'domain_emails_per_day', 'invitations_per_day', 'operator_inbound_bytes']),
   'limits.plans',
   ...settingsOf('ui', ['session_idle', 'session_max']),

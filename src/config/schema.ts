@@ -200,6 +200,7 @@ const retention = section({
   events: value.duration().prefault('90d'),
   links: value.duration().prefault('400d'),
   audit: value.duration().prefault('400d'),
+  reports: value.duration().prefault('400d'),
   files: value.duration().prefault('30d'),
   exports: value.duration('7d').prefault('7d'),
 })

@@ -24,6 +24,7 @@ import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import { startCronTask } from '../platform/cron-task.js'
 import type { Log } from '../platform/log.js'
+import { removeOldReports } from '../receiving/domain-reports/old-reports.js'
 import { removeOldGreylistEntries } from '../receiving/greylisting/greylist-records.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
 import { removeOldHolds } from '../sms/holds.js'
@@ -112,6 +113,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
+      () => removeOldReports(database, now - retention.reports),
       () => removeOldHolds(database, now),
       () => removeOldCodes(database, limits.messagesBefore),
       () => removeOldGreylistEntries(database, greylistLimits(config, now)),

@@ -32,6 +32,7 @@ import { findAllowListings } from '../spam/dnswl.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
+import { wireDomainReports } from './domain-reports.js'
 import type { Edges } from './edges.js'
 import { openGreylist } from './greylist.js'
 
@@ -207,7 +208,8 @@ function openProcessor(
   const processMail = createMailProcessor({ clock, judgeSpam: observeVerdicts(judge, observers) })
   const { processReport } = createReportActs(deps, policy)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
+  const processing = { processMail, processReport, domainReportsOf: wireDomainReports(deps, policy) }
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...processing })
   return { processor, crashGuard }
 }
 

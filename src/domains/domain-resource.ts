@@ -8,7 +8,7 @@ import { parseInboundPolicy } from './inbound-policy.js'
 import type { SendingDomain } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
-import { type DnsRecord, dnsRecordsOf } from './verification/dns-records.js'
+import { type DnsRecord, dnsRecordsOf, suggestDmarcPolicy } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 import { listTlsRecords, type TlsRecord } from './zone/policy-records.js'
 
@@ -92,7 +92,7 @@ export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNam
     dmarc_record: {
       type: 'TXT',
       name: dmarcNameOf(domain),
-      value: 'v=DMARC1; p=none',
+      value: suggestDmarcPolicy(names.zone),
       status: states.dmarc ?? 'pending',
     },
     tls_records: listTlsRecords(domain, names.zone),

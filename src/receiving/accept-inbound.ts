@@ -72,7 +72,8 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
   return async (received) => {
     const { client, envelopeFrom, recipients } = received
     const bytes = received.raw.length
-    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw buildTooLarge()
+    const classified = recipients.map(deps.recipientOf)
+    if (classified.some((recipient) => isTooLargeFor(recipient, bytes))) throw buildTooLarge(classified)
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
     const { authentication, raw } = await deps.authenticate(received.raw, received.header, connection)
     try {

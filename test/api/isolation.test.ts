@@ -88,6 +88,8 @@ const table: Readonly<Record<string, Expected>> = {
   'PATCH /domains/:id': { who: administrates, of: 'domains', body: () => ({ blocked_addresses: ['sold'] }) },
   'POST /domains/:id/verify': { who: administrates, of: 'domains', refused: 'domain_verification_failed' },
   'POST /domains/:id/rotate': { who: administrates, of: 'domains', refused: 'domain_not_verified' },
+  'GET /domains/:id/reports': { who: readsSettings, of: 'domains' },
+  'GET /domains/:id/reports/:reportId': { who: readsSettings, of: 'domains', refused: 'not_found' },
   'DELETE /domains/:id': { who: administrates, of: 'domains' },
   'GET /events': { who: reads, lists: 'emails' },
   'GET /emails/:id/events': { who: readsOwnSends, of: 'emails' },

@@ -87,10 +87,10 @@ export const detailedDomain = listedDomain
       .strictObject({
         type: z.literal('TXT'),
         name: z.string().meta({ example: '_dmarc.example.com' }),
-        value: z.string().meta({ example: 'v=DMARC1; p=none' }),
+        value: z.string().meta({ example: 'v=DMARC1; p=none; rua=mailto:dmarc@mail.example.net' }),
         status: recordStatus,
       })
-      .meta({ description: 'A suggestion; any DMARC policy is accepted.' }),
+      .meta({ description: 'A suggestion, with which reports come to us; any DMARC policy is accepted.' }),
     tls_records: z
       .array(
         z.strictObject({

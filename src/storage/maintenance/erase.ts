@@ -46,6 +46,9 @@ const erasePlans = {
   blocked_addresses: { key: 'local_part', by: 'index' },
   domains: { key: 'id', by: 'index' },
   warm_ups: { key: ['subject', 'provider'], by: 'index' },
+  domain_reports: { key: 'id', by: 'index', portion: LARGE_ROW_PORTION },
+  // After the reports: their removal removes most.
+  domain_report_rows: { key: 'report_id', by: 'slices', portion: LARGE_ROW_PORTION },
   dkim_keys: { key: 'id', by: 'slices' },
   recipients: { key: 'id', by: 'slices' },
   attempts: { key: 'seq', by: 'slices' },

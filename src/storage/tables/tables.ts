@@ -37,6 +37,7 @@ import type {
 } from './content-tables.js'
 import type { StsPoliciesTable } from './delivery-tables.js'
 import type { DoctorFindingsTable } from './doctor-tables.js'
+import type { DomainReportRowsTable, DomainReportsTable } from './domain-report-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
   AttemptsTable,
@@ -93,6 +94,8 @@ export interface Tables {
   members: MembersTable
   api_keys: ApiKeysTable
   domains: DomainsTable
+  domain_reports: DomainReportsTable
+  domain_report_rows: DomainReportRowsTable
   dkim_keys: DkimKeysTable
   emails: EmailsTable
   raw_messages: RawMessagesTable

@@ -65,7 +65,8 @@ t.test('the end of the process ends the wait, and frees the slot', async (t) => 
 t.test('a complaint is stored with the outcome, and has the header but not the body', async (t) => {
   const { acquireSlot } = slots()
   const { signal } = new AbortController()
-  const { writes } = await attemptScripted(messageTo('complaint+1'), { attempt: 1, acquireSlot, signal }, deps)
+  const result = await attemptScripted(messageTo('complaint+1'), { attempt: 1, acquireSlot, signal }, deps)
+  const writes = 'outcome' in result ? result.writes : []
   const raw = writes?.flatMap(({ parameters }) => parameters).find((value) => Buffer.isBuffer(value))
   t.match(raw?.toString(), /Feedback-Type: abuse\r\n/)
   t.match(raw?.toString(), /\r\n\r\nX-Posthorn-Reference: token\r\nFrom: a@a\.test\r\n/)

@@ -750,7 +750,7 @@ t.test('the processor reads a report unchanged, even if its returned message is 
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { processMail: judge, processReport: acts.processReport }
+  const judges = { processMail: judge, processReport: acts.processReport, domainReportsOf: () => null }
   const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined, close: () => undefined }
   const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
   t.teardown(async () => {

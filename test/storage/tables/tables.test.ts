@@ -36,6 +36,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'content-tables',
     'delivery-tables',
     'domain-tables',
+    'domain-report-tables',
     'email-tables',
     'export-tables',
     'inbound-tables',

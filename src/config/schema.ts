@@ -8,6 +8,7 @@
 import { z } from 'zod'
 import { logLevels } from '../platform/log.js'
 import { logRooms } from '../platform/room-logs.js'
+import { breakerSettings } from './breaker-schema.js'
 import * as value from './values.js'
 
 function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
@@ -201,6 +202,7 @@ const limits = section({
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
   invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
   operator_inbound_bytes: value.bytes.prefault('10GB'),
+  breaker: section(breakerSettings).prefault({}),
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })
 

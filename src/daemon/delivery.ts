@@ -30,6 +30,7 @@ import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
+import type { BreakerService } from './breaker.js'
 import type { Edges } from './edges.js'
 
 /** Bytes of new messages that wait in memory for their first attempt. */
@@ -46,6 +47,7 @@ interface DeliveryDeps {
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
   readonly observers: Observers | null
+  readonly breaker: Pick<BreakerService, 'countAttempt'>
 }
 
 export interface Delivery {
@@ -154,7 +156,7 @@ function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
 }
 
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit }, observers }: DeliveryDeps,
+  { config, clock, log, edges: { random }, database: { read, commit }, observers, breaker }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
@@ -162,7 +164,10 @@ function createSettle(
   const notices = createSenderNoticeBuilder(
     readEachTime({ hostname, mailFrom: mail_from }, { expireAfter: () => policy.expireAfter }),
   )
-  const onAttempt = observers?.onAttempt
+  const onAttempt: SettleDeps['onAttempt'] = (attempt) => {
+    observers?.onAttempt(attempt)
+    breaker.countAttempt(attempt)
+  }
   const common = { read, commit, clock, random, log, policy }
   return createAttemptSettler({ ...common, buildSenderNotice: notices, offer, onAttempt })
 }

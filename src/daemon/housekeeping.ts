@@ -10,6 +10,7 @@ import { removeOldInvitations } from '../accounts/people/invitations.js'
 import { removeOldBrowsers } from '../accounts/sessions/known-browsers.js'
 import { removeOldPasswordLinks } from '../accounts/sessions/password-links.js'
 import { removeOldSessions } from '../accounts/sessions/session-records.js'
+import { removeOldCounts } from '../breaker/outcome-counts.js'
 import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
@@ -104,6 +105,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
+      () => removeOldCounts(database, now),
       () => removeOldHolds(database, now),
       () => removeOldCodes(database, limits.messagesBefore),
     ]

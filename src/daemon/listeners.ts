@@ -160,7 +160,7 @@ function serve(
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor }: Services,
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor, breaker }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
@@ -171,6 +171,7 @@ async function startServices(
   people.start()
   webhooks.start()
   broadcasts.start(hasDiskSpace)
+  breaker.start()
   await imports.start()
   await exports.start()
   await sms.start()
@@ -228,6 +229,7 @@ type ChangeCallbacks = Pick<
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onBroadcastChanged'
+  | 'onScopesReleased'
   | 'onImportStarted'
   | 'onExportRequested'
   | 'onWebhookChanged'
@@ -251,6 +253,7 @@ function changeCallbacks(services: Services, submission: SubmissionListener, log
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onBroadcastChanged: () => services.broadcasts.wake(),
+    onScopesReleased: (scopes) => services.breaker.onReleased(scopes),
     onImportStarted: (importRef) => services.imports.begin(importRef),
     onExportRequested: (ref) => services.exports.begin(ref),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),

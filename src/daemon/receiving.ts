@@ -28,6 +28,7 @@ import { findListings, type Listing } from '../spam/dnsbl.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
+import type { BreakerService } from './breaker.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds for all DNS block lists together, for one client. */
@@ -50,6 +51,7 @@ export interface ReceivingDeps {
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
   readonly observers: Observers | null
+  readonly breaker: Pick<BreakerService, 'countReport'>
 }
 
 type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
@@ -139,14 +141,14 @@ function buildRecipients({ database: { read }, inboundBytes }: ReceivingDeps, po
 }
 
 function createReportActs(
-  { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingDeps,
+  { config: { service, outbound }, clock, log, database: { read }, offer, breaker }: ReceivingDeps,
   policy: RecipientPolicy,
 ): ReportHandler {
   const notices = { hostname: service.hostname, mailFrom: service.mail_from }
   return createReportHandler(
     readEachTime(
       {
-        ...{ read, clock, log, policy, offer },
+        ...{ read, clock, log, policy, offer, onLateOutcome: breaker.countReport },
       },
       {
         notices: () => (outbound.forward_bounces ? notices : null),

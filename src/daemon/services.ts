@@ -22,6 +22,7 @@ import { databaseFile } from '../storage/open.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
+import { type BreakerService, wireBreaker } from './breaker.js'
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
@@ -57,6 +58,7 @@ export interface Services {
   readonly people: People
   readonly imports: ImportRunner
   readonly broadcasts: BroadcastEngine
+  readonly breaker: BreakerService
   readonly exports: ExportRunner
   /** Records opens and clicks. */
   readonly hits: HitRecorder
@@ -78,7 +80,12 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
-  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
+  const onHoldsChanged = (): void => {
+    delivery.holdRules.reload()
+    broadcasts.wake()
+  }
+  const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), onHoldsChanged }))
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker }
   const engines = openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
@@ -100,7 +107,7 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor }
   const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
@@ -136,7 +143,7 @@ type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 's
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
 function openEngines(
-  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
+  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions' | 'breaker'>,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Engines {

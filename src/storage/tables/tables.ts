@@ -15,6 +15,7 @@ import type {
   UsersTable,
   WorkspacesTable,
 } from './account-tables.js'
+import type { BreakerCountsTable, BreakerStatesTable } from './breaker-tables.js'
 import type {
   BroadcastCountsTable,
   BroadcastFramesTable,
@@ -148,4 +149,6 @@ export interface Tables {
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable
   doctor_findings: DoctorFindingsTable
+  breaker_counts: BreakerCountsTable
+  breaker_states: BreakerStatesTable
 }

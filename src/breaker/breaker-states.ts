@@ -17,7 +17,7 @@ export const insertState = prepareWrite<BreakerState>(({ db, slots }) =>
     .values(
       slots([
         ...(['workspace_id', 'scope', 'subject', 'state', 'cause', 'since'] as const),
-        ...(['messages', 'failures', 'limit_percent', 'hold_rule'] as const),
+        ...(['messages', 'failures', 'limit_hundredths', 'hold_rule'] as const),
       ]),
     ),
 )

@@ -223,7 +223,7 @@ function toState(
 ): BreakerState {
   return {
     ...{ workspace_id: workspaceId, scope, subject, state, cause, since: now },
-    ...{ messages, failures, limit_percent: limitPercent, hold_rule: holdRule },
+    ...{ messages, failures, limit_hundredths: Math.round(limitPercent * 100), hold_rule: holdRule },
   }
 }
 

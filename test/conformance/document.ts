@@ -73,6 +73,8 @@ export const beyond: readonly string[] = [
   'GET /v1/inbound/:id/attachments/:place',
   'POST /v1/inbound/:id/feedback',
   'POST /v1/domains/:id/rotate',
+  'GET /v1/breakers',
+  'POST /v1/breakers/:id/release',
   'POST /v1/invitations/accept',
   'GET /v1/unsubscribe/:token',
   'POST /v1/unsubscribe/:token',

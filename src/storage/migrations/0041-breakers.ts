@@ -14,7 +14,7 @@ export const up = runStatements([
     workspace_id text not null, scope text not null check (scope in ('workspace', 'domain', 'broadcast')),
     subject text not null, state text not null check (state in ('warning', 'held')),
     cause text not null check (cause in ('bounces', 'complaints')), since integer not null,
-    messages integer not null, failures integer not null, limit_percent real not null, hold_rule text,
+    messages integer not null, failures integer not null, limit_hundredths integer not null, hold_rule text,
     primary key (workspace_id, scope, subject)) strict, without rowid`,
   'alter table hold_rules add column reason text',
   'drop index events_of_notices',

@@ -31,8 +31,8 @@ export interface BreakerStatesTable {
   /** The figures that led to the state. */
   messages: number
   failures: number
-  /** The limit that they are over. */
-  limit_percent: number
+  /** The limit that they are over, in hundredths of a percent. */
+  limit_hundredths: number
   /** The hold rule that holds the mail; null: a warning, or a broadcast, which is paused. */
   hold_rule: string | null
 }

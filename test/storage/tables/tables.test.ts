@@ -40,6 +40,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'inbound-tables',
     'metrics-tables',
     'sms-tables',
+    'breaker-tables',
     'doctor-tables',
     'session-tables',
     'tracking-tables',

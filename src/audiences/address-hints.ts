@@ -21,7 +21,10 @@ export async function createHintFinder(): Promise<FindHints> {
     const intended = findIntendedDomain(domain)
     return [
       ...(intended === null ? [] : [{ hint: 'typo', suggestion: `${local}@${intended}` } as const]),
-      ...(isDisposable(domain, disposable) ? [{ hint: 'disposable', suggestion: null } as const] : []),
+      // The list has some slips of large providers, which others have registered.
+      ...(intended === null && isDisposable(domain, disposable)
+        ? [{ hint: 'disposable', suggestion: null } as const]
+        : []),
       ...(isRoleName(local) ? [{ hint: 'role', suggestion: null } as const] : []),
     ]
   }

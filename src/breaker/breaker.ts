@@ -1,8 +1,8 @@
 /**
  * The circuit breaker: stores counted outcomes, judges the scopes that they concern, and warns, holds and releases.
  *
- * A scope is judged when a bounce or a complaint was counted for it, and each minute as long as it is not ok: deliveries
- * alone make no scope worse. All but the counts of the last seconds is on disk, so a restart goes on where it was.
+ * A scope is judged at once when a bounce or a complaint was counted for it, and in the minute in which anything was, or
+ * in which it is not ok. All but the counts of the last seconds is on disk, so a restart goes on where it was.
  */
 import { daemonActor } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
@@ -23,16 +23,16 @@ import { recordReleaseEvent, recordStateEvent } from './sending-event.js'
 const LOOK_INTERVAL = 1_000
 /** Milliseconds after which deliveries are stored; failures are at the next look. */
 const STORE_INTERVAL = 10_000
-/** Milliseconds after which scopes that are not ok are judged again. */
+/** Milliseconds after which scopes with any new count, and those that are not ok, are judged. */
 const JUDGE_INTERVAL = 60_000
 /** Counts of one commit. */
 const PORTION = 200
 /** Scopes that one look judges; others wait for the next. */
 const MAX_JUDGED = 100
-/** Scopes that wait to be judged. One that does not fit is judged after its next failure. */
+/** Scopes that wait to be judged. One that does not fit is judged after its next count. */
 const MAX_CHANGED = 10_000
 
-export interface BreakerDeps extends Store {
+interface BreakerDeps extends Store {
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly limits: BreakerLimits & { readonly enabled: boolean }
@@ -43,7 +43,10 @@ export interface BreakerDeps extends Store {
 }
 
 export class Breaker {
+  /** To be judged at the next look. */
   private readonly changed = new Map<string, ScopeRef>()
+  /** With deliveries alone: to be judged in the next minute. */
+  private active = new Map<string, ScopeRef>()
   private storedAt = 0
   private judgedAt = 0
   private timer: NodeJS.Timeout | null = null
@@ -83,11 +86,12 @@ export class Breaker {
         this.storedAt = now
         await this.store()
       }
+      const isMinute = Math.abs(now - this.judgedAt) >= JUDGE_INTERVAL
+      if (isMinute) this.judgedAt = now
+      if (isMinute) this.promoteActive()
       if (!this.deps.limits.enabled) this.changed.clear()
       await this.judgeChanged()
-      if (Math.abs(now - this.judgedAt) < JUDGE_INTERVAL) return
-      this.judgedAt = now
-      await this.judgeStates()
+      if (isMinute) await this.judgeStates()
     })
   }
 
@@ -113,10 +117,15 @@ export class Breaker {
         throw error
       }
       for (const { workspace_id: workspaceId, scope, subject, bounced, complained } of portion) {
-        if (bounced + complained === 0 || this.changed.size >= MAX_CHANGED) continue
-        this.changed.set(`${workspaceId} ${scope} ${subject}`, { workspaceId, scope, subject })
+        const scopes = bounced + complained === 0 ? this.active : this.changed
+        if (scopes.size < MAX_CHANGED) scopes.set(`${workspaceId} ${scope} ${subject}`, { workspaceId, scope, subject })
       }
     }
+  }
+
+  private promoteActive(): void {
+    for (const [key, ref] of this.active) if (this.changed.size < MAX_CHANGED) this.changed.set(key, ref)
+    this.active = new Map()
   }
 
   private async judgeChanged(): Promise<void> {
@@ -204,7 +213,7 @@ export class Breaker {
     this.deps.onHoldsChanged()
   }
 
-  /** Somebody has ended its rule, or resumed or cancelled the broadcast: that is a release by hand. */
+  /** Its rule was ended, or the broadcast resumed or cancelled: that is a release by hand. */
   private async forgetHold(state: BreakerState, now: number): Promise<void> {
     const ref = refOf(state)
     const writes = [removeState(ref), removeCounts(ref), recordReleaseEvent(state, 'person', now)]

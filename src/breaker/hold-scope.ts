@@ -24,7 +24,7 @@ export interface BroadcastSwitch {
   readonly resume: (broadcast: BroadcastRef & { readonly now: number }) => Write
 }
 
-export interface HoldDeps {
+interface HoldDeps {
   readonly read: Read
   readonly broadcasts: BroadcastSwitch
 }
@@ -52,7 +52,7 @@ export function holdScope(
   return { holdRule: rule.id, writes }
 }
 
-/** False: the operator has ended its rule, or somebody has resumed or cancelled the broadcast. */
+/** False: the operator has ended its rule, or the broadcast was resumed or cancelled. */
 export function isHolding({ read, broadcasts }: HoldDeps, state: BreakerState): boolean {
   const { workspace_id: workspaceId, subject, hold_rule: id } = state
   if (id === null) return broadcasts.statusOf({ workspaceId, id: subject }) === 'paused'

@@ -31,7 +31,7 @@ export interface BreakerLimits {
   readonly min_complaints: number
 }
 
-export type Cause = BreakerStatesTable['cause']
+type Cause = BreakerStatesTable['cause']
 
 /** A cause with its figures. */
 export interface Finding {
@@ -43,7 +43,7 @@ export interface Finding {
   readonly limitPercent: number
 }
 
-export type Verdict = { readonly state: 'ok' } | ({ readonly state: 'warning' | 'held' } & Finding)
+type Verdict = { readonly state: 'ok' } | ({ readonly state: 'warning' | 'held' } & Finding)
 
 /** The worse of both; of two equal ones, bounces. */
 export function judgeFigures(figures: Figures, limits: BreakerLimits): Verdict {

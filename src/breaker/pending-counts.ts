@@ -24,7 +24,7 @@ export interface Outcome {
   readonly kind: 'accepted' | 'bounced' | 'returned' | 'complained'
 }
 
-export type CountOutcome = (outcome: Outcome) => void
+type CountOutcome = (outcome: Outcome) => void
 
 const added = {
   accepted: { settled: 1, bounced: 0, complained: 0 },

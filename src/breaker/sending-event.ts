@@ -11,7 +11,16 @@ const windowHours = { bounces: 24, complaints: 168 } as const
 
 function dataOf({ scope, subject, cause, messages, failures, limit_hundredths }: BreakerState): SendingData {
   const percent = percentOf({ messages, failures })
-  return { scope, id: subject, cause, messages, failures, percent, limit_percent: limit_hundredths / 100, window_hours: windowHours[cause] }
+  return {
+    scope,
+    id: subject,
+    cause,
+    messages,
+    failures,
+    percent,
+    limit_percent: limit_hundredths / 100,
+    window_hours: windowHours[cause],
+  }
 }
 
 /** Of a warning or a hold. */

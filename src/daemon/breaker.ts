@@ -2,9 +2,11 @@
 import { Breaker } from '../breaker/breaker.js'
 import type { ScopeRef } from '../breaker/outcome-counts.js'
 import { PendingCounts } from '../breaker/pending-counts.js'
+import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
 import type { Config } from '../config/complete.js'
 import type { SettleDeps } from '../delivery/attempt/settle-attempt.js'
+import type { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { ReportDeps } from '../receiving/reports/act-on-report.js'
@@ -15,8 +17,12 @@ interface BreakerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
-  /** Hold rules or broadcasts have changed. */
-  readonly onHoldsChanged: () => void
+}
+
+/** What the breaker holds: built after it, because it stops after them. */
+type FindHolders = () => {
+  readonly holdRules: Pick<HoldRuleRunner, 'reload'>
+  readonly broadcasts: Pick<BroadcastEngine, 'wake'>
 }
 
 export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
@@ -29,10 +35,15 @@ export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
 }
 
 /** To be stopped after delivery and receiving, whose last outcomes it stores. */
-export function wireBreaker({ config, clock, log, database, onHoldsChanged }: BreakerDeps): BreakerService {
+export function wireBreaker({ config, clock, log, database }: BreakerDeps, findHolders: FindHolders): BreakerService {
   const { read, commit } = database
   const simulator = `simulator.${config.service.zone}`
   const counts = new PendingCounts({ clock, isSimulated: (domain) => domain === simulator })
+  const onHoldsChanged = (): void => {
+    const { holdRules, broadcasts } = findHolders()
+    holdRules.reload()
+    broadcasts.wake()
+  }
   const breaker = new Breaker({
     ...{ read, commit, clock, log, counts, onHoldsChanged },
     get limits() {

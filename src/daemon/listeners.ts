@@ -89,7 +89,7 @@ export async function openListeners(
     ...changeCallbacks(services, others.submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
     recordHit: (hit) => hits.record(hit),
-    certificateOf,
+    ...{ certificateOf, onScopesReleased: services.breaker.onReleased },
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, others.submission, log)
   const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
@@ -229,7 +229,6 @@ type ChangeCallbacks = Pick<
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onBroadcastChanged'
-  | 'onScopesReleased'
   | 'onImportStarted'
   | 'onExportRequested'
   | 'onWebhookChanged'
@@ -253,7 +252,6 @@ function changeCallbacks(services: Services, submission: SubmissionListener, log
     },
     onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
     onBroadcastChanged: () => services.broadcasts.wake(),
-    onScopesReleased: (scopes) => services.breaker.onReleased(scopes),
     onImportStarted: (importRef) => services.imports.begin(importRef),
     onExportRequested: (ref) => services.exports.begin(ref),
     onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),

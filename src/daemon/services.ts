@@ -80,19 +80,15 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
-  const onHoldsChanged = (): void => {
-    delivery.holdRules.reload()
-    broadcasts.wake()
-  }
-  const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), onHoldsChanged }))
+  const breaker = registerStop(
+    stopSteps,
+    wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),
+  )
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker }
   const engines = openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
-  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
-  const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
-  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  const removals = openRemovals(common, delivery, stopSteps)
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
@@ -108,8 +104,17 @@ export async function openServices(
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
   const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor }
-  const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>
+
+function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, stopSteps: StopSteps): Removals {
+  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
+  const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
+  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  return { deletedDomains, deletedAudiences, deletedWebhooks }
 }
 
 function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {

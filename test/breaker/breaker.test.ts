@@ -1,4 +1,5 @@
 /** The breaker over a database: what each state becomes, when it cools, and who ends a hold. */
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { operatorActor } from '../../src/accounts/audit-log.js'
 import { Breaker } from '../../src/breaker/breaker.js'
@@ -20,7 +21,8 @@ async function openBench(t: Test) {
   const { database } = await temporaryDatabase(t)
   const bench = { now: Date.UTC(2030, 0, 31, 12), broadcast: 'sending' as 'sending' | 'paused' | 'ended', changes: 0 }
   const lines: string[] = []
-  const note = (_facts: unknown, line: string): void => void lines.push(line)
+  const write = (line: string): void => void lines.push((JSON.parse(line) as { readonly msg: string }).msg)
+  const log = pino({ level: 'info' }, { write })
   const nothing = { sql: 'delete from breaker_counts where 0', parameters: [] }
   const broadcasts = {
     statusOf: () => bench.broadcast,
@@ -40,7 +42,7 @@ async function openBench(t: Test) {
       ...{ read: database.read, commit: database.commit, clock: () => bench.now, counts, broadcasts },
       ...{
         limits: settings,
-        log: { info: note, warn: note, error: note },
+        log,
         onHoldsChanged: () => {
           bench.changes += 1
         },
@@ -111,12 +113,11 @@ t.test('released by hand, the figures begin anew', async (t) => {
   await expectStates('domain a.test held', 'workspace ws_1 held')
   const deps = { read: database.read, commit: database.commit, broadcasts }
   const release = (id: string) => releaseById(deps, { workspaceId: 'ws_1', id, actor: operatorActor, now: bench.now })
-  await t.rejects(release('b.test'), { kind: 'not-found' })
-  await t.rejects(releaseById(deps, { workspaceId: 'ws_2', id: 'a.test', actor: operatorActor, now: 0 }), {
-    kind: 'not-found',
-  })
+  const notHeld = { message: 'nothing of this id is held' }
+  await t.rejects(release('b.test'), notHeld)
+  await t.rejects(releaseById(deps, { workspaceId: 'ws_2', id: 'a.test', actor: operatorActor, now: 0 }), notHeld)
   t.equal((await release('ws_1')).length, 2, 'with what is in it')
-  await t.rejects(release('ws_1'), { kind: 'not-found' })
+  await t.rejects(release('ws_1'), notHeld)
   send(0, 1)
   bench.now += 61_000
   await expectStates()

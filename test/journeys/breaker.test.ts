@@ -1,10 +1,14 @@
 /** The circuit breaker: mail that bounces is held and not lost, its owner is told, and it goes out after a release. */
 import t from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { fileForm } from '../helpers/http/multipart.js'
+import { complaint, dsn } from '../helpers/receiving/report-text.js'
+import { deliverInbound, idOfReply } from '../helpers/smtp/deliver-inbound.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-const limits = { breaker: { min_messages: 10, min_bounces: 3 } }
+/** The fourth bounce is the first that is judged: then all figures are known. */
+const limits = { breaker: { min_messages: 10, min_bounces: 4 } }
 /** Refuses each address that begins with `gone`. */
 const script = {
   rcpt: ({ line }: { readonly line: string }) => (line.includes('<gone') ? '550 5.1.1 no such user' : '250 ok'),
@@ -83,4 +87,84 @@ t.test('held, kept over a restart, released by REST, then delivered', async (t) 
   ])
   t.same(again.rows("select count(*) as n from events where type = 'sending.released'"), [{ n: 2 }])
   t.same(again.errors, [])
+})
+
+t.test('a broadcast is paused with the reason, and resumed on the command line', async (t) => {
+  const sink = await openSink({
+    script: {
+      rcpt: ({ line }) => {
+        if (line.includes('<gone')) return '550 5.1.1 no such user'
+        return line.includes('<later') ? '450 4.2.0 later' : '250 ok'
+      },
+    },
+  })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink }, settings: { limits } })
+  for (let part = 0; part < 5; part += 1) {
+    const to = Array.from({ length: 44 }, (_, at) => `ann-${part}-${at}@b.test`)
+    await app.waitUntilSettled(await app.submitAccepted({ to }))
+  }
+  const made = await app.rest('POST', '/v1/audiences', { body: { name: 'readers' } })
+  const { id: audience_id } = made.json<{ id: string }>()
+  const names = Array.from({ length: 14 }, (_, at) => `${at < 10 ? 'gone' : 'later'}-${at}@b.test`)
+  const file = fileForm(['email', ...names, ''].join('\n'))
+  t.equal((await app.rest('POST', `/v1/audiences/${audience_id}/import`, file)).status, 200)
+  const draft = { name: 'May', audience_id, from: 'app@a.test', subject: 'hello', text: 'a line' }
+  const { id } = (await app.rest('POST', '/v1/broadcasts', { body: draft })).json<{ id: string }>()
+  t.equal((await app.rest('POST', `/v1/broadcasts/${id}/send`, { body: {} })).status, 202)
+  const show = async () =>
+    (await app.rest('GET', `/v1/broadcasts/${id}`)).json<{ status: string; note: string | null }>()
+  await waitUntil('it is paused', async () => (await show()).status === 'paused')
+  t.match(await show(), { note: '100 % of 10 messages of the last day bounced' })
+  t.match((await app.cli('breaker', 'list')).out, new RegExp(`broadcast +${id} +held`))
+  t.match(
+    (await listBreakers(app)).find(({ scope }) => scope === 'workspace'),
+    { state: 'ok', figures: { settled: 230, bounced: 10 } },
+  )
+  t.match(await app.cli('breaker', 'release', 'other.test', '--workspace', app.workspaceId), {
+    status: 1,
+    err: /nothing of this id is held/,
+  })
+  t.match(await app.cli('breaker', 'release', id, '--workspace', app.workspaceId), {
+    status: 0,
+    out: `mail of the broadcast ${id} is sent again\n`,
+  })
+  t.match(await show(), { status: 'sending', note: null })
+  t.match(app.rows("select actor, target from audit_log where action = 'breaker.released'"), [
+    { actor: 'operator', target: id },
+  ])
+  t.same(app.errors, [])
+})
+
+t.test('a complaint and a late bounce count; mail to the simulator does not', async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const routes = { 'b.test': sink, 'simulator.mail.service.test': sink }
+  const app = await testDaemon(t, { routes, settings: { limits } })
+  for (const to of ['gone@b.test', 'angry@b.test', 'delivered@simulator.mail.service.test']) {
+    await app.waitUntilSettled(await app.submitAccepted({ to: [to] }))
+  }
+  const [gone, angry] = sink.messages
+  const path = /bounce\+[^>]*/.exec(gone?.mailFrom ?? '')?.[0] ?? ''
+  const bounce = dsn({ path, status: '5.1.1', recipient: 'gone@b.test' })
+  idOfReply(await deliverInbound(t, app, { from: '', to: [path], raw: bounce }))
+  const to = ['fbl@mail.service.test']
+  idOfReply(await deliverInbound(t, app, { from: 'abuse@b.test', to, raw: complaint(angry?.raw.toString() ?? '') }))
+  const figures = { settled: 2, bounced: 1, delivered: 1, complained: 1 }
+  await waitUntil('all is counted', async () => {
+    const [own] = (await app.rest('GET', '/breakers')).json<{ data: { figures: object }[] }>().data
+    return JSON.stringify(own?.figures) === JSON.stringify(figures)
+  })
+  const counted = { settled: 2, bounced: 1, complained: 1 }
+  t.same(
+    app.rows(
+      `select scope, subject, sum(settled) as settled, sum(bounced) as bounced, sum(complained) as complained
+        from breaker_counts group by scope, subject order by scope`,
+    ),
+    [
+      { scope: 'domain', subject: 'a.test', ...counted },
+      { scope: 'workspace', subject: app.workspaceId, ...counted },
+    ],
+  )
+  t.same(app.errors, [])
 })

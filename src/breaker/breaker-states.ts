@@ -2,7 +2,7 @@
  * Records of what is not ok. Each change is one guarded write: of two at the same moment, one takes place.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { BreakerStatesTable } from '../storage/tables/breaker-tables.js'
 import type { ScopeRef } from './outcome-counts.js'
 
@@ -69,10 +69,24 @@ export const statesAfter = prepareRead<ScopeRef & { limit: number }>()(({ db, sl
     .limit(slot('limit')),
 )
 
-/** How many scopes are in each state. */
-export const countStates = prepareRead<Record<never, never>>()(({ db }) =>
+/** Counted by SQLite. */
+const scopesInState = prepareRead<Pick<BreakerState, 'state' | 'scope'> & { limit: number }>()(({ db, slot }) =>
   db
-    .selectFrom('breaker_states')
-    .select((eb) => ['scope', 'state', eb.fn.countAll<number>().as('count')])
-    .groupBy(['scope', 'state']),
+    .selectFrom(
+      db
+        .selectFrom('breaker_states')
+        .select('subject')
+        .where('state', '=', slot('state'))
+        .where('scope', '=', slot('scope'))
+        .limit(slot('limit'))
+        .as('some'),
+    )
+    .select(({ fn }) => fn.countAll<number>().as('count')),
 )
+
+/** More are not counted. */
+const MAX_COUNTED = 10_000
+
+export function countScopes(read: Read, { state, scope }: Pick<BreakerState, 'state' | 'scope'>): number {
+  return scopesInState(read, { state, scope, limit: MAX_COUNTED })[0]?.count ?? 0
+}

@@ -1,5 +1,5 @@
 /** What the circuit breaker warns of and holds, at a scrape. */
-import { countStates } from '../breaker/breaker-states.js'
+import { countScopes } from '../breaker/breaker-states.js'
 import type { Read } from '../storage/prepared.js'
 import type { Metrics } from './registry.js'
 
@@ -13,11 +13,8 @@ export function reportBreaker(metrics: Metrics, read: Read): void {
     labels: { scope: scopes, state: states },
   })
   metrics.onScrape(() => {
-    const rows = countStates(read, {})
     for (const scope of scopes) {
-      for (const state of states) {
-        gauge.set([scope, state], rows.find((row) => row.scope === scope && row.state === state)?.count ?? 0)
-      }
+      for (const state of states) gauge.set([scope, state], countScopes(read, { scope, state }))
     }
   })
 }

@@ -107,6 +107,19 @@ t.test('a warning, then a hold, then cooled', async (t) => {
   t.equal(settings.enabled, true)
 })
 
+t.test('what was too few is judged in the minute in which it becomes enough', async (t) => {
+  const { database, bench, breaker, send, expectStates } = await openBench(t)
+  send(0, 60)
+  await waitUntil('the bounces are stored', () => {
+    breaker.wake()
+    return database.read('select 1 from breaker_counts', []).length > 0
+  })
+  await expectStates()
+  send(60, 0)
+  bench.now += 61_000
+  await expectStates('domain a.test held', 'workspace ws_1 held')
+})
+
 t.test('released by hand, the figures begin anew', async (t) => {
   const { database, bench, broadcasts, send, expectStates } = await openBench(t)
   send(80, 20)

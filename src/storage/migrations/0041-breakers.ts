@@ -16,6 +16,7 @@ export const up = runStatements([
     cause text not null check (cause in ('bounces', 'complaints')), since integer not null,
     messages integer not null, failures integer not null, limit_hundredths integer not null, hold_rule text,
     primary key (workspace_id, scope, subject)) strict, without rowid`,
+  'create index breaker_states_by_state on breaker_states (state, scope)',
   'alter table hold_rules add column reason text',
   'drop index events_of_notices',
   `create index events_of_notices on events (seq)

@@ -5,6 +5,7 @@
  * in which it is not ok. All but the counts of the last seconds is on disk, so a restart goes on where it was.
  */
 import { daemonActor } from '../accounts/audit-log.js'
+import { requireWorkspace } from '../accounts/workspaces.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -178,7 +179,8 @@ export class Breaker {
     }
     const state = toState(ref, 'held', finding, hold.holdRule, now)
     const leave = before === undefined ? [] : [removeState(refOf(before))]
-    const writes = [...leave, insertState(state), ...hold.writes, recordStateEvent(state)]
+    const { workspaceId: id } = ref
+    const writes = [requireWorkspace({ id }), ...leave, insertState(state), ...hold.writes, recordStateEvent(state)]
     if (!(await tryUniqueCommit(this.deps.commit(writes)))) return
     this.deps.log.warn(factsOf(state), 'mail is held: too much of it bounced or was reported')
     this.deps.onHoldsChanged()
@@ -197,7 +199,7 @@ export class Breaker {
 
   private async warn(ref: ScopeRef, finding: Finding, now: number): Promise<void> {
     const state = toState(ref, 'warning', finding, null, now)
-    const writes = [insertState(state), recordStateEvent(state)]
+    const writes = [requireWorkspace({ id: ref.workspaceId }), insertState(state), recordStateEvent(state)]
     if (!(await tryUniqueCommit(this.deps.commit(writes)))) return
     this.deps.log.warn(factsOf(state), 'mail will be held if more of it bounces or is reported')
   }

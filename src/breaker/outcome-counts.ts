@@ -18,10 +18,19 @@ export interface ScopeRef {
   readonly subject: string
 }
 
-export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slots }) =>
+const columns = ['workspace_id', 'scope', 'subject', 'bucket', 'settled', 'bounced', 'complained'] as const
+
+/** Adds nothing if the workspace was deleted: its rows are being erased. */
+export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
   db
     .insertInto('breaker_counts')
-    .values(slots(['workspace_id', 'scope', 'subject', 'bucket', 'settled', 'bounced', 'complained'] as const))
+    .columns(columns)
+    .expression(
+      db
+        .selectFrom('workspaces')
+        .select((eb) => columns.map((column) => eb.val(slot(column)).as(column)))
+        .where('id', '=', slot('workspace_id')),
+    )
     .onConflict((conflict) =>
       conflict.columns(['workspace_id', 'scope', 'subject', 'bucket']).doUpdateSet((eb) => ({
         settled: eb('breaker_counts.settled', '+', eb.ref('excluded.settled')),

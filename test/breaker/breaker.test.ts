@@ -19,6 +19,11 @@ const limits = {
 
 async function openBench(t: Test) {
   const { database } = await temporaryDatabase(t)
+  const [sql, parameters] = [
+    'insert into workspaces (id, name, slug, plan, created_at) values (?, ?, ?, ?, 0)',
+    ['ws_1', 'one', 'one', 'free'],
+  ]
+  await database.commit([{ sql, parameters }])
   const bench = { now: Date.UTC(2030, 0, 31, 12), broadcast: 'sending' as 'sending' | 'paused' | 'ended', changes: 0 }
   const lines: string[] = []
   const write = (line: string): void => void lines.push((JSON.parse(line) as { readonly msg: string }).msg)

@@ -1,6 +1,6 @@
 /** Counted outcomes: their sums over the windows are those of a recount, in whatever order and portions they come. */
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { addCounts, readFigures, removeCounts, removeOldCounts } from '../../src/breaker/outcome-counts.js'
 import { BUCKET, type Outcome, PendingCounts } from '../../src/breaker/pending-counts.js'
 import { parseDomainName } from '../../src/mail/address.js'
@@ -9,6 +9,13 @@ import { temporaryDatabase } from '../helpers/database/database.js'
 const DAY = 86_400_000
 const NOW = Date.UTC(2030, 0, 31, 12, 7)
 const simulator = parseDomainName('simulator.service.test')
+
+async function openTwoWorkspaces(t: Test) {
+  const { database } = await temporaryDatabase(t)
+  const sql = 'insert into workspaces (id, name, slug, plan, created_at) values (?, ?, ?, ?, 0)'
+  await database.commit(['ws_1', 'ws_2'].map((id) => ({ sql, parameters: [id, id, id, 'free'] })))
+  return database
+}
 
 interface Timed {
   readonly ago: number
@@ -45,7 +52,7 @@ function recount(all: readonly Timed[], isMeant: (outcome: Outcome) => boolean) 
 }
 
 t.test('the windows have what a recount has', async (t) => {
-  const { database } = await temporaryDatabase(t)
+  const database = await openTwoWorkspaces(t)
   const { read, commit } = database
   await fc.assert(
     fc.asyncProperty(fc.array(timed, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), async (all, portion) => {
@@ -86,7 +93,7 @@ const outcome: Outcome = {
 }
 
 t.test('a release forgets what is stored and what is pending, and nothing else', async (t) => {
-  const { database } = await temporaryDatabase(t)
+  const database = await openTwoWorkspaces(t)
   const counts = new PendingCounts({ clock: () => NOW, isSimulated: () => false })
   const ofDomain = { workspaceId: 'ws_1', scope: 'domain', subject: 'a.test' } as const
   const ofWorkspace = { workspaceId: 'ws_1', scope: 'workspace', subject: 'ws_1' } as const
@@ -119,7 +126,7 @@ t.test('a release forgets what is stored and what is pending, and nothing else',
 })
 
 t.test('what no window reaches is removed', async (t) => {
-  const { database } = await temporaryDatabase(t)
+  const database = await openTwoWorkspaces(t)
   const row = {
     workspace_id: 'ws_1',
     scope: 'domain',
@@ -135,6 +142,14 @@ t.test('what no window reaches is removed', async (t) => {
   t.equal(await removeOldCounts(database, NOW), true)
   t.equal(await removeOldCounts(database, NOW), false)
   t.same(database.read('select bucket from breaker_counts', []), [{ bucket: NOW - 7 * DAY }])
+})
+
+t.test('nothing is counted of a workspace that was deleted', async (t) => {
+  const database = await openTwoWorkspaces(t)
+  const counts = new PendingCounts({ clock: () => NOW, isSimulated: () => false })
+  counts.count({ ...outcome, workspaceId: 'ws_gone' })
+  await database.commit(counts.take().map(addCounts))
+  t.same(database.read('select 1 from breaker_counts', []), [])
 })
 
 t.test('memory is bounded', async (t) => {

@@ -35,6 +35,7 @@ import { logCommands } from './commands/log-command.js'
 import { queueCommands } from './commands/queue-commands.js'
 import { queueRuleCommands } from './commands/queue-rule-commands.js'
 import { reloadCommands } from './commands/reload.js'
+import { shapingCommands } from './commands/shaping-commands.js'
 import { smsCommands } from './commands/sms-commands.js'
 import { spamCommands } from './commands/spam-commands.js'
 import { standbyCommands } from './commands/standby-commands.js'
@@ -42,6 +43,7 @@ import { storageCommands } from './commands/storage-commands.js'
 import { suppressionCommands } from './commands/suppression-commands.js'
 import { topCommands } from './commands/top-command.js'
 import { userCommands } from './commands/user-commands.js'
+import { warmUpCommands } from './commands/warm-up-commands.js'
 import { workspaceCommands } from './commands/workspace-commands.js'
 import { zoneCommands } from './commands/zone-command.js'
 import { type NoticeWait, withNotice } from './daemon-notice.js'
@@ -75,6 +77,8 @@ export const databaseCommands: readonly Command[] = [
   ...queueCommands,
   ...queueRuleCommands,
   ...breakerCommands,
+  ...shapingCommands,
+  ...warmUpCommands,
   ...emailCommands,
   ...logCommands,
   ...spamCommands,

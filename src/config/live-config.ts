@@ -43,6 +43,8 @@ const reloaded: readonly string[] = [
   ...settingsOf('inbound', ['max_refused_recipients', 'dnsbl', 'refuse_listed_from']),
   ...settingsOf('spam', ['suspicious_score', 'spam_score', 'rspamd_url', 'rspamd_url_file']),
   ...settingsOf('outbound', ['port', 'source_addresses', 'allowed_private_networks', 'routes', 'routes_file']),
+  ...settingsOf('outbound', ['sources', 'pool_rules', 'warm_up_plan', 'domain_warm_up']),
+  ...settingsOf('outbound', ['warm_up_route', 'warm_up_route_file']),
   ...settingsOf('outbound', ['max_connections', 'max_connections_per_host', 'retry_schedule', 'expire_after']),
   ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces']),
   ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),

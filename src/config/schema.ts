@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { logLevels } from '../platform/log.js'
 import { logRooms } from '../platform/room-logs.js'
 import { breakerSettings } from './breaker-schema.js'
+import { MAX_POOL_RULES, MAX_SOURCES, poolRuleShape, sourceShape, warmUpSettings } from './source-schema.js'
 import * as value from './values.js'
 
 function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
@@ -121,6 +122,15 @@ const ui = section({
 const outbound = section({
   port: value.count(1, 65_535).prefault(25),
   source_addresses: value.list(value.address, 'addresses of this machine').prefault([]),
+  sources: value
+    .list(section(sourceShape), '[[outbound.sources]] sections')
+    .max(MAX_SOURCES, `up to ${MAX_SOURCES} sections`)
+    .prefault([]),
+  pool_rules: value
+    .list(section(poolRuleShape), '[[outbound.pool_rules]] sections')
+    .max(MAX_POOL_RULES, `up to ${MAX_POOL_RULES} sections`)
+    .prefault([]),
+  ...warmUpSettings,
   allowed_private_networks: value.list(value.network, 'networks').prefault([]),
   routes: z.record(value.routeDomain, value.routeTarget, 'a table of domain = "host:port"').prefault({}),
   routes_file: value.pathOrNone.prefault(''),

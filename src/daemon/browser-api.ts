@@ -22,6 +22,7 @@ import { doctorRoutes } from '../api/operator/doctor.js'
 import { holdRuleRoutes } from '../api/operator/hold-rules.js'
 import { queueRoutes } from '../api/operator/queue.js'
 import { serviceRoutes } from '../api/operator/service.js'
+import { shapingRoute } from '../api/operator/shaping.js'
 import { smsHoldRoutes } from '../api/operator/sms-holds.js'
 import { operatorWorkspaceRoutes } from '../api/operator/workspaces.js'
 import { attentionRoute } from '../api/overview/attention.js'
@@ -74,6 +75,7 @@ function operatorRoutes({ config, database: { read, commit }, limits, operator }
     ...serviceRoutes({ ...operator, read, commit }),
     ...smsHoldRoutes({ read, commit }),
     ...doctorRoutes({ ...operator, read }),
+    shapingRoute({ read }),
   ]
 }
 

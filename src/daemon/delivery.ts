@@ -12,12 +12,14 @@ import { createAttemptSettler, type SettleDeps } from '../delivery/attempt/settl
 import type { FindDestination } from '../delivery/hosts/destination.js'
 import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../delivery/hosts/routes.js'
+import { createSteadyRandom } from '../delivery/hosts/steady-random.js'
 import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
-import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
+import { createSessionOpener } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
+import { Paces } from '../delivery/shaping/paces.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -32,6 +34,7 @@ import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { BreakerService } from './breaker.js'
 import type { Edges } from './edges.js'
+import { wireSources } from './sources.js'
 
 /** Bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
@@ -62,42 +65,70 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, database, identity, signingKeys, signing } = deps
+  const { config, clock, log, database } = deps
   const { read, commit } = database
   const abortController = new AbortController()
   const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
-  const unreachable = new UnreachableHosts()
-  const pool = createSessionPool(deps, unreachable)
-  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
-  const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const [unreachable, paces] = [new UnreachableHosts(), wirePaces(deps)]
+  const pool = createSessionPool(deps, unreachable, paces)
+  const sources = wireSources(deps, abortController.signal)
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
-    ...{ read, commit, clock, log, messageCache },
-    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
-    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
+    ...{ read, commit, clock, log, messageCache, paces },
+    ...wireMessages(deps, messageCache),
     findDestination: findDestinationOf(deps, abortController.signal),
+    ...sources.steps,
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    attempt: createAttempt(pool, clock),
+    ...{ attempt: createAttempt(pool, clock), retryPolicy: retryPolicyOf(config) },
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
-    retryPolicy: retryPolicyOf(config),
   }
   const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
   return {
     ...{ runner, holdRules },
     wake: () => {
       unreachable.expireAll(clock())
+      sources.drop()
       holdRules.reload()
+      void paces.reload()
       runner.wake()
     },
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
     stop: async (limit) => {
       await holdRules.stop()
       await runner.stop(limit)
+      await sources.stop()
       abortController.abort()
       await pool.close()
+      await paces.stop()
     },
+  }
+}
+
+function wirePaces({ database: { read, commit }, clock, log, observers }: DeliveryDeps): Paces {
+  const timer = {
+    now: () => performance.now(),
+    after: (milliseconds: number, run: () => void) => {
+      const timeout = setTimeout(run, milliseconds)
+      return () => clearTimeout(timeout)
+    },
+  }
+  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
+  paces.load()
+  observers?.watchPaces(() => paces.list())
+  return paces
+}
+
+function wireMessages(
+  { database: { read }, identity, signingKeys, signing }: DeliveryDeps,
+  messageCache: MessageCache,
+): Pick<RunnerDeps, 'prepareMessage' | 'buildMinimalMessage'> {
+  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
+  const deps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  return {
+    prepareMessage: (entry, now) => prepareMessage(deps, entry, now),
+    buildMinimalMessage: (entry) => buildMinimalMessage(deps, entry),
   }
 }
 
@@ -122,7 +153,7 @@ function findDestinationOf(
         resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
         findRoute: (domain: DomainName) => findRouteNow()(domain),
         mayDial: (address: string) => guardNow()(address),
-        random,
+        random: createSteadyRandom(random, () => performance.now()),
         ownNames: new Set([service.hostname]),
       },
       {
@@ -149,8 +180,12 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
 
 function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
   const shared = { clock, limits: defaultAttemptLimits, startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff) }
-  return (message, to, { ignoreOutages, acquireSlot }, signal) => {
-    const send: AttemptDeps['send'] = (...call) => pool.send(...call, ignoreOutages)
+  return (message, to, { ignoreOutages, acquireSlot, onSent }, signal) => {
+    const send: AttemptDeps['send'] = async (host, ...call) => {
+      const exchange = await pool.send(host, ...call, ignoreOutages)
+      if ('sent' in exchange) onSent(host, exchange.sent)
+      return exchange
+    }
     return attemptDelivery(message, to, { ...shared, acquireSlot, send }, signal)
   }
 }
@@ -175,13 +210,12 @@ function createSettle(
 function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   unreachableHosts: UnreachableHosts,
+  paces: Paces,
 ): SessionPool {
-  const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
     dialer,
     helloName: service.hostname,
     timeouts,
-    chooseSourceAddress: (address) => choose()(address),
     clock,
     unreachableHosts,
   })
@@ -196,6 +230,7 @@ function createSessionPool(
         connectionsPerHost: () => outbound.max_connections_per_host,
       },
     ),
+    (host) => paces.of(host),
   )
 }
 

@@ -7,6 +7,7 @@
 import type { Clock } from '../platform/clock.js'
 import { type ActivityObservers, createActivityObservers } from './activity-metrics.js'
 import { type AttemptObserver, createAttemptObserver } from './delivery-metrics.js'
+import { createPaceObservers, type PaceObservers } from './pace-metrics.js'
 import { createReceivingObservers, type ReceivingObservers } from './receiving-metrics.js'
 import { createMetrics, type Metrics } from './registry.js'
 import { createSessionObservers, type SessionObservers } from './session-metrics.js'
@@ -15,7 +16,12 @@ import { createStorageObservers, type StorageObservers } from './storage-metrics
 /** Milliseconds that a collection serves. */
 const FRESH_FOR = 1_000
 
-export interface Observers extends ActivityObservers, ReceivingObservers, SessionObservers, StorageObservers {
+export interface Observers
+  extends ActivityObservers,
+    PaceObservers,
+    ReceivingObservers,
+    SessionObservers,
+    StorageObservers {
   readonly onAttempt: AttemptObserver
 }
 
@@ -37,6 +43,7 @@ export function createMonitoring(deps: {
     ...createSessionObservers(metrics),
     ...createReceivingObservers(metrics),
     ...createActivityObservers(metrics),
+    ...createPaceObservers(metrics),
     ...createStorageObservers(metrics),
     onAttempt: createAttemptObserver(metrics),
   }

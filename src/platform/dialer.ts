@@ -26,6 +26,19 @@ export class DialError extends Error {
   constructor(
     readonly failure: DialFailure,
     message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** The address to dial from is none of this machine: no fault of the peer. */
+export class SourceAddressError extends Error {
+  override name = 'SourceAddressError'
+
+  constructor(
+    readonly address: string,
+    message: string,
   ) {
     super(message)
   }
@@ -48,7 +61,10 @@ interface UpgradeOptions extends DialLimits {
 }
 
 export interface Dialer {
-  /** Rejects with a `DialError` for what the peer or the network did, with the system's error for a fault of this machine. */
+  /**
+   * Rejects with a `DialError` for what the peer or the network did, with a `SourceAddressError` for `localAddress`, with
+   * the system's error for another fault of this machine.
+   */
   readonly dial: (address: string, port: number, options: DialOptions) => Promise<Socket>
   /** The socket that is passed in must not be used again. */
   readonly upgrade: (socket: Socket, options: UpgradeOptions) => Promise<TLSSocket>
@@ -69,7 +85,20 @@ async function dial(address: string, port: number, options: DialOptions): Promis
   options.signal.throwIfAborted()
   const { localAddress } = options
   const local = localAddress === undefined ? {} : { localAddress }
-  return waitForSocket(connect({ host: address, port, noDelay: true, ...local }), 'connect', options, 'unreachable')
+  try {
+    const socket = connect({ host: address, port, noDelay: true, ...local })
+    return await waitForSocket(socket, 'connect', options, 'unreachable')
+  } catch (error) {
+    throw localAddress === undefined ? error : toSourceError(error, localAddress)
+  }
+}
+
+/** EADDRNOTAVAIL of bind; of connect it means that no local port is left. */
+function toSourceError(error: unknown, address: string): unknown {
+  const cause = error instanceof DialError ? error.cause : error
+  if (!(cause instanceof Error) || errorCodeOf(cause) !== 'EADDRNOTAVAIL') return error
+  const isOfBind = 'syscall' in cause && cause.syscall === 'bind'
+  return isOfBind ? new SourceAddressError(address, `${address} is no address of this machine`) : error
 }
 
 async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: SecureContext): Promise<TLSSocket> {
@@ -136,5 +165,6 @@ export function toDialError(error: Error, otherwise: DialFailure): DialError {
   return new DialError(
     /^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise,
     'reason' in error && typeof error.reason === 'string' ? error.reason : error.message,
+    { cause: error },
   )
 }

@@ -33,6 +33,8 @@ import * as subscribedCounts from './migrations/0032-subscribed-counts.js'
 import * as knownBrowsers from './migrations/0033-known-browsers.js'
 import * as holdRules from './migrations/0034-hold-rules.js'
 import * as doctor from './migrations/0035-doctor.js'
+import * as providerPaces from './migrations/0036-provider-paces.js'
+import * as warmUps from './migrations/0037-warm-ups.js'
 import * as breakers from './migrations/0041-breakers.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -69,5 +71,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0033-known-browsers': knownBrowsers,
   '0034-hold-rules': holdRules,
   '0035-doctor': doctor,
+  '0036-provider-paces': providerPaces,
+  '0037-warm-ups': warmUps,
   '0041-breakers': breakers,
 }

@@ -2,11 +2,13 @@
 import { operatorActor } from '../../accounts/audit-log.js'
 import { providerOf } from '../../mail/mailbox-providers.js'
 import { changeEntries, type QueueAct } from '../../messages/queue/change-entries.js'
+import { describeWait } from '../../messages/queue/provider-pause.js'
 import { waitsForOf } from '../../messages/queue/queue.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from '../../messages/queue/queue-admin.js'
 import { walkEntries } from '../../messages/queue/queue-pages.js'
 import { type QueueSummary, summarizeQueue } from '../../messages/queue/queue-summary.js'
 import { describeWaitReason, waitReasonOf } from '../../messages/queue/wait-reason.js'
+import { isWarmUpWait } from '../../messages/queue/warm-up-wait.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import {
@@ -91,7 +93,8 @@ async function list(call: Call): Promise<Answer> {
 function toReason(row: ListedEntry): string {
   const waitsFor = waitsForOf(row)
   if (waitsFor === null) return row.last_response ?? ''
-  return `${row.held === 4 ? 'held by' : 'waits for'} ${waitsFor}`
+  if (row.held === 4) return `held by ${waitsFor}`
+  return isWarmUpWait(waitsFor) ? waitsFor : describeWait(waitsFor)
 }
 
 async function show({ words, database }: Call): Promise<Answer> {

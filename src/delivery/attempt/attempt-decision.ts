@@ -11,6 +11,8 @@
  * | 5xx to how we talk (wrong order, syntax)        | deferred        | yes               |
  * | "we do not relay" of a smarthost                | deferred        | yes               |
  * | 4xx, 421                                        | deferred        | yes               |
+ * | too many sessions, too fast, address blocked    | deferred        | another provider's |
+ * | 4xx, 5xx because the session came over IPv6     | deferred        | yes, over IPv4    |
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
  * | lost between the final dot and its reply        | deferred        | no: no duplicates |
  *
@@ -24,8 +26,10 @@ import type { Reason } from '../../mail/reasons.js'
 import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
 import type { Host } from '../hosts/destination.js'
+import { readPaceSignal } from '../shaping/pace-signal.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 import type { AttemptOutcome } from './attempt-result.js'
+import { isIpv6Refusal } from './ipv6-refusal.js'
 
 export interface AttemptLimits {
   /** Hosts that are called. */
@@ -43,6 +47,12 @@ export const defaultAttemptLimits: AttemptLimits = { hosts: 5, transactions: 2, 
 export interface Verdict {
   readonly outcome: AttemptOutcome
   readonly shouldTryNext: boolean
+}
+
+/** `retryAt`: of the exchange. */
+export function withRetryTime(verdict: Verdict, retryAt: number | undefined): Verdict {
+  if (retryAt === undefined || verdict.outcome.kind !== 'deferred') return verdict
+  return { ...verdict, outcome: { ...verdict.outcome, retryAt } }
 }
 
 export function judgeSendResult(sent: SendResult, host: Host): Verdict {
@@ -68,7 +78,9 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
 
 function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   const { kind, scope, reason, status } = classifyReply(stage, reply)
-  const isFinal = kind === 'permanent' && scope !== 'session' && !isOurFault(stage, reply, reason, host)
+  const isAboutPace = stage === 'mail' && readPaceSignal(stage, reply) !== null
+  const isAboutUs = isAboutPace || isOurFault(stage, reply, reason, host) || isIpv6Refusal(host, reply)
+  const isFinal = kind === 'permanent' && scope !== 'session' && !isAboutUs
   if (isFinal) return { outcome: toRefusedOutcome(stage, reply), shouldTryNext: false }
   const temporary = `4${status.slice(1)}`
   return {

@@ -26,6 +26,8 @@ export type AttemptOutcome =
       readonly reached: boolean
       /** Enhanced code, if a server's reply has one. */
       readonly status?: string
+      /** When its provider takes messages again, epoch milliseconds: sooner than the schedule of retries may say. */
+      readonly retryAt?: number
     }
   /**
    * Do not try again. `recipientsFault`: the mailbox or its domain does not exist or accepts no mail,

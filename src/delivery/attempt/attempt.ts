@@ -8,9 +8,10 @@
  */
 import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
-import type { Destination, Host } from '../hosts/destination.js'
+import { type Destination, type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
-import type { AcquireSlot } from '../queue/host-concurrency.js'
+import type { AcquireSlot } from '../shaping/pace-permit.js'
+import { providerKeyOf } from '../shaping/provider-key.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Exchange } from '../smtp/send-result.js'
 import { joinTranscripts } from '../smtp/transcript.js'
@@ -20,9 +21,11 @@ import {
   mayTryAnother,
   pickMoreInformative,
   type Verdict,
+  withRetryTime,
 } from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { StartCallLimit } from './call-limit.js'
+import { isIpv6Refusal } from './ipv6-refusal.js'
 
 export interface AttemptDeps {
   readonly acquireSlot: AcquireSlot
@@ -71,7 +74,10 @@ async function tryHosts(
   let lastDeferral: HostAttempt | null = null
   let outage: Outage | null = null
   let elapsed = 0
+  let isIpv6Refused = false
   for (const host of hosts) {
+    if (calls.some((call) => refusesForPace(call, host))) continue
+    if (isIpv6Refused && host.address.includes(':')) continue
     const call = await tryHost(message, host, deps, signal)
     if ('until' in call) {
       if (outage === null || call.until < outage.until) outage = call
@@ -79,6 +85,7 @@ async function tryHosts(
     }
     calls.push(call)
     if (!call.shouldTryNext) return resultOf(call, calls)
+    isIpv6Refused ||= call.sent.kind === 'refused' && isIpv6Refusal(host, call.sent.reply)
     lastDeferral = pickMoreInformative(lastDeferral, call)
     elapsed += deps.clock() - call.begunAt
     if (!mayTryAnother(calls, elapsed, deps.limits)) break
@@ -88,6 +95,11 @@ async function tryHosts(
   throw new TypeError('a destination without hosts')
 }
 
+/** The other hosts of its provider would refuse too. */
+function refusesForPace({ retryAt, host }: HostAttempt, other: Host): boolean {
+  return retryAt !== undefined && providerKeyOf(host) === providerKeyOf(other)
+}
+
 /** Waiting for a slot takes nothing off the time of the attempt. */
 async function tryHost(
   message: OutboundMessage,
@@ -95,12 +107,15 @@ async function tryHost(
   { acquireSlot, send, clock, startCallLimit }: AttemptDeps,
   signal: AbortSignal,
 ): Promise<HostAttempt | Outage> {
-  const releaseSlot = await acquireSlot(host.mx, signal)
+  const releaseSlot = await acquireSlot(pathOf(host), signal)
+  if (typeof releaseSlot !== 'function') return releaseSlot
   try {
     const begunAt = clock()
     const limit = startCallLimit(signal)
     const exchange = await send(host, message, limit.signal).catch(limit.timeoutOrRethrow)
-    return 'until' in exchange ? exchange : { ...exchange, ...judgeSendResult(exchange.sent, host), host, begunAt }
+    if ('until' in exchange) return exchange
+    const verdict = withRetryTime(judgeSendResult(exchange.sent, host), exchange.retryAt)
+    return { ...exchange, ...verdict, host, begunAt }
   } finally {
     releaseSlot()
   }

@@ -76,5 +76,6 @@ function toDeferredDecision(
   outcome: Extract<AttemptOutcome, { kind: 'deferred' }>,
   { at, notice }: ScheduledRetry,
 ): Decision {
-  return { kind: 'deferred', at, notice, reason: outcome.reason, status: outcome.status ?? '4.0.0' }
+  const { reason, status = '4.0.0', retryAt = at } = outcome
+  return { kind: 'deferred', at: Math.min(at, retryAt), notice, reason, status }
 }

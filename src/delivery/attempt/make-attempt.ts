@@ -4,19 +4,23 @@
  *
  * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database
  * until that is over, and no attempt is counted. At certain moments it is attempted all the same
- * (`forcedAttemptTimeOf`).
+ * (`forcedAttemptTimeOf`). So it is if their provider has asked for a pause; at those moments the provider is not called
+ * either, and its words are the outcome.
  */
 import type { HoldRule } from '../../messages/queue/hold-rules.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Write } from '../../storage/writer/write.js'
-import type { Destination, FindDestination, Host } from '../hosts/destination.js'
+import { type Destination, type FindDestination, type Host, pathOf } from '../hosts/destination.js'
 import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
-import type { AcquireSlot } from '../queue/host-concurrency.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
+import type { AcquireSlot } from '../shaping/pace-permit.js'
+import type { Paces } from '../shaping/paces.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { AssignSources, SourceAssignment } from '../sources/assign-sources.js'
+import { AttemptSources } from '../sources/attempt-sources.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { ReadyMessage } from './ready-message.js'
 
@@ -40,6 +44,10 @@ export interface FinishedAttempt {
 /** The steps of an attempt. */
 export interface AttemptSteps {
   readonly findDestination: FindDestination
+  /** From which of our addresses each host is called. */
+  readonly assignSources: AssignSources
+  /** The address is none of this machine; it is left out from now on. */
+  readonly onMissingSource: (address: string) => void
   /** What is remembered of the hosts of a destination. */
   readonly checkReachability: (hosts: readonly Host[]) => Reachability
   /** Rejects when the message is gone. */
@@ -54,18 +62,23 @@ export interface AttemptSteps {
   readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
   /**
    * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
-   * was made. Rejects only when the signal strikes.
+   * was made. Rejects when the signal strikes, and with a `SourceAddressError`. `onSent`: called for each host.
    */
   readonly attempt: (
     message: OutboundMessage,
     to: Destination,
-    call: { readonly ignoreOutages: boolean; readonly acquireSlot: AcquireSlot },
+    call: {
+      readonly ignoreOutages: boolean
+      readonly acquireSlot: AcquireSlot
+      readonly onSent: SourceAssignment['count']
+    },
     signal: AbortSignal,
   ) => Promise<AttemptResult | Outage>
   readonly retryPolicy: RetryPolicy
 }
 
 export interface MakeAttemptDeps extends AttemptSteps {
+  readonly paces: Pick<Paces, 'findPause'>
   readonly lanes: Pick<Lanes, 'bind' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
@@ -81,20 +94,38 @@ export async function makeAttempt(
   turn: AttemptTurn,
   deps: MakeAttemptDeps,
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
-  const { entry, at } = turn
+  const { entry } = turn
   if (await holdIfRuled(entry, deps)) return 'changed'
-  const destination = await deps.findDestination(entry.domain)
-  const hosts = destination.kind === 'hosts' ? destination.hosts : []
+  const found = await deps.findDestination(entry.domain)
+  const sources = new AttemptSources(entry, found, deps)
+  try {
+    await sources.assign()
+    return await attemptFrom(sources, turn, deps)
+  } finally {
+    sources.release()
+  }
+}
+
+async function attemptFrom(
+  sources: AttemptSources,
+  turn: AttemptTurn,
+  deps: MakeAttemptDeps,
+): Promise<FinishedAttempt | 'changed' | 'waits'> {
+  const { entry, at } = turn
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
   const ignoreOutages = at >= forcedAttemptTimeOf(age, deps.retryPolicy)
+  const { destination } = sources
+  const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)
-  if (reachability.kind === 'outage' && !ignoreOutages) {
-    await deps.postponements.postpone(entry, reachability)
+  const pause = deps.paces.findPause(hosts)
+  const outage = sources.wait ?? (reachability.kind === 'outage' ? reachability : pause)
+  if (outage !== null && !ignoreOutages) {
+    await deps.postponements.postpone(entry, outage)
     return 'changed'
   }
   const [host] = hosts
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
-  if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
+  if (host !== undefined && !deps.lanes.bind(entry, pathOf(host), isProbing)) return 'waits'
   const readyMessage = await deps.prepareMessage(entry, at)
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
@@ -106,13 +137,18 @@ export async function makeAttempt(
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true
-  const result = await callHosts(turn, readyMessage, readyMessage.destination ?? destination, ignoreOutages, deps)
+  const result = await callFromSources(sources, turn, readyMessage, { ignoreOutages, pause }, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
   }
   const pendingWrites = lease === 'written' ? [] : readyMessage.writes
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+function deferWithoutCall({ why }: Outage): AttemptResult {
+  const outcome = { kind: 'deferred', reason: 'rate-limited', response: why, reached: true } as const
+  return { outcome, peer: null, transcript: '' }
 }
 
 /** True: a hold rule matches, and the entry is held unless it has changed. */
@@ -122,11 +158,41 @@ async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: Make
   return rule !== null
 }
 
-function callHosts(
+interface CallPlan {
+  readonly ignoreOutages: boolean
+  /** Not null: the hosts are not called. */
+  readonly pause: Outage | null
+}
+
+async function callFromSources(
+  sources: AttemptSources,
   turn: AttemptTurn,
   readyMessage: ReadyMessage,
-  destination: Destination,
-  ignoreOutages: boolean,
+  { ignoreOutages, pause }: CallPlan,
+  deps: MakeAttemptDeps,
+): Promise<AttemptResult | Outage> {
+  for (;;) {
+    if (sources.wait !== null && !ignoreOutages) return sources.wait
+    const destination = readyMessage.destination ?? sources.destination
+    if (pause !== null && readyMessage.destination === null) return deferWithoutCall(pause)
+    try {
+      return await callHosts({ turn, readyMessage, destination, ignoreOutages, onSent: sources.count }, deps)
+    } catch (error) {
+      if (!(await sources.replaceMissing(error))) throw error
+    }
+  }
+}
+
+interface HostCall {
+  readonly turn: AttemptTurn
+  readonly readyMessage: ReadyMessage
+  readonly destination: Destination
+  readonly ignoreOutages: boolean
+  readonly onSent: SourceAssignment['count']
+}
+
+function callHosts(
+  { turn, readyMessage, destination, ignoreOutages, onSent }: HostCall,
   { attempt, lanes, abortSignal }: MakeAttemptDeps,
 ): Promise<AttemptResult | Outage> {
   const message: OutboundMessage = {
@@ -136,5 +202,5 @@ function callHosts(
     },
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
-  return attempt(message, destination, { ignoreOutages, acquireSlot }, abortSignal)
+  return attempt(message, destination, { ignoreOutages, acquireSlot, onSent }, abortSignal)
 }

@@ -15,6 +15,12 @@ export interface Host {
   readonly auth: { readonly user: string; readonly pass: string } | null
   /** An MX of the recipient's domain, or the route for exactly that domain; false: a smarthost. */
   readonly final: boolean
+  /** Named by a route, and by no MX record. */
+  readonly isRouted?: true
+  /** Our address that the session is opened from; absent: the system's choice. */
+  readonly source?: string
+  /** The name in our EHLO; absent: that of the service. */
+  readonly hello?: string
 }
 
 export type Destination =
@@ -32,3 +38,8 @@ export type Destination =
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string }
 
 export type FindDestination = (domain: DomainName) => Promise<Destination>
+
+/** Names the host, and the address of ours that it is called from: sessions and paces are counted for each of both. */
+export function pathOf({ mx, source }: Host): string {
+  return source === undefined ? mx : `${mx} from ${source}`
+}

@@ -47,7 +47,7 @@ async function findByRoute({ resolver, random }: DestinationDeps, { route, final
 }
 
 function toHost({ host, port, tls, auth }: Route, address: string, final: boolean): Host {
-  return { mx: host, address, port, tls, auth, final }
+  return { mx: host, address, port, tls, auth, final, isRouted: true }
 }
 
 async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Destination> {

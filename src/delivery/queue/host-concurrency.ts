@@ -19,6 +19,7 @@
 import { setMaxListeners } from 'node:events'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { createLruCache } from '../../platform/lru-cache.js'
+import type { PaceControl } from '../shaping/pace-control.js'
 
 const MAX_DOMAINS = 10_000
 const ENTRIES_PER_SLOT = 2
@@ -28,11 +29,11 @@ interface HostLimits {
   readonly perHost: number
 }
 
-/** Waits for a slot of the host. Rejects with the signal's reason when that strikes first. */
-export type AcquireSlot = (host: string, signal: AbortSignal) => Promise<ReleaseSlot>
-
 /** To be called once. */
 export type ReleaseSlot = () => void
+
+/** The pace of a host that has a provider. */
+export type FindPace = (host: string) => PaceControl | undefined
 
 /** Who takes a place. */
 export interface Taker {
@@ -54,6 +55,7 @@ interface Waiter {
 interface EntryPlace {
   readonly host: string
   readonly taker: Taker
+  readonly pace: PaceControl | undefined
 }
 
 interface HostState {
@@ -76,7 +78,10 @@ export class HostConcurrency {
   private readonly states = new Map<string, HostState>()
   private readonly probes = new Map<string, Probe>()
 
-  constructor(private readonly limits: HostLimits) {}
+  constructor(
+    private readonly limits: HostLimits,
+    private readonly findPace: FindPace = () => undefined,
+  ) {}
 
   /** The host of the domain, or the domain itself. */
   hostOf(domain: string): string {
@@ -89,12 +94,15 @@ export class HostConcurrency {
   }
 
   mayStart(taker: Taker, host: string): boolean {
-    return !this.isProbed(host) && (this.states.get(host)?.entries.isFreeFor(taker) ?? true)
+    if (this.isProbed(host) || this.findPace(host)?.mayStart() === false) return false
+    return this.states.get(host)?.entries.isFreeFor(taker) ?? true
   }
 
   /** The entry is under way to the host from now on. */
   start(entryId: string, taker: Taker, host: string): void {
-    this.placeByEntry.set(entryId, { host, taker })
+    const pace = this.findPace(host)
+    pace?.startEntry()
+    this.placeByEntry.set(entryId, { host, taker, pace })
     this.stateOf(host).entries.take(taker)
   }
 
@@ -117,14 +125,16 @@ export class HostConcurrency {
   end(entryId: string): void {
     const place = this.placeByEntry.get(entryId)
     if (place === undefined) return
-    const { host, taker } = place
+    const { host, taker, pace } = place
     this.placeByEntry.delete(entryId)
+    pace?.endEntry()
     if (this.probes.get(host)?.entryId === entryId) this.probes.delete(host)
     const state = this.stateOf(host)
     state.entries.release(taker)
     this.removeIfUnused(host, state)
   }
 
+  /** Waits for a slot of the host. Rejects with the signal's reason when that strikes first. */
   async acquireSlot(host: string, taker: Taker, signal: AbortSignal): Promise<ReleaseSlot> {
     signal.throwIfAborted()
     const state = this.stateOf(host)

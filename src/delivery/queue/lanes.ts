@@ -21,8 +21,10 @@
  * its three quarters; its other mail then waits until one of them times out.
  */
 import type { QueueEntry } from '../../messages/queue/queue.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import { acquirePermit } from '../shaping/pace-permit.js'
 import type { BulkPace } from './bulk-pace.js'
-import { HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
+import { type FindPace, HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
 import {
   createWorkspaceLanes,
   dropBroadcast,
@@ -64,8 +66,9 @@ export class Lanes {
   constructor(
     private readonly limits: LaneLimits,
     private readonly pace: Pick<BulkPace, 'mayBegin' | 'noteBulk' | 'noteOther'>,
+    private readonly findPace: FindPace = () => undefined,
   ) {
-    this.hosts = new HostConcurrency(limits)
+    this.hosts = new HostConcurrency(limits, findPace)
   }
 
   /** Entries that are being attempted. */
@@ -144,9 +147,9 @@ export class Lanes {
     return false
   }
 
-  /** Waits until the entry may be sent to this host. Rejects with the signal's reason when that strikes first. */
-  acquireSlot(entry: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot> {
-    return this.hosts.acquireSlot(host, takerOf(entry), signal)
+  acquireSlot(entry: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot | Outage> {
+    const slot = this.hosts.acquireSlot(host, takerOf(entry), signal)
+    return slot.then((release) => acquirePermit(this.findPace(host), release, signal))
   }
 
   /** The attempt is over; its entry stays known until `forget`. */

@@ -63,18 +63,17 @@ export class QueueRunner {
   constructor(private readonly deps: RunnerDeps) {
     const limits = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
     const connections = { total: () => deps.maxConnections, perHost: () => deps.maxConnectionsPerHost }
-    this.lanes = new Lanes(readEachTime(limits, connections), this.pace)
+    this.lanes = new Lanes(readEachTime(limits, connections), this.pace, deps.paces.find)
+    deps.paces.onRoom(() => this.startTurns())
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)
-    const { lanes, leases } = this
+    const shared = { ...deps, lanes: this.lanes, leases: this.leases }
     const postponements = new Postponements({
-      ...deps,
-      lanes,
-      leases,
+      ...shared,
       releaseMessage: ({ id, email_id }) => deps.messageCache.release(email_id, id),
       onDueMoved: (workspaceId, from) => this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: from }),
     })
-    this.attemptDeps = { ...deps, lanes, leases, postponements, abortSignal: this.abortController.signal }
+    this.attemptDeps = { ...shared, postponements, abortSignal: this.abortController.signal }
   }
 
   async start(): Promise<void> {

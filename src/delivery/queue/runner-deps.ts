@@ -7,11 +7,13 @@ import type { AttemptSteps } from '../attempt/make-attempt.js'
 import type { MessageCache } from '../attempt/message-cache.js'
 import type { ReadyMessage } from '../attempt/ready-message.js'
 import type { SettleAttempt } from '../attempt/settle-attempt.js'
+import type { Paces } from '../shaping/paces.js'
 
 export interface RunnerDeps extends Store, AttemptSteps {
   readonly clock: Clock
   readonly log: Log
   readonly messageCache: MessageCache
+  readonly paces: Pick<Paces, 'find' | 'findPause' | 'onRoom'>
   /** As much of the message as it takes to report a fault; null: the email is gone. */
   readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
   readonly settle: SettleAttempt

@@ -52,10 +52,10 @@ export class IdleSessions {
     return idle.session
   }
 
-  /** Ends the session that has been idle longest, of this MX name if given. */
-  evict(mx: string | null): void {
+  /** Ends the session that has been idle longest, of those that match. */
+  evict(matches: (host: Host) => boolean): void {
     for (const idle of this.sessions) {
-      if (mx !== null && idle.host.mx !== mx) continue
+      if (!matches(idle.host)) continue
       this.dismiss(idle)
       return
     }
@@ -80,7 +80,7 @@ export class IdleSessions {
   }
 }
 
-/** Sessions are interchangeable if address, TLS and user are the same. */
-function keyOf({ mx, address, port, tls, auth }: Host): string {
-  return `${mx} ${address} ${port} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
+/** Sessions are interchangeable if both addresses, EHLO name, TLS and user are the same. */
+function keyOf({ mx, address, port, tls, auth, source = '', hello = '' }: Host): string {
+  return `${mx} ${address} ${port} ${source} ${hello} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
 }

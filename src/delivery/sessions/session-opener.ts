@@ -5,7 +5,6 @@
  * If a host has an open session with us and refuses another connection, it is at its limit and not
  * down: that is not remembered as an outage.
  */
-import { isIPv6 } from 'node:net'
 import type { Clock } from '../../platform/clock.js'
 import type { Host } from '../hosts/destination.js'
 import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
@@ -38,18 +37,6 @@ export function createSessionOpener(deps: OpenerDeps): OpenSession {
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened
-  }
-}
-
-/** Chooses among the configured addresses of the host's family, in turn; null leaves it to the system. */
-export function createSourceAddressChooser(configured: readonly string[]): (address: string) => string | null {
-  const byFamily = { 4: configured.filter((own) => !isIPv6(own)), 6: configured.filter((own) => isIPv6(own)) }
-  let turn = 0
-  return (address) => {
-    const own = byFamily[isIPv6(address) ? 6 : 4]
-    if (own.length === 0) return null
-    turn += 1
-    return own[turn % own.length] ?? null
   }
 }
 

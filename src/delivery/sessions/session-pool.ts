@@ -6,9 +6,14 @@
  *   together stay within the limit of the MX name, and of all names as far as that goes.
  * - A kept session may have died unseen. If it fails before MAIL was answered, nothing was handed
  *   over yet, and the message is sent once more over a fresh connection.
+ * - Each session has the pace of its provider (`shaping/`), which counts its open sessions, says how many messages one
+ *   takes, and learns from each reply.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { PaceControl } from '../shaping/pace-control.js'
+import type { PaceVerdict, Passage } from '../shaping/pace-state.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Exchange, SendResult } from '../smtp/send-result.js'
 import type { SmtpSession } from '../smtp/smtp-session.js'
@@ -32,19 +37,38 @@ export const defaultPoolSettings: SessionPoolSettings = {
   idleTimeout: 10_000,
 }
 
+/** A connection that is open, or is being opened. */
+interface OpenSessionOf {
+  readonly host: Host
+  readonly pace: PaceControl
+}
+
+interface JudgedExchange {
+  readonly exchange: Exchange
+  readonly verdict: PaceVerdict
+}
+
+/** How long a new session waits for the end of another one of its provider, and how often. */
+const ROOM_WAIT = 1_000
+const MAX_ROOM_WAITS = 5
+
 export class SessionPool {
   private readonly openSession: OpenSession
   private readonly settings: SessionPoolSettings
   private readonly idleSessions: IdleSessions
   /** All open sessions, busy and idle. */
-  private readonly openSessions = new Map<SmtpSession, Host>()
+  private readonly openSessions = new Map<SmtpSession, OpenSessionOf>()
   /** Hosts of the messages that are being sent, one each. */
   private readonly busyHosts = new Set<{ readonly mx: string }>()
   /** Sessions that say QUIT. */
   private readonly endingSessions = new Set<Promise<void>>()
   private isClosed = false
 
-  constructor(open: OpenSession, settings: SessionPoolSettings) {
+  constructor(
+    open: OpenSession,
+    settings: SessionPoolSettings,
+    private readonly paceOf: (host: Host) => PaceControl,
+  ) {
     this.openSession = open
     this.settings = settings
     this.idleSessions = new IdleSessions(settings.idleTimeout, (session) => this.quitSession(session))
@@ -64,10 +88,11 @@ export class SessionPool {
     const busy = { mx: host.mx }
     this.busyHosts.add(busy)
     try {
-      const kept = this.idleSessions.take(host)
+      const pace = this.paceOf(host)
+      const kept = this.takeKept(host, pace)
       if (kept !== null) {
-        const exchange = await this.sendOverSession(host, kept, message, signal)
-        if (!isStaleSession(exchange.sent)) return exchange
+        const { exchange, verdict } = await this.sendOverSession({ host, pace }, kept, message, signal)
+        if (!mayResend(exchange.sent, verdict)) return exchange
       }
       return await this.sendOnNewSession(host, message, ignoreOutages, signal)
     } finally {
@@ -88,43 +113,80 @@ export class SessionPool {
     ignoreOutages: boolean,
     signal: AbortSignal,
   ): Promise<Exchange | Outage> {
+    const pace = this.paceOf(host)
     this.makeRoom(host.mx)
+    await this.waitForRoom(pace, signal)
+    const passage = pace.beginPassage(0)
+    pace.openSession()
     const opened = await this.openSession(host, {
       signal,
       ignoreOutages,
       hasSession: () => this.hasUsableSession(host),
+    }).catch((error: unknown) => {
+      pace.closeSession()
+      throw error
     })
-    if (opened.kind === 'outage') return opened
-    if (opened.kind === 'shut') return { sent: opened.failure, tls: opened.tls, transcript: opened.transcript }
-    this.openSessions.set(opened.session, host)
-    return this.sendOverSession(host, opened.session, message, signal)
+    if (opened.kind === 'open') {
+      this.openSessions.set(opened.session, { host, pace })
+      return (await this.sendOverSession({ host, pace }, opened.session, message, signal)).exchange
+    }
+    const { exchange } =
+      opened.kind === 'outage'
+        ? { exchange: opened }
+        : judge({ sent: opened.failure, tls: opened.tls, transcript: opened.transcript }, pace, passage)
+    pace.closeSession()
+    return exchange
   }
 
   private async sendOverSession(
-    host: Host,
+    of: OpenSessionOf,
     session: SmtpSession,
     message: OutboundMessage,
     signal: AbortSignal,
-  ): Promise<Exchange> {
+  ): Promise<JudgedExchange> {
+    const passage = of.pace.beginPassage(session.sentCount)
     try {
       const sent = await session.send(message, signal)
-      return { sent, tls: session.tls, transcript: session.transcript }
+      return judge({ sent, tls: session.tls, transcript: session.transcript }, of.pace, passage)
     } finally {
-      this.returnSession(host, session)
+      this.returnSession(of, session)
     }
   }
 
-  private returnSession(host: Host, session: SmtpSession): void {
-    if (this.isClosed || session.sentCount >= this.settings.messagesPerSession) this.quitSession(session)
+  /** An idle session that may be given another message. */
+  private takeKept(host: Host, pace: PaceControl): SmtpSession | null {
+    for (;;) {
+      const kept = this.idleSessions.take(host)
+      if (kept === null || kept.sentCount < pace.messagesPerSession) return kept
+      this.quitSession(kept)
+    }
+  }
+
+  private returnSession({ host, pace }: OpenSessionOf, session: SmtpSession): void {
+    const maxMessages = Math.min(this.settings.messagesPerSession, pace.messagesPerSession)
+    if (this.isClosed || session.sentCount >= maxMessages) this.quitSession(session)
     else if (session.isUsable) this.idleSessions.put(host, session)
-    else this.openSessions.delete(session)
+    else {
+      this.openSessions.delete(session)
+      pace.closeSession()
+    }
+  }
+
+  /** An idle session of the provider, at whatever host, makes way for the one to come. */
+  private async waitForRoom(pace: PaceControl, signal: AbortSignal): Promise<void> {
+    for (let waits = 0; !pace.hasSessionRoom && waits < MAX_ROOM_WAITS; waits++) {
+      this.idleSessions.evict((host) => this.paceOf(host) === pace)
+      await Promise.race([pace.waitForSession(), sleep(ROOM_WAIT, undefined, { ref: false })])
+      signal.throwIfAborted()
+    }
   }
 
   /** Makes room for the connection to come, which counts as busy already. */
   private makeRoom(mx: string): void {
     const { connections, connectionsPerHost } = this.settings
-    if (this.idleSessions.countByMx(mx) + this.countBusy(mx) > connectionsPerHost) this.idleSessions.evict(mx)
-    if (this.idleSessions.size + this.busyHosts.size > connections) this.idleSessions.evict(null)
+    if (this.idleSessions.countByMx(mx) + this.countBusy(mx) > connectionsPerHost)
+      this.idleSessions.evict((host) => host.mx === mx)
+    if (this.idleSessions.size + this.busyHosts.size > connections) this.idleSessions.evict(() => true)
   }
 
   private countBusy(mx: string): number {
@@ -134,17 +196,31 @@ export class SessionPool {
   }
 
   private hasUsableSession({ address, port }: Host): boolean {
-    for (const [session, host] of this.openSessions) {
+    for (const [session, { host }] of this.openSessions) {
       if (host.address === address && host.port === port && session.isUsable) return true
     }
     return false
   }
 
   private quitSession(session: SmtpSession): void {
+    const pace = this.openSessions.get(session)?.pace
     this.openSessions.delete(session)
-    const ending = session.quit().finally(() => this.endingSessions.delete(ending))
+    const ending = session.quit().finally(() => {
+      pace?.closeSession()
+      this.endingSessions.delete(ending)
+    })
     this.endingSessions.add(ending)
   }
+}
+
+function judge(exchange: Exchange, pace: PaceControl, passage: Passage): JudgedExchange {
+  const verdict = pace.judge(exchange.sent, passage)
+  return { exchange: verdict.kind === 'retry' ? { ...exchange, retryAt: verdict.at } : exchange, verdict }
+}
+
+/** Over a fresh session at once: the kept one was stale, or has had as many messages as the server allows. */
+function mayResend(sent: SendResult, { kind }: PaceVerdict): boolean {
+  return kind === 'resend' || (kind === 'none' && isStaleSession(sent))
 }
 
 /** The kept session failed before it took anything, or the server had already sent its goodbye. */

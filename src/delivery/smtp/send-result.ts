@@ -22,4 +22,6 @@ export interface Exchange {
   /** As `TLSv1.3`; null: plain text. */
   readonly tls: string | null
   readonly transcript: string
+  /** It was refused for our pace, and may be sent again at this time, in epoch milliseconds. */
+  readonly retryAt?: number
 }

@@ -25,11 +25,9 @@ import { Transcript } from './transcript.js'
 
 export interface SmtpClientDeps {
   readonly dialer: Dialer
-  /** The name in our EHLO. */
+  /** The name in our EHLO, unless the host has another one. */
   readonly helloName: string
   readonly timeouts: Timeouts
-  /** Which of our addresses dials `address`; null: the system's choice. */
-  readonly chooseSourceAddress: (address: string) => string | null
 }
 
 /** `offered`: STARTTLS if the server offers it; `none`: plain text. */
@@ -75,9 +73,8 @@ function quit(connection: SmtpConnection): void {
 async function connect(host: Host, deps: SmtpClientDeps, signal: AbortSignal): Promise<SmtpConnection | OpenResult> {
   const transcript = new Transcript()
   const where = `${host.mx} [${host.address}]:${host.port}`
-  const localAddress = deps.chooseSourceAddress(host.address) ?? undefined
   try {
-    const limits = { timeout: deps.timeouts.connect, signal, localAddress }
+    const limits = { timeout: deps.timeouts.connect, signal, localAddress: host.source }
     const socket = await deps.dialer.dial(host.address, host.port, limits)
     transcript.logEvent(`connected to ${where}`)
     return new SmtpConnection(socket, transcript)
@@ -120,12 +117,13 @@ async function performHandshake(context: HandshakeContext): Promise<ReadyServer 
   return failure ?? hello
 }
 
-async function sendHello({ connection, deps }: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
+async function sendHello({ connection, host, deps }: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
+  const name = host.hello ?? deps.helloName
   const expected = { stage: 'ehlo', yes: 2, timeout: deps.timeouts.ehlo } as const
-  const extended = await sendCommand(connection, `EHLO ${deps.helloName}`, expected)
+  const extended = await sendCommand(connection, `EHLO ${name}`, expected)
   if (extended.kind === 'yes') return { kind: 'ready', capabilities: parseCapabilities(extended.serverReply.lines) }
   if (extended.kind === 'failed' || extended.reply.code < 500) return extended
-  const plain = await sendCommand(connection, `HELO ${deps.helloName}`, expected)
+  const plain = await sendCommand(connection, `HELO ${name}`, expected)
   return plain.kind === 'yes' ? { kind: 'ready', capabilities: noCapabilities } : plain
 }
 

@@ -1,4 +1,5 @@
 /** Why an entry is in the queue, in a few words that many entries share. */
+import { describeWait } from './provider-pause.js'
 import type { QueueEntry } from './queue.js'
 import { waitsForOf } from './queue.js'
 import type { QueueStatus } from './queue-admin.js'
@@ -16,7 +17,7 @@ export function reasonOfEntry(entry: Reasons, state: QueueStatus): string {
   if (entry.held === 4) return `held by ${entry.waits_for}`.slice(0, 2 * MAX_REASON)
   if (entry.leased === 1) return 'being sent'
   const waitsFor = waitsForOf(entry)
-  if (waitsFor !== null) return `waits for ${waitsFor}`.slice(0, 2 * MAX_REASON)
+  if (waitsFor !== null) return describeWait(waitsFor).slice(0, 2 * MAX_REASON)
   if (state === 'scheduled') return 'scheduled for later'
   return entry.last_response === null ? 'not tried yet' : summarizeReply(entry.last_response)
 }

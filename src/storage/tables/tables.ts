@@ -63,9 +63,11 @@ import type {
   InboundTotalsTable,
 } from './inbound-tables.js'
 import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
+import type { ProviderPacesTable } from './pace-tables.js'
 import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
+import type { WarmUpsTable } from './warm-up-tables.js'
 import type {
   WebhookDeliveriesTable,
   WebhookRemovalsTable,
@@ -149,6 +151,8 @@ export interface Tables {
   sms_parts: SmsPartsTable
   sms_holds: SmsHoldsTable
   doctor_findings: DoctorFindingsTable
+  provider_paces: ProviderPacesTable
+  warm_ups: WarmUpsTable
   breaker_counts: BreakerCountsTable
   breaker_states: BreakerStatesTable
 }

@@ -14,6 +14,7 @@ import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
 import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-data.js'
+import { noPaces } from '../../helpers/free-pace.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 import { readyDeps } from '../attempt/ready-deps.js'
 
@@ -78,6 +79,7 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     clock: now,
     log,
     messageCache,
+    paces: noPaces,
     prepareMessage: (entry, at) => prepareMessage(ready, entry, at),
     buildMinimalMessage: (entry) => buildMinimalMessage(ready, entry),
     findDestination: async () => ({ kind: 'hosts', hosts: [] }),
@@ -90,6 +92,13 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
       return taken
     },
     checkReachability: () => ({ kind: 'open' }),
+    assignSources: async (_entry, destination) => ({
+      destination,
+      wait: null,
+      count: () => undefined,
+      release: () => undefined,
+    }),
+    onMissingSource: () => undefined,
     settle: createAttemptSettler(settleDeps),
     retryPolicy: policy,
     maxConnections: 10,

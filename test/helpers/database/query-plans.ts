@@ -106,13 +106,6 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'once after the clock was set back, through those that wait: no index has their times alone',
   },
   {
-    statement:
-      'update "queue" set "next_attempt_at" = ? where "next_attempt_at" > ? and "leased" = 0 and ' +
-      '("enqueued_at" > ? or "next_attempt_at" > ?) and not exists (select "emails"."id" from "emails" ' +
-      'where "emails"."id" = "queue"."email_id" and "emails"."status" = ?)',
-    because: 'the same, through the queue',
-  },
-  {
     statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
     because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
   },

@@ -74,6 +74,8 @@ export class ScriptedSink {
   readonly messages: SinkMessage[] = []
   /** Command lines of all connections, in order. */
   readonly commands: string[] = []
+  /** The address that each connection came from. */
+  readonly peers: string[] = []
   /** Connections in total, open now, and the largest number open at once. */
   connections = 0
   open = 0
@@ -129,6 +131,7 @@ export class ScriptedSink {
   private accept(socket: Socket): void {
     const session = new SinkSession(this, socket, this.connections++)
     this.sockets.add(socket)
+    this.peers.push(socket.remoteAddress ?? '')
     this.open++
     this.mostOpen = Math.max(this.mostOpen, this.open)
     socket.on('close', () => {

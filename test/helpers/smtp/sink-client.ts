@@ -14,6 +14,7 @@ import { defaultTimeouts, type Timeouts } from '../../../src/delivery/smtp/timeo
 import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
 import type { Clock } from '../../../src/platform/clock.js'
 import { createDialer } from '../../../src/platform/dialer.js'
+import { createFreePace } from '../free-pace.js'
 
 /** A signal that never aborts. */
 export const never = new AbortController().signal
@@ -43,7 +44,6 @@ export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: stri
     dialer: createDialer(authorities),
     helloName: 'us.test',
     timeouts: { ...defaultTimeouts, ...impatient },
-    chooseSourceAddress: () => null,
   }
 }
 
@@ -52,8 +52,7 @@ export function poolOf(
   settings: Partial<SessionPoolSettings> = {},
   clock: Clock = () => 0,
 ): SessionPool {
-  return new SessionPool(createSessionOpener({ ...deps, clock, unreachableHosts: new UnreachableHosts() }), {
-    ...defaultPoolSettings,
-    ...settings,
-  })
+  const open = createSessionOpener({ ...deps, clock, unreachableHosts: new UnreachableHosts() })
+  const pace = createFreePace()
+  return new SessionPool(open, { ...defaultPoolSettings, ...settings }, () => pace)
 }

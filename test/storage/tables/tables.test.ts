@@ -39,11 +39,13 @@ t.test('the table types match the migrated schema', async (t) => {
     'export-tables',
     'inbound-tables',
     'metrics-tables',
+    'pace-tables',
     'sms-tables',
     'breaker-tables',
     'doctor-tables',
     'session-tables',
     'tracking-tables',
+    'warm-up-tables',
     'webhook-tables',
   ]
   const paths = files.map((name) => `src/storage/tables/${name}.ts`)

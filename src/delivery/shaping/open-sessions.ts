@@ -1,0 +1,54 @@
+/**
+ * Counts the sessions that are open with a provider, those that are being opened among them.
+ *
+ * A server counts a session for a moment after its end. Where sessions are limited, the place of one is free only then.
+ */
+import type { PaceTimer } from './pace-state.js'
+
+/** Milliseconds, doubled where that was too short. */
+const FIRST_LINGER = 30
+const MAX_LINGER = 1_000
+/** A refusal so long after an end may still be due to it. */
+const LATE_TIME = 1_000
+
+export class OpenSessions {
+  private openCount = 0
+  private linger = FIRST_LINGER
+  private closedAt = Number.NEGATIVE_INFINITY
+  private readonly waiters = new Set<() => void>()
+
+  constructor(private readonly timer: PaceTimer) {}
+
+  get count(): number {
+    return this.openCount
+  }
+
+  open(): void {
+    this.openCount += 1
+  }
+
+  /** `isLimited`: its place is free a moment later. */
+  close(isLimited: boolean): void {
+    this.closedAt = this.timer.now()
+    if (isLimited) this.timer.after(this.linger, () => this.free())
+    else this.free()
+  }
+
+  /** Resolves when a place is free. */
+  waitForEnd(): Promise<void> {
+    return new Promise((resolve) => this.waiters.add(resolve))
+  }
+
+  /** A session was refused. True: one ended a moment ago, and places are kept longer from now on. */
+  waitLonger(): boolean {
+    if (this.linger >= MAX_LINGER || this.timer.now() - this.closedAt > 2 * this.linger + LATE_TIME) return false
+    this.linger *= 2
+    return true
+  }
+
+  private free(): void {
+    this.openCount -= 1
+    for (const resolve of this.waiters) resolve()
+    this.waiters.clear()
+  }
+}

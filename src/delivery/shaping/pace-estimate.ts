@@ -1,0 +1,147 @@
+/**
+ * How many messages a second a provider takes: unlimited until it refuses one for its rate, then an estimate that is
+ * followed by tokens. Times are milliseconds of a steady clock.
+ *
+ * A cycle begins with a recovery and ends with the next one. What was taken in it, divided by its time with the pause,
+ * is what the provider allows, however it counts: tokens, fixed windows or sliding ones. The pace is set a little below
+ * and creeps up; each further refusal brings it down again by a measure of the cycle that it ends.
+ *
+ * Known limit: the first cycle holds a burst that the provider may have allowed once, so its estimate is too high; the
+ * following ones are not.
+ */
+
+/** Of the estimate. */
+const MARGIN = 0.97
+/** Growth a second, of the rate at the last refusal: once a refusal has confirmed an estimate, and before. */
+const CREEP = 0.0005
+const ROUGH_CREEP = 0.005
+/** An estimate is confirmed by one that differs by less than this share. */
+const CONFIRMED = 0.1
+/** Of a slow rate, the growth is that of so many messages in place of a minute. */
+const MESSAGES_OF_GROWTH = 1_000
+/** After so long without a refusal the pace grows faster. */
+const QUIET_TIME = 600_000
+const QUIET_CREEP = 0.001
+/** After so long without a refusal there is no limit any more. */
+const FORGET_TIME = 86_400_000
+/** A cycle begins anew where nothing was sent for so long: that time says nothing about the provider. */
+const IDLE_TIME = 5_000
+/** Of a cycle, what lies further back than one to two of these is left out. */
+const SPAN = 60_000
+/** Tokens that may add up: those of so many milliseconds, and one at least. */
+const BURST_TIME = 200
+const MIN_RATE = 0.01
+/** A rate falls to no less than this share of itself at once. */
+const MAX_FALL = 0.2
+
+interface EstimateState {
+  /** Messages a second; null: no limit is known. */
+  readonly rate: number | null
+  readonly refusedAt: number
+}
+
+export class PaceEstimate {
+  private rateNow: number | null
+  /** When the provider last refused for the rate. */
+  private lastRefusedAt: number
+  private estimate: number
+  private tokens = 1
+  private filledAt = 0
+  private spanBegan = Number.NEGATIVE_INFINITY
+  private count = 0
+  private countBefore = 0
+  private beganBefore = 0
+  private takenAt = Number.NEGATIVE_INFINITY
+  private isRefused = false
+  private isRough: boolean
+
+  constructor({ rate, refusedAt }: EstimateState) {
+    this.rateNow = rate
+    this.estimate = rate ?? 0
+    this.isRough = rate === null
+    this.lastRefusedAt = refusedAt
+  }
+
+  get rate(): number | null {
+    return this.rateNow
+  }
+
+  get refusedAt(): number {
+    return this.lastRefusedAt
+  }
+
+  /** Milliseconds until a message may be sent; 0: now, and it is counted. */
+  take(now: number): number {
+    if (this.rateNow === null) return 0
+    this.refill(now, this.rateNow)
+    if (this.rateNow === null || this.tokens >= 1) {
+      this.tokens -= 1
+      return 0
+    }
+    return Math.ceil(((1 - this.tokens) / this.rateNow) * 1000)
+  }
+
+  /** The provider took a message, or refused it for another reason than its rate. */
+  noteTaken(now: number): void {
+    if (!this.isRefused && now - this.takenAt > IDLE_TIME) this.beginCycle(now)
+    if (!this.isRefused && now - this.spanBegan > SPAN) {
+      this.beganBefore = this.spanBegan
+      this.countBefore = this.count
+      this.spanBegan = now
+      this.count = 0
+    }
+    this.takenAt = now
+    this.count += 1
+  }
+
+  noteRefused(now: number): void {
+    if (this.takenAt === Number.NEGATIVE_INFINITY) this.beginCycle(now)
+    this.isRefused = true
+    this.lastRefusedAt = now
+  }
+
+  /** The first message after a refusal was taken; it is counted already. */
+  noteRecovered(now: number): void {
+    if (!this.isRefused) return
+    this.isRefused = false
+    // The provider could have taken one at any time since its last refusal.
+    const endedAt = (now + this.lastRefusedAt) / 2
+    const seconds = Math.max(1, (endedAt - this.beganBefore) / 1000)
+    const measured = (this.countBefore + this.count) / seconds
+    const before = this.rateNow ?? Number.POSITIVE_INFINITY
+    if (Math.abs(measured / before - 1) < CONFIRMED) this.isRough = false
+    const floor = Math.max(MIN_RATE, this.rateNow === null ? 0 : this.rateNow * MAX_FALL)
+    this.rateNow = Math.max(floor, Math.min(measured, before) * MARGIN)
+    this.estimate = this.rateNow
+    this.tokens = 0
+    this.filledAt = now
+    this.beginCycle(now)
+  }
+
+  /** The time of a pause for another reason is no part of a cycle. */
+  beginCycle(now: number): void {
+    this.spanBegan = now
+    this.beganBefore = now
+    this.count = 0
+    this.countBefore = 0
+    this.takenAt = now
+  }
+
+  private refill(now: number, rate: number): void {
+    const elapsed = Math.max(0, now - this.filledAt)
+    this.filledAt = now
+    const burst = Math.max(1, (rate * BURST_TIME) / 1000)
+    this.tokens = Math.min(burst, this.tokens + (rate * elapsed) / 1000)
+    const quiet = now - this.lastRefusedAt
+    if (quiet > FORGET_TIME) this.rateNow = null
+    // What was not used proves nothing: growth counts at most a second between two messages.
+    else
+      this.rateNow =
+        rate + (Math.max(this.estimate, rate / 2) * this.creepOf(rate, quiet) * Math.min(elapsed, 1000)) / 1000
+  }
+
+  private creepOf(rate: number, quiet: number): number {
+    const creep = this.isRough ? ROUGH_CREEP : quiet > QUIET_TIME ? QUIET_CREEP : CREEP
+    return creep * Math.min(1, (rate * 60) / MESSAGES_OF_GROWTH)
+  }
+}

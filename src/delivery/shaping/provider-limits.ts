@@ -1,0 +1,30 @@
+/**
+ * With how many sessions a provider is begun with, and how many messages a session gets, until its replies teach more.
+ *
+ * Collected by hand in November 2026 from what the providers' postmaster pages say, and cautious where they say nothing.
+ * Nothing compares the numbers with the pages, and nothing needs them to be right: they only save the first refusals.
+ */
+interface StartingLimits {
+  /** Sessions at first; the window grows from there. */
+  readonly sessions: number
+  /** Null: as many as our own limit allows. */
+  readonly messagesPerSession: number | null
+}
+
+const unknownProvider: StartingLimits = { sessions: 2, messagesPerSession: null }
+
+const byProvider: Readonly<Record<string, StartingLimits>> = {
+  google: { sessions: 4, messagesPerSession: 100 },
+  microsoft: { sessions: 4, messagesPerSession: null },
+  yahoo: { sessions: 3, messagesPerSession: 20 },
+  apple: { sessions: 2, messagesPerSession: 50 },
+  proton: { sessions: 2, messagesPerSession: 50 },
+  gmx: { sessions: 3, messagesPerSession: 100 },
+  orange: { sessions: 2, messagesPerSession: 50 },
+  mailru: { sessions: 3, messagesPerSession: 50 },
+}
+
+/** `provider`: an id of `mail/mailbox-providers`, or another name. */
+export function startingLimitsOf(provider: string): StartingLimits {
+  return byProvider[provider] ?? unknownProvider
+}

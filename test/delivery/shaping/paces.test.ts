@@ -1,0 +1,117 @@
+/** Which hosts share a pace, and what survives a restart. */
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import type { Host } from '../../../src/delivery/hosts/destination.js'
+import { pacesByChange, resetProvider } from '../../../src/delivery/shaping/pace-store.js'
+import { viewPace } from '../../../src/delivery/shaping/pace-view.js'
+import { Paces } from '../../../src/delivery/shaping/paces.js'
+import { providerKeyOf } from '../../../src/delivery/shaping/provider-key.js'
+import type { SendResult } from '../../../src/delivery/smtp/send-result.js'
+import type { Database } from '../../../src/storage/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { createVirtualTimer } from '../../helpers/shaping/virtual-timer.js'
+import { hostAt } from '../../helpers/smtp/sink-client.js'
+
+const mx = (name: string, more: Partial<Host> = {}): Host => hostAt({ port: 25 }, { mx: name, ...more })
+
+t.test('hosts of one provider share a key', async (t) => {
+  const keys: readonly (readonly [string, string])[] = [
+    ['gmail-smtp-in.l.google.com', 'google'],
+    ['aspmx.l.google.com', 'google'],
+    ['mta5.am0.yahoodns.net', 'yahoo'],
+    ['mx1.isp.test', 'isp.test'],
+    ['mx2.mail.isp.test', 'isp.test'],
+    ['mx.firm.co.uk', 'firm.co.uk'],
+    ['localhost', 'localhost'],
+    ['192.0.2.1', '192.0.2.1'],
+    ['', ''],
+  ]
+  for (const [name, key] of keys) t.equal(providerKeyOf(mx(name)), key, name)
+  t.equal(providerKeyOf(mx('smtp.google.com', { isRouted: true, port: 587 })), 'smtp.google.com:587')
+})
+
+const blocked: SendResult = {
+  kind: 'refused',
+  stage: 'mail',
+  reply: { code: 550, enhanced: '5.7.1', text: 'your address is blocked' },
+}
+
+function pacesOf(t: Test, database: Database, wall: { now: number }): Paces {
+  const timer = createVirtualTimer()
+  const log = pino({ level: 'error' }, { write: (line) => t.fail(line) })
+  const { read, commit } = database
+  const paces = new Paces({ read, commit, log, timer, clock: () => wall.now, onRefused: () => undefined })
+  paces.load()
+  return paces
+}
+
+t.test('hosts and addresses of ours', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const paces = pacesOf(t, database, { now: 0 })
+  const one = paces.of(mx('gmail-smtp-in.l.google.com'))
+  t.equal(paces.of(mx('alt1.gmail-smtp-in.l.google.com')), one)
+  t.equal(paces.find('alt1.gmail-smtp-in.l.google.com'), one)
+  t.not(paces.of({ ...mx('gmail-smtp-in.l.google.com'), source: '192.0.2.7' }), one)
+  t.equal(paces.find('gmail-smtp-in.l.google.com'), one)
+  t.equal(paces.find('unseen.google.com'), undefined)
+  t.equal(paces.of(mx('relay.test', { isRouted: true })).state.window.size, Number.POSITIVE_INFINITY)
+  await paces.stop()
+  t.same(pacesByChange(database.read, { limit: 10 }), [], 'without a refusal nothing is kept')
+})
+
+t.test('a pause and what was learned survive a restart, and end with a reset', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const wall = { now: Date.UTC(2026, 10, 21) }
+  const paces = pacesOf(t, database, wall)
+  const control = paces.of(mx('mx1.isp.test'))
+  control.judge(
+    { ...blocked, reply: { code: 421, enhanced: '4.7.0', text: 'too many messages in this session' } },
+    control.beginPassage(20),
+  )
+  control.judge(blocked, control.beginPassage(0))
+  await paces.stop()
+  const [row] = pacesByChange(database.read, { limit: 10 })
+  t.match(row && viewPace(row, wall.now), {
+    provider: 'isp.test',
+    source_address: null,
+    sessions: 2,
+    messages_per_session: 20,
+    rate: null,
+    state: 'paused',
+    reason: 'isp.test blocks our address: 550 5.7.1 your address is blocked',
+    until: new Date(wall.now + 60_000).toISOString(),
+  })
+
+  wall.now += 20_000
+  const next = pacesOf(t, database, wall)
+  t.match(next.findPause([mx('mx2.isp.test')]), { kind: 'outage', until: wall.now + 40_000 })
+  t.equal(next.of(mx('mx2.isp.test')).messagesPerSession, 20)
+  t.equal(next.findPause([]), null)
+
+  let roomFor = 0
+  next.onRoom(() => {
+    roomFor += 1
+  })
+  await next.reload()
+  t.equal(roomFor, 0)
+  await database.commit([resetProvider({ provider: 'isp.test' })])
+  await next.reload()
+  t.equal(next.findPause([mx('mx2.isp.test')]), null)
+  t.equal(roomFor, 1)
+  await next.stop()
+  t.same(pacesByChange(database.read, { limit: 10 }), [])
+})
+
+t.test('a pause that is over is probed after a restart', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const wall = { now: Date.UTC(2026, 10, 21) }
+  const paces = pacesOf(t, database, wall)
+  const control = paces.of(mx('mx1.isp.test'))
+  control.judge(blocked, control.beginPassage(0))
+  await paces.stop()
+  wall.now += 600_000
+  const next = pacesOf(t, database, wall).of(mx('mx1.isp.test'))
+  t.equal(next.outage, null)
+  next.startEntry()
+  t.notOk(next.mayStart())
+})

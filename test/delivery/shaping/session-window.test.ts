@@ -1,0 +1,58 @@
+import t from 'tap'
+import { SessionWindow } from '../../../src/delivery/shaping/session-window.js'
+
+const hour = 3_600_000
+
+function windowOf(size: number, ceiling: number | null = null): SessionWindow {
+  return new SessionWindow({ size, ceiling, ceilingAt: 0 })
+}
+
+function take(window: SessionWindow, times: number, now: number): void {
+  for (let time = 0; time < times; time++) window.noteTaken(window.size, now)
+}
+
+t.test('it grows by one while all sessions are open, until one is refused', async (t) => {
+  const window = windowOf(2)
+  window.noteTaken(1, 0)
+  t.equal(window.size, 2, 'the second session is not open yet')
+  take(window, 4, 0)
+  t.equal(window.size, 6)
+  window.noteRefused(5, 0)
+  t.same([window.size, window.ceiling], [5, 5])
+  take(window, 100, hour - 1)
+  t.equal(window.size, 5)
+})
+
+t.test('above the ceiling it goes once an hour, by one', async (t) => {
+  const window = windowOf(5, 5)
+  take(window, 100, hour)
+  t.same([window.size, window.ceiling], [6, 6])
+  window.noteRefused(5, hour + 10)
+  t.same([window.size, window.ceiling], [5, 5])
+})
+
+t.test('a single refusal far below the ceiling lowers the window for a while, a second one the ceiling', async (t) => {
+  const window = windowOf(10, 10)
+  window.noteRefused(3, hour)
+  t.same([window.size, window.ceiling], [3, 10])
+  take(window, 20, hour + 1)
+  t.equal(window.size, 5)
+  window.noteRefused(4, hour + 30_000)
+  t.same([window.size, window.ceiling], [4, 4])
+})
+
+t.test('without a limit the first refusal sets one, and there is always room for one session', async (t) => {
+  const window = windowOf(Number.POSITIVE_INFINITY)
+  take(window, 3, 0)
+  t.equal(window.size, Number.POSITIVE_INFINITY)
+  window.noteRefused(7, 0)
+  t.equal(window.size, 7)
+  for (let time = 0; time < 5; time++) window.noteRefused(0, time)
+  t.equal(window.size, 1)
+})
+
+t.test('it has an end', async (t) => {
+  const window = windowOf(199)
+  take(window, 10, 0)
+  t.equal(window.size, 200)
+})

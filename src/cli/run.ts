@@ -23,6 +23,7 @@ import {
   textOption,
   UsageError,
 } from './command.js'
+import { breakerCommands } from './commands/breaker-commands.js'
 import { certificateCommands } from './commands/certificate-commands.js'
 import { check } from './commands/check.js'
 import { doctorCommands } from './commands/doctor.js'
@@ -78,6 +79,7 @@ export const databaseCommands: readonly Command[] = [
   ...domainDnsCommands,
   ...queueCommands,
   ...queueRuleCommands,
+  ...breakerCommands,
   ...shapingCommands,
   ...warmUpCommands,
   ...emailCommands,

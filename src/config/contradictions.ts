@@ -5,6 +5,7 @@
  * the default of another key.
  */
 import type { Network } from '../platform/ip-address.js'
+import { findBreakerContradictions } from './breaker-contradictions.js'
 import { findInboundContradictions } from './inbound-contradictions.js'
 import type { ApiListenAddress, ListenAddress } from './network-values.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
@@ -39,6 +40,7 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findReversedScores(settings.spam, written.spam ?? {}),
     ...findWideTrust(settings.submission.trusted),
     ...findSmsContradictions(settings.sms),
+    ...findBreakerContradictions(settings.limits),
     ...findUnknownPlan(settings.limits),
     ...findInvalidPlans(settings.limits.plans),
   ]

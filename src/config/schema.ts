@@ -8,6 +8,7 @@
 import { z } from 'zod'
 import { logLevels } from '../platform/log.js'
 import { logRooms } from '../platform/room-logs.js'
+import { breakerSettings } from './breaker-schema.js'
 import { MAX_POOL_RULES, MAX_SOURCES, poolRuleShape, sourceShape, warmUpSettings } from './source-schema.js'
 import * as value from './values.js'
 
@@ -229,6 +230,7 @@ const limits = section({
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
   invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
   operator_inbound_bytes: value.bytes.prefault('10GB'),
+  breaker: section(breakerSettings).prefault({}),
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })
 

@@ -7,6 +7,7 @@ import { audienceFileRoutes } from '../api/audiences/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/audiences/audiences.js'
 import { bulkRoute } from '../api/audiences/bulk-contacts.js'
 import { contactRoutes } from '../api/audiences/contacts.js'
+import { type BreakerRouteDeps, breakerRoutes } from '../api/breakers/breakers.js'
 import { type BroadcastActDeps, broadcastActRoutes } from '../api/broadcasts/broadcast-acts.js'
 import { broadcastRoutes } from '../api/broadcasts/broadcasts.js'
 import { fileRoutes } from '../api/content/files.js'
@@ -44,6 +45,7 @@ import { type MemberDeps, memberRoutes } from '../api/workspaces/members.js'
 import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
+import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
 import type { Config } from '../config/complete.js'
 import { readEachTime } from '../config/follow-setting.js'
 import type { TemplateCache } from '../content/template-cache.js'
@@ -107,6 +109,7 @@ export interface RouteDeps {
   readonly onDomainDeleted: (domain: DeletedDomain) => void
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
+  readonly onScopesReleased: BreakerRouteDeps['onReleased']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
   readonly onExportRequested: ExportDeps['onExportRequested']
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
@@ -139,6 +142,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...audienceRoutes({ read, commit, onAudienceDeleted: deps.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
     ...broadcastEndpoints(deps),
+    ...breakerRoutes({ read, commit, broadcasts: createBroadcastSwitch(read), onReleased: deps.onScopesReleased }),
     ...contentRoutes(deps),
     ...domainRoutes({
       ...deps.rotationDeps,

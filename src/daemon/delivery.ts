@@ -33,6 +33,7 @@ import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { createAttempt } from './attempts.js'
+import type { BreakerService } from './breaker.js'
 import type { Edges } from './edges.js'
 import { wireSources } from './sources.js'
 import { wireTransportSecurity } from './transport-security.js'
@@ -53,6 +54,7 @@ interface DeliveryDeps {
   readonly observers: Observers | null
   /** Told what sessions with MX hosts say about the TLS policies of their domains. */
   readonly onTlsResult?: OnTlsResult | undefined
+  readonly breaker: Pick<BreakerService, 'countAttempt'>
 }
 
 export interface Delivery {
@@ -218,7 +220,7 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
 }
 
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit }, observers }: DeliveryDeps,
+  { config, clock, log, edges: { random }, database: { read, commit }, observers, breaker }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
@@ -226,7 +228,10 @@ function createSettle(
   const notices = createSenderNoticeBuilder(
     readEachTime({ hostname, mailFrom: mail_from }, { expireAfter: () => policy.expireAfter }),
   )
-  const onAttempt = observers?.onAttempt
+  const onAttempt: SettleDeps['onAttempt'] = (attempt) => {
+    observers?.onAttempt(attempt)
+    breaker.countAttempt(attempt)
+  }
   const common = { read, commit, clock, random, log, policy }
   return createAttemptSettler({ ...common, buildSenderNotice: notices, offer, onAttempt })
 }

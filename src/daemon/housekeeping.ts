@@ -10,6 +10,7 @@ import { removeOldInvitations } from '../accounts/people/invitations.js'
 import { removeOldBrowsers } from '../accounts/sessions/known-browsers.js'
 import { removeOldPasswordLinks } from '../accounts/sessions/password-links.js'
 import { removeOldSessions } from '../accounts/sessions/session-records.js'
+import { removeOldCounts } from '../breaker/outcome-counts.js'
 import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
@@ -114,6 +115,7 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
       () => removeOldReports(database, now - retention.reports),
+      () => removeOldCounts(database, now),
       () => removeOldHolds(database, now),
       () => removeOldCodes(database, limits.messagesBefore),
       () => removeOldGreylistEntries(database, greylistLimits(config, now)),

@@ -89,7 +89,7 @@ export async function openListeners(
     ...changeCallbacks(services, others.submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
     recordHit: (hit) => hits.record(hit),
-    certificateOf,
+    ...{ certificateOf, onScopesReleased: services.breaker.onReleased },
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, others.submission, log)
   const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
@@ -160,7 +160,7 @@ function serve(
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor }: Services,
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor, breaker }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
@@ -171,6 +171,7 @@ async function startServices(
   people.start()
   webhooks.start()
   broadcasts.start(hasDiskSpace)
+  breaker.start()
   await imports.start()
   await exports.start()
   await sms.start()

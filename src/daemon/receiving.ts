@@ -32,6 +32,7 @@ import { findAllowListings } from '../spam/dnswl.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
+import type { BreakerService } from './breaker.js'
 import { wireDomainReports } from './domain-reports.js'
 import type { Edges } from './edges.js'
 import { openGreylist } from './greylist.js'
@@ -56,6 +57,7 @@ export interface ReceivingDeps {
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
   readonly observers: Observers | null
+  readonly breaker: Pick<BreakerService, 'countReport'>
 }
 
 type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'>
@@ -169,14 +171,14 @@ function buildRecipients(
 }
 
 function createReportActs(
-  { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingDeps,
+  { config: { service, outbound }, clock, log, database: { read }, offer, breaker }: ReceivingDeps,
   policy: RecipientPolicy,
 ): ReportHandler {
   const notices = { hostname: service.hostname, mailFrom: service.mail_from }
   return createReportHandler(
     readEachTime(
       {
-        ...{ read, clock, log, policy, offer },
+        ...{ read, clock, log, policy, offer, onLateOutcome: breaker.countReport },
       },
       {
         notices: () => (outbound.forward_bounces ? notices : null),

@@ -23,6 +23,7 @@ import { databaseFile } from '../storage/open.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
+import { type BreakerService, wireBreaker } from './breaker.js'
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
@@ -60,6 +61,7 @@ export interface Services {
   readonly people: People
   readonly imports: ImportRunner
   readonly broadcasts: BroadcastEngine
+  readonly breaker: BreakerService
   readonly exports: ExportRunner
   /** Records opens and clicks. */
   readonly hits: HitRecorder
@@ -83,14 +85,15 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
-  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
+  const breaker = registerStop(
+    stopSteps,
+    wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),
+  )
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
-  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
-  const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
-  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  const removals = openRemovals(common, delivery, stopSteps)
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
@@ -105,9 +108,18 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
-  const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>
+
+function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, stopSteps: StopSteps): Removals {
+  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
+  const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
+  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  return { deletedDomains, deletedAudiences, deletedWebhooks }
 }
 
 function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {
@@ -141,7 +153,7 @@ type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 's
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
 
 async function openEngines(
-  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
+  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions' | 'breaker'>,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Promise<Engines> {

@@ -149,6 +149,8 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /broadcasts/:id/resume': { who: writes, of: 'broadcasts', refused: 'conflict' },
   'POST /broadcasts/:id/cancel': { who: writes, of: 'broadcasts', refused: 'conflict' },
   'DELETE /broadcasts/:id': { who: writes, of: 'broadcasts' },
+  'GET /breakers': { who: reads },
+  'POST /breakers/:id/release': { who: administrates, of: 'workspaces', refused: 'not_found' },
   'POST /exports': { who: writes },
   'GET /exports': { who: reads, lists: 'exports' },
   'GET /exports/:id/download': { who: reads, of: 'exports' },

@@ -75,6 +75,8 @@ export const beyond: readonly string[] = [
   'POST /v1/domains/:id/rotate',
   'GET /v1/domains/:id/reports',
   'GET /v1/domains/:id/reports/:reportId',
+  'GET /v1/breakers',
+  'POST /v1/breakers/:id/release',
   'POST /v1/invitations/accept',
   'GET /v1/unsubscribe/:token',
   'POST /v1/unsubscribe/:token',

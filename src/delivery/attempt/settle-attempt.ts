@@ -47,8 +47,10 @@ export interface SettleDeps extends Store {
   readonly onAttempt?: ((attempt: EndedAttempt) => void) | undefined
 }
 
-interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt'> {
+interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt' | 'entry' | 'email'> {
   readonly outcome: Decision['kind']
+  /** It bounced because the address is dead. */
+  readonly recipientsFault: boolean
   /** When the email was accepted, or was due. */
   readonly enqueuedAt: number
 }
@@ -75,7 +77,8 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
     const writes = [...pendingWrites, ...outcome, ...(result.writes ?? []), ...(notice?.enqueued.writes ?? [])]
     await commitWithRetry(deps, writes, record, options)
     logOutcome(deps.log, record, decision)
-    deps.onAttempt?.({ ...record, outcome: decision.kind, enqueuedAt: record.entry.enqueued_at })
+    const recipientsFault = decision.kind === 'bounced' && decision.recipientsFault
+    deps.onAttempt?.({ ...record, outcome: decision.kind, recipientsFault, enqueuedAt: record.entry.enqueued_at })
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)
   }
 }

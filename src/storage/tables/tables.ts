@@ -15,6 +15,7 @@ import type {
   UsersTable,
   WorkspacesTable,
 } from './account-tables.js'
+import type { BreakerCountsTable, BreakerStatesTable } from './breaker-tables.js'
 import type {
   BroadcastCountsTable,
   BroadcastFramesTable,
@@ -165,4 +166,6 @@ export interface Tables {
   tls_policies: TlsPoliciesTable
   tls_results: TlsResultsTable
   tls_reports: TlsReportsTable
+  breaker_counts: BreakerCountsTable
+  breaker_states: BreakerStatesTable
 }

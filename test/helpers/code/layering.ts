@@ -24,7 +24,7 @@ const floors: readonly (readonly string[])[] = [
   ['storage'],
   ['events', 'metrics', 'suppressions', 'accounts', 'content', 'audiences'],
   ['messages', 'domains', 'imports', 'sms'],
-  ['spam', 'tracking', 'webhooks', 'exports', 'certificates'],
+  ['spam', 'tracking', 'webhooks', 'exports', 'certificates', 'breaker'],
   ['delivery', 'receiving'],
   ['sending'],
   ['broadcasts', 'doctor', 'monitoring', 'notices'],

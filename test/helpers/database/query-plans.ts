@@ -90,6 +90,19 @@ export const allowedPlans: readonly AllowedPlan[] = [
   },
   {
     statement:
+      'select count(*) as "count" from (select "subject" from "breaker_states" where "state" = ? and "scope" = ? ' +
+      'limit ?) as "some"',
+    because: 'the same: the scopes in one state',
+  },
+  {
+    statement:
+      'select sum("settled") as "settled", sum("bounced") as "bounced", sum("complained") as "complained" from ' +
+      '(select "settled", "bounced", "complained" from "breaker_counts" where "workspace_id" = ? and "scope" = ? ' +
+      'and "subject" = ? and "bucket" > ? limit ?) as "rows"',
+    because: 'the same: the quarters of an hour of one scope',
+  },
+  {
+    statement:
       'update "webhook_deliveries" set "next_attempt_at" = ? where "status" = \'pending\' and "next_attempt_at" > ?',
     because: 'once after the clock was set back, through those that wait: no index has their times alone',
   },

@@ -43,6 +43,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'metrics-tables',
     'pace-tables',
     'sms-tables',
+    'breaker-tables',
     'doctor-tables',
     'tls-report-tables',
     'session-tables',

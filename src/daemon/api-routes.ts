@@ -12,6 +12,7 @@ import { broadcastRoutes } from '../api/broadcasts/broadcasts.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
+import { type ForwardRouteDeps, forwardRoutes } from '../api/domains/forwards.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { clicksRoute } from '../api/emails/clicks.js'
@@ -69,6 +70,7 @@ import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
+import { wireForwardRequests } from './forwarding.js'
 import { openRoutes } from './open-routes.js'
 import type { Operator } from './operator.js'
 import type { Sms } from './sms.js'
@@ -105,6 +107,8 @@ export interface RouteDeps {
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
   readonly onDomainDeleted: (domain: DeletedDomain) => void
+  /** Hands stored mail of the service to delivery. */
+  readonly offer: ForwardRouteDeps['offer']
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
@@ -147,6 +151,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
       names: config.service,
       countLookup: createCheckLimiter(),
     }),
+    ...forwardRoutes({ read, commit, onDomainChanged, ...wireForwardRequests(deps) }),
     ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),

@@ -225,6 +225,7 @@ type ChangeCallbacks = Pick<
   | 'onDueChanged'
   | 'onKeyRevoked'
   | 'onDomainChanged'
+  | 'offer'
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onBroadcastChanged'
@@ -245,6 +246,7 @@ function changeCallbacks(services: Services, submission: SubmissionListener, log
       submission.endSessions((principal) => principal.keyId === keyId)
     },
     onDomainChanged: (domain) => forgetDomain(services, domain),
+    offer: (enqueued, raw) => services.delivery.runner.offer(enqueued, raw),
     onDomainDeleted: (domain) => {
       forgetDomain(services, domain)
       services.deletedDomains.start(domain)

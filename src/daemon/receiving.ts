@@ -20,8 +20,8 @@ import type { RoomLogs } from '../platform/room-logs.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { openCrashGuard } from '../receiving/crash-guard.js'
-import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
-import { createMailProcessor } from '../receiving/process-mail.js'
+import { InboundProcessor, type InboundReader, type ReportProcessor } from '../receiving/inbound-processor.js'
+import { createMailProcessor, type PlanForwarding } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
 import { findListings, type Listing } from '../spam/dnsbl.js'
@@ -50,6 +50,9 @@ export interface ReceivingDeps {
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
   readonly observers: Observers | null
+  readonly planForwarding: PlanForwarding
+  /** Reports about forwarded mail go back to its senders, the others to `processReport`. */
+  readonly returnBounces: (policy: RecipientPolicy, processReport: ReportProcessor) => ReportProcessor
 }
 
 type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
@@ -75,8 +78,11 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const authentication = new AuthenticationThread({ resolver, clock })
   const policy = buildRecipientPolicy(deps)
   const recipients = buildRecipients(deps, policy)
-  const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(deps) })
-  const { processReport } = createReportActs(deps, policy)
+  const processMail = createMailProcessor({
+    ...{ clock, judgeSpam: createSpamJudge(deps) },
+    planForwarding: deps.planForwarding,
+  })
+  const processReport = deps.returnBounces(policy, createReportActs(deps, policy).processReport)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
   const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
   const accepting = {
@@ -121,11 +127,17 @@ function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Res
   return openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, ended)
 }
 
-function buildRecipientPolicy({ config: { service }, identity, receivingDomains }: ReceivingDeps): RecipientPolicy {
+function buildRecipientPolicy({
+  config: { service },
+  clock,
+  identity,
+  receivingDomains,
+}: ReceivingDeps): RecipientPolicy {
   return {
     hostname: service.hostname,
     zone: service.zone,
     secret: identity.returnPathSecret,
+    clock,
     findVerifiedDomain: receivingDomains.find,
   }
 }

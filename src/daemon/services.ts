@@ -5,6 +5,7 @@ import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
+import { createForwardRuleCache, type ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../domains/service-identity.js'
@@ -28,6 +29,7 @@ import { type Delivery, wireDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { systemEdges } from './edges.js'
+import { wireForwarding } from './forwarding.js'
 import { startHousekeeping } from './housekeeping.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
@@ -42,6 +44,7 @@ export interface Services {
   readonly apiKeyCache: ApiKeyCache
   readonly domains: SendingDomainCache
   readonly receivingDomains: ReceivingDomainCache
+  readonly forwardRules: ForwardRuleCache
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
   readonly delivery: Delivery
@@ -79,7 +82,8 @@ export async function openServices(
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
-  const engines = openEngines(behind, stopSteps, stopTimeouts)
+  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
+  const engines = openEngines({ ...behind, webhooks }, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -92,7 +96,6 @@ export async function openServices(
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
   const exports = registerStop(stopSteps, openExports(logAs('exports')))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
-  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
   const broadcasts = registerStop(
     stopSteps,
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
@@ -123,6 +126,7 @@ function openCaches({ clock, database }: CommonDeps): Caches {
     apiKeyCache: createApiKeyCache({ ...database, clock }),
     domains: createSendingDomainCache(database),
     receivingDomains: createReceivingDomainCache(database),
+    forwardRules: createForwardRuleCache(database),
     signingKeys: createSigningKeyCache(database),
     templates: createTemplateCache(database),
   }
@@ -132,11 +136,14 @@ type CommonDeps = Pick<
   ReceivingDeps,
   'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
 >
-type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 'signingKeys' | 'templates'>
+type Caches = Pick<
+  Services,
+  'apiKeyCache' | 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys' | 'templates'
+>
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
 function openEngines(
-  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
+  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions' | 'webhooks'>,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Engines {
@@ -146,7 +153,8 @@ function openEngines(
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
-  const receiving = registerStop(stopSteps, wireReceiving({ ...own, log: own.logs.of('receiving'), mime, offer }))
+  const room = { ...own, log: own.logs.of('receiving'), mime, offer, signing }
+  const receiving = registerStop(stopSteps, wireReceiving({ ...room, ...wireForwarding(room) }))
   return { signing, delivery, mime, receiving }
 }
 
@@ -163,11 +171,17 @@ type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainN
 
 /** To be called when this process has changed a domain: drops what is cached of it, and nothing else. */
 export function forgetDomain(
-  { domains, receivingDomains, signingKeys }: Pick<Services, 'domains' | 'receivingDomains' | 'signingKeys'>,
+  {
+    domains,
+    receivingDomains,
+    forwardRules,
+    signingKeys,
+  }: Pick<Services, 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys'>,
   { workspaceId, domain }: DomainRef,
 ): void {
   domains.forget(workspaceId, domain)
   receivingDomains.forget(domain)
+  forwardRules.forget(workspaceId, domain)
   signingKeys.forget(workspaceId, domain)
 }
 
@@ -176,6 +190,7 @@ export function forgetAll(services: Services): void {
   services.apiKeyCache.drop()
   services.domains.drop()
   services.receivingDomains.drop()
+  services.forwardRules.drop()
   services.signingKeys.drop()
   services.signing.forgetKeys()
   services.suppressions.drop()

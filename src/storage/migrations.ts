@@ -33,6 +33,7 @@ import * as subscribedCounts from './migrations/0032-subscribed-counts.js'
 import * as knownBrowsers from './migrations/0033-known-browsers.js'
 import * as holdRules from './migrations/0034-hold-rules.js'
 import * as doctor from './migrations/0035-doctor.js'
+import * as forwards from './migrations/0042-forwards.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -68,4 +69,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0033-known-browsers': knownBrowsers,
   '0034-hold-rules': holdRules,
   '0035-doctor': doctor,
+  '0042-forwards': forwards,
 }

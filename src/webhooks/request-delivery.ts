@@ -56,6 +56,18 @@ const insertForNewest = prepareWrite<Requested>(
   1,
 )
 
+const subscribesToReceived = sql<boolean>`exists (select 1 from json_each(webhooks.events) where value = 'email.received')`
+
+/**
+ * Delivers the event of the write before it, `email.received`, to a webhook that does not subscribe to the type anyway.
+ * Does nothing if the webhook is disabled or gone.
+ */
+export const deliverReceived = prepareWrite<Requested>((builder) => {
+  const { slot } = builder
+  const isOther = sql<boolean>`not exists (select 1 from webhooks where id = ${slot('id')} and ${subscribesToReceived})`
+  return insertDue(builder, sql<number>`(select max(seq) from events where ${isOther})`)
+})
+
 const insertForSeq = prepareWrite<Requested & { readonly seq: number }>(
   (builder) => insertDue(builder, sql<number>`${builder.slot('seq')}`),
   1,

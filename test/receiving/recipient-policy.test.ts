@@ -19,6 +19,7 @@ const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
+  clock: () => Date.UTC(2026, 6, 1),
   findVerifiedDomain: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined),
 }
 

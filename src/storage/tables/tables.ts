@@ -50,6 +50,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { ExportsTable } from './export-tables.js'
+import type { ForwardRulesTable, ForwardTargetsTable, InboundForwardsTable } from './forward-tables.js'
 import type {
   BayesCountsTable,
   BayesDaysTable,
@@ -112,6 +113,9 @@ export interface Tables {
   inbound_raw: InboundRawTable
   inbound_totals: InboundTotalsTable
   blocked_addresses: BlockedAddressesTable
+  forward_rules: ForwardRulesTable
+  forward_targets: ForwardTargetsTable
+  inbound_forwards: InboundForwardsTable
   audiences: AudiencesTable
   contacts: ContactsTable
   contact_counts: ContactCountsTable

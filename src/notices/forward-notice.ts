@@ -6,7 +6,7 @@
  * words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
-import { workspaceById } from '../accounts/workspaces.js'
+import { workspaceWithOwner } from '../accounts/workspaces.js'
 import { buildTargetToken, type ForwardTarget } from '../domains/forwards/forward-targets.js'
 import type { ServiceNotice, ServiceSender } from '../messages/service-email.js'
 import type { Read } from '../storage/prepared.js'
@@ -32,7 +32,7 @@ type BuildRequests = (
 export function createForwardNotices(deps: ForwardNoticeDeps): BuildRequests {
   const { read, secret, publicUrl } = deps
   return (asked, domain, workspaceId, now) => {
-    const name = quoteName(workspaceById(read, { id: workspaceId })[0]?.name ?? '')
+    const name = quoteName(workspaceWithOwner(read, { id: workspaceId })[0]?.name ?? '')
     const who = name === null ? 'A workspace' : `The workspace ${name}`
     return asked
       .filter(({ address }) => !isSuppressed(read, SERVICE_WORKSPACE, address))

@@ -28,6 +28,7 @@ import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
 import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
+import { inboundForwardsRoute } from '../api/inbound/forwards.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
@@ -70,7 +71,6 @@ import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
-import { wireForwardRequests } from './forwarding.js'
 import { openRoutes } from './open-routes.js'
 import type { Operator } from './operator.js'
 import type { Sms } from './sms.js'
@@ -107,8 +107,8 @@ export interface RouteDeps {
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
   readonly onDomainDeleted: (domain: DeletedDomain) => void
-  /** Hands stored mail of the service to delivery. */
-  readonly offer: ForwardRouteDeps['offer']
+  /** The mails that ask the addresses of forwarding rules. */
+  readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
@@ -151,7 +151,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
       names: config.service,
       countLookup: createCheckLimiter(),
     }),
-    ...forwardRoutes({ read, commit, onDomainChanged, ...wireForwardRequests(deps) }),
+    ...forwardRoutes({ read, commit, onDomainChanged, ...deps.requestForwards }),
     ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
@@ -289,6 +289,7 @@ function inboundRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] 
     rawInboundRoute(reading),
     attachmentsRoute(linking),
     downloadRoute(linking),
+    inboundForwardsRoute(reading),
     replyRoute(creating),
     feedbackRoute(reading),
     deleteRoute(reading),

@@ -1,5 +1,4 @@
 /** Wires forwarding rules into the processing of mail from other servers, and the way back of bounces. */
-import type { ForwardRouteDeps } from '../api/domains/forwards.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
@@ -7,9 +6,7 @@ import { createForwardingPlanner } from '../forwarding/plan-forwarding.js'
 import { createBounceReturner } from '../forwarding/return-bounce.js'
 import { domainOf } from '../mail/address.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
-import { createForwardNotices } from '../notices/forward-notice.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import type { RouteDeps } from './api-routes.js'
 import type { ReceivingDeps } from './receiving.js'
 import type { Webhooks } from './webhooks.js'
 
@@ -18,18 +15,6 @@ interface WiredDeps extends Pick<ReceivingDeps, 'config' | 'clock' | 'log' | 'da
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
   readonly webhooks: Pick<Webhooks, 'refresh'>
-}
-
-/** The mails that ask the addresses of a rule. */
-export function wireForwardRequests({
-  config: { service },
-  database: { read },
-  identity,
-  offer,
-}: Pick<RouteDeps, 'config' | 'database' | 'identity' | 'offer'>): Pick<ForwardRouteDeps, 'buildRequests' | 'offer'> {
-  const { hostname, mail_from: mailFrom, public_url: publicUrl } = service
-  const buildRequests = createForwardNotices({ read, secret: identity.linkSecret, publicUrl, hostname, mailFrom })
-  return { buildRequests, offer }
 }
 
 const NO_BYTES = Buffer.alloc(0)

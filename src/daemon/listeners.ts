@@ -88,6 +88,7 @@ export async function openListeners(
     ...sending,
     ...changeCallbacks(services, others.submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
+    requestForwards: services.people.requestForwards,
     recordHit: (hit) => hits.record(hit),
     certificateOf,
   })
@@ -225,7 +226,6 @@ type ChangeCallbacks = Pick<
   | 'onDueChanged'
   | 'onKeyRevoked'
   | 'onDomainChanged'
-  | 'offer'
   | 'onDomainDeleted'
   | 'onAudienceDeleted'
   | 'onBroadcastChanged'
@@ -246,7 +246,6 @@ function changeCallbacks(services: Services, submission: SubmissionListener, log
       submission.endSessions((principal) => principal.keyId === keyId)
     },
     onDomainChanged: (domain) => forgetDomain(services, domain),
-    offer: (enqueued, raw) => services.delivery.runner.offer(enqueued, raw),
     onDomainDeleted: (domain) => {
       forgetDomain(services, domain)
       services.deletedDomains.start(domain)

@@ -5,9 +5,11 @@ import { createPasswordHasher } from '../accounts/people/passwords.js'
 import { type CheckSession, createSessionCheck } from '../accounts/sessions/session-check.js'
 import { createAccountLimit, createSignInLimits } from '../accounts/sessions/sign-in-limits.js'
 import type { PasswordDeps } from '../api/account/password.js'
+import type { ForwardRouteDeps } from '../api/domains/forwards.js'
 import type { Config } from '../config/complete.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createAccountNotices } from '../notices/account-notice.js'
+import { createForwardNotices } from '../notices/forward-notice.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
 import { createPasswordMailer } from '../notices/password-notice.js'
 import type { Clock } from '../platform/clock.js'
@@ -34,6 +36,8 @@ export interface People {
   readonly checkSession: CheckSession
   readonly notices: Pick<NoticeWriter, 'wake'>
   readonly erasures: Pick<ErasureRunner, 'begin'>
+  /** The mails that ask the addresses of forwarding rules. */
+  readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   /** Begins to write notices, and resumes interrupted erasures. */
   readonly start: () => void
   readonly stop: () => Promise<void>
@@ -70,6 +74,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
     checkSession: createSessionCheck({ read, commit, clock, sessionTimes }),
     notices,
     erasures: erasing,
+    requestForwards: { buildRequests: createForwardNotices({ ...mailing, secret }), offer },
     start: () => {
       notices.start()
       erasing.start()

@@ -9,7 +9,7 @@ import { uuidv7 } from '../platform/ids.js'
 import { toJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 
-export interface PassedOn {
+interface PassedOn {
   readonly inbound: { readonly id: string; readonly workspace_id: string; readonly size: number }
   /** Octets at its beginning that are left out: our Return-Path field. */
   readonly skipped: number

@@ -38,7 +38,7 @@ import { buildArcFields } from './arc-fields.js'
 import { enqueuePassedOn } from './forwarded-email.js'
 import { judgeForwarding, readDeliveredTo } from './judge-forwarding.js'
 
-export interface ForwardingDeps {
+interface ForwardingDeps {
   readonly read: Read
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'error'>

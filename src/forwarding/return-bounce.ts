@@ -25,7 +25,7 @@ import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
 import { enqueuePassedOn } from './forwarded-email.js'
 
-export interface ReturnDeps {
+interface ReturnDeps {
   readonly read: Read
   readonly clock: Clock
   readonly log: Pick<Log, 'info'>

@@ -44,7 +44,7 @@ export function checkRecipient(
 ): CheckedRecipient | RecipientFault {
   const recipient = recipientOf(address)
   if (recipient.kind === 'refused') return faultOfRefusal[recipient.why]
-  // Bounces have the null sender: anything else to a rewritten sender would be relayed for a stranger.
+  // Bounces have the null sender: anything else to a rewritten sender would be relayed.
   if (recipient.kind === 'forwarded-sender' && from !== '') return 'relay-denied'
   if (isTooLargeFor(recipient, size)) return 'system-mail-size'
   const owner = findCopyOwner(recipient, operatorWorkspace())

@@ -13,7 +13,7 @@ import { buildReceivedData } from './inbound-content.js'
 import type { MailProcessor } from './inbound-processor.js'
 
 /** What the rules of its domain do with a message. */
-export interface Forwarding {
+interface Forwarding {
   /** In the commit that processes the message, after its event; they read its stored bytes. */
   readonly writes: readonly Write[]
   /** False: the message is not filed. */

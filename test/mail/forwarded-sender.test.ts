@@ -17,7 +17,8 @@ const now = Date.UTC(2026, 6, 1, 12)
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const host = 'posthorn.a.test' as DomainName
 const rewrite = (sender: string, at = now): Address | null => createForwardedSender(secret, sender as Address, host, at)
-const restore = (address: string, at = now): Address | null => senderOfForwarded(secret, localPartOf(address as Address), at)
+const restore = (address: string, at = now): Address | null =>
+  senderOfForwarded(secret, localPartOf(address as Address), at)
 
 t.test('a sender is rewritten and restored', async (t) => {
   for (const sender of ['bob@b.test', 'Bob.X+y=z@b.test', "o'hara!#$%@sub.b.test", 'a@xn--mnchen-3ya.test']) {
@@ -29,7 +30,12 @@ t.test('a sender is rewritten and restored', async (t) => {
 })
 
 t.test('a sender that cannot be rewritten', async (t) => {
-  for (const sender of [`${'x'.repeat(60)}@b.test`, '"odd local"@b.test', 'jürgen@b.test', `b@${'long.'.repeat(12)}test`]) {
+  for (const sender of [
+    `${'x'.repeat(60)}@b.test`,
+    '"odd local"@b.test',
+    'jürgen@b.test',
+    `b@${'long.'.repeat(12)}test`,
+  ]) {
     t.equal(rewrite(sender), null, sender)
   }
 })
@@ -68,15 +74,23 @@ t.test('only addresses of ours, for three weeks', async (t) => {
   t.equal(restore(other ?? ''), null, 'of another key')
 })
 
-t.test('any address comes back, and none is longer than an address may be', async (t) => {
+t.test('any address comes back, and none is longer than an address may be', async () => {
   const local = fc.string({ unit: fc.constantFrom(...'aZ09.=+-_!#%&*/?^`{|}~$'), minLength: 1, maxLength: 40 })
-  const property = fc.property(local, fc.constantFrom('b.test', 'x-1.sub.example'), fc.nat(2_000), (name, domain, days) => {
-    const sender = tryParseAddress(`${name}@${domain}`)
-    const at = now + days * DAY
-    const rewritten = sender === null ? null : createForwardedSender(secret, sender, host, at)
-    if (rewritten === null) return true
-    return Buffer.byteLength(localPartOf(rewritten)) <= 64 && senderOfForwarded(secret, localPartOf(rewritten), at) === sender
-  })
+  const property = fc.property(
+    local,
+    fc.constantFrom('b.test', 'x-1.sub.example'),
+    fc.nat(2_000),
+    (name, domain, days) => {
+      const sender = tryParseAddress(`${name}@${domain}`)
+      const at = now + days * DAY
+      const rewritten = sender === null ? null : createForwardedSender(secret, sender, host, at)
+      if (rewritten === null) return true
+      return (
+        Buffer.byteLength(localPartOf(rewritten)) <= 64 &&
+        senderOfForwarded(secret, localPartOf(rewritten), at) === sender
+      )
+    },
+  )
   fc.assert(property, { numRuns: 3_000 })
 })
 

@@ -13,7 +13,7 @@ import {
   removeInbound,
   removeInboundRaw,
 } from '../../messages/inbound/inbound-email.js'
-import { forwardsOfInbound, removeForwards } from '../../messages/inbound/inbound-forwards.js'
+import { removeForwards } from '../../messages/inbound/inbound-forwards.js'
 import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
@@ -35,16 +35,6 @@ export interface InboundDeps extends Store {
 const contribution = z
   .object({ name: z.string(), score: z.number(), description: z.string() })
   .meta({ example: { name: 'HTML_ONLY', score: 0.5, description: 'There is HTML and no text' } })
-
-const forwardOutcome = z.strictObject({
-  to: z.string(),
-  rule_id: z.string(),
-  status: z
-    .string()
-    .meta({ description: '`not-forwarded`, else the state of the recipient; `forwarded` once that is not stored.' }),
-  reason: z.string().nullable().meta({ description: 'Why it was not forwarded.' }),
-  response: z.string().nullable().meta({ description: 'What the server of the recipient said last.' }),
-})
 
 const record = z
   .strictObject({
@@ -69,9 +59,6 @@ const record = z
       .meta({ description: 'The full results.', example: { spf: { result: 'pass' } } }),
     spam_report: z.array(contribution).meta({ description: 'The contributions to the score.' }),
     processed_at: timestamp.nullable(),
-    forwards: z
-      .array(forwardOutcome)
-      .meta({ description: 'What forwarding rules did with it, by address.', example: [] }),
   })
   .meta({ id: 'InboundEmail' })
 
@@ -93,8 +80,7 @@ export function showRoute(deps: InboundDeps): Route {
       requireInboundEmail(deps.read, workspaceId, id)
       const parts = await readParts(deps, workspaceId, id)
       // Read again after parsing, which takes time: the answer shows the present state.
-      const email = requireInboundEmail(deps.read, workspaceId, id)
-      const bytes = toRecordJson(recordOf(email, forwardsOf(deps.read, email), parts), parts)
+      const bytes = toRecordJson(recordOf(requireInboundEmail(deps.read, workspaceId, id), parts), parts)
       return { kind: 'bytes', type: JSON_TYPE, bytes }
     },
   })
@@ -166,21 +152,7 @@ function toBytes(piece: string | Buffer): Buffer {
   return typeof piece === 'string' ? Buffer.from(piece) : piece
 }
 
-function forwardsOf(read: Read, { workspace_id: workspaceId, id }: InboundEmail): InboundRecord['forwards'] {
-  return forwardsOfInbound(read, { workspaceId, id }).map(
-    ({ target, rule_id, status, reason, state, last_response }) => ({
-      ...{ to: target, rule_id, reason },
-      status: status === 'forwarded' ? (state ?? status) : status,
-      response: last_response,
-    }),
-  )
-}
-
-function recordOf(
-  email: InboundEmail,
-  forwards: InboundRecord['forwards'],
-  { headers, attachments }: ReadableParts,
-): InboundRecord {
+function recordOf(email: InboundEmail, { headers, attachments }: ReadableParts): InboundRecord {
   return {
     ...toListItem(email),
     envelope_from: email.envelope_from,
@@ -199,6 +171,5 @@ function recordOf(
     authentication: parseJson(email.authentication),
     spam_report: [...parseJson(email.spam_report)],
     processed_at: email.processed_at === null ? null : iso(email.processed_at),
-    forwards,
   }
 }

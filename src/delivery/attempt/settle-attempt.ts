@@ -171,7 +171,7 @@ function writesOf(
 /**
  * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
  * mail suppresses the address for the service alone, and for no other workspace; that of a forwarded message
- * suppresses nothing, because its author is a stranger.
+ * suppresses nothing, because no workspace has written it.
  */
 function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }

@@ -16,7 +16,7 @@ import type { SendingDomain } from '../sending-domains.js'
 export type ForwardRule = Selectable<Tables['forward_rules']>
 
 /** Matches every local part that no other rule names. */
-export const CATCH_ALL = '*'
+const CATCH_ALL = '*'
 export const MAX_RULES = 1_000
 export const MAX_TARGETS = 10
 

@@ -1,6 +1,6 @@
 /**
  * Addresses outside that a workspace forwards to. Nothing is forwarded to one before its owner has agreed, by a link in
- * a mail; the same link withdraws it. So nobody can have the mail of a domain sent to a stranger.
+ * a mail; the same link withdraws it. So no workspace can have its mail sent to an address that did not ask for it.
  *
  * An address in a verified domain of the workspace itself needs no agreement. An agreement is for all rules of the
  * workspace.
@@ -87,7 +87,7 @@ export function isConfirmed(read: Read, workspaceId: string, address: Address): 
 }
 
 /** What a rule with these addresses needs. */
-export interface TargetRequests {
+interface TargetRequests {
   readonly writes: readonly Write[]
   /** Who gets a mail with a link now. */
   readonly asked: readonly Pick<ForwardTarget, 'id' | 'address'>[]
@@ -143,7 +143,7 @@ function isOwnDomain(read: Read, workspaceId: string, address: Address): boolean
   return row?.status === 'verified'
 }
 
-/** The link of the mail: whoever has it may agree and withdraw. */
+/** Of the link in the mail, which is the permission to agree and to withdraw. */
 export function buildTargetToken(secret: KeyObject, id: string): string {
   return `${id}.${signatureOf(secret, id)}`
 }

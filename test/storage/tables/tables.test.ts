@@ -37,6 +37,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'domain-tables',
     'email-tables',
     'export-tables',
+    'forward-tables',
     'inbound-tables',
     'metrics-tables',
     'sms-tables',

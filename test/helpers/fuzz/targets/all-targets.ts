@@ -19,6 +19,7 @@ const groups: readonly (() => Promise<readonly FuzzTarget[]>)[] = [
   async () => (await import('./data-targets.js')).dataTargets,
   async () => (await import('./storage-targets.js')).storageTargets,
   async () => (await import('./sms-targets.js')).smsTargets,
+  async () => (await import('./forward-targets.js')).forwardTargets,
 ]
 
 interface GroupedTarget {

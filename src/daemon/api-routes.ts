@@ -144,6 +144,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...audienceFileRoutes(importing),
     ...broadcastEndpoints(deps),
     ...contentRoutes(deps),
+    ...forwardRoutes({ read, commit, onDomainChanged, ...deps.requestForwards }),
     ...domainRoutes({
       ...deps.rotationDeps,
       onDomainChanged,
@@ -151,7 +152,6 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
       names: config.service,
       countLookup: createCheckLimiter(),
     }),
-    ...forwardRoutes({ read, commit, onDomainChanged, ...deps.requestForwards }),
     ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),

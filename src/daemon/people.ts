@@ -7,6 +7,7 @@ import { createAccountLimit, createSignInLimits } from '../accounts/sessions/sig
 import type { PasswordDeps } from '../api/account/password.js'
 import type { ForwardRouteDeps } from '../api/domains/forwards.js'
 import type { Config } from '../config/complete.js'
+import { readEachTime } from '../config/follow-setting.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createAccountNotices } from '../notices/account-notice.js'
 import { createForwardNotices } from '../notices/forward-notice.js'
@@ -49,14 +50,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
   const secret = identity.linkSecret
   const passwords = createPasswordHasher()
   const { ui } = config
-  const sessionTimes = {
-    get idle() {
-      return ui.session_idle
-    },
-    get max() {
-      return ui.session_max
-    },
-  }
+  const sessionTimes = readEachTime({}, { idle: () => ui.session_idle, max: () => ui.session_max })
   const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued, raw) =>
     delivery.runner.offer(enqueued, raw)
   const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }

@@ -54,7 +54,8 @@ export function enqueuePassedOn({ inbound, skipped, fields, by, to, now, ...mess
       track_clicks: 0,
       tracking_skipped: null,
       has_copies: 0,
-      priority: 'normal',
+      // After the mail of the service itself, which shares its lanes.
+      priority: 'low',
       smtputf8: message.smtputf8 ? 1 : 0,
       created_at: now,
       scheduled_for: null,

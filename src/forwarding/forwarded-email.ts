@@ -1,6 +1,6 @@
 /**
  * A message that is passed on unchanged, as an email of the service: charged to no workspace, not tracked, in no list,
- * and without events. Its bytes are copied from the stored inbound message in the commit that queues it.
+ * without events, and of low priority: notices share its lanes. Its bytes are copied from the stored inbound message in the commit that queues it.
  */
 import type { Address } from '../mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewRecipient } from '../messages/queue/enqueue.js'
@@ -54,7 +54,6 @@ export function enqueuePassedOn({ inbound, skipped, fields, by, to, now, ...mess
       track_clicks: 0,
       tracking_skipped: null,
       has_copies: 0,
-      // After the mail of the service itself, which shares its lanes.
       priority: 'low',
       smtputf8: message.smtputf8 ? 1 : 0,
       created_at: now,

@@ -1,6 +1,7 @@
 /**
  * A message that is passed on unchanged, as an email of the service: charged to no workspace, not tracked, in no list,
- * without events, and of low priority: notices share its lanes. Its bytes are copied from the stored inbound message in the commit that queues it.
+ * without events, and of low priority, because notices share its lanes. Its bytes are copied from the stored inbound
+ * message in the commit that queues it.
  */
 import type { Address } from '../mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewRecipient } from '../messages/queue/enqueue.js'

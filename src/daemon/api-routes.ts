@@ -13,6 +13,7 @@ import { broadcastRoutes } from '../api/broadcasts/broadcasts.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
+import { type ForwardRouteDeps, forwardRoutes } from '../api/domains/forwards.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { clicksRoute } from '../api/emails/clicks.js'
@@ -28,6 +29,7 @@ import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
 import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
+import { inboundForwardsRoute } from '../api/inbound/forwards.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
@@ -107,6 +109,8 @@ export interface RouteDeps {
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
   readonly onDomainDeleted: (domain: DeletedDomain) => void
+  /** The mails that ask the addresses of forwarding rules. */
+  readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
   readonly onScopesReleased: BreakerRouteDeps['onReleased']
@@ -144,6 +148,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...broadcastEndpoints(deps),
     ...breakerRoutes({ read, commit, broadcasts: createBroadcastSwitch(read), onReleased: deps.onScopesReleased }),
     ...contentRoutes(deps),
+    ...forwardRoutes({ read, commit, onDomainChanged, ...deps.requestForwards }),
     ...domainRoutes({
       ...deps.rotationDeps,
       onDomainChanged,
@@ -288,6 +293,7 @@ function inboundRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] 
     rawInboundRoute(reading),
     attachmentsRoute(linking),
     downloadRoute(linking),
+    inboundForwardsRoute(reading),
     replyRoute(creating),
     feedbackRoute(reading),
     deleteRoute(reading),

@@ -22,8 +22,8 @@ import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from 
 import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { type CrashGuard, openCrashGuard } from '../receiving/crash-guard.js'
 import { createEarlyScorer } from '../receiving/early-score.js'
-import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
-import { createMailProcessor } from '../receiving/process-mail.js'
+import { InboundProcessor, type InboundReader, type ReportProcessor } from '../receiving/inbound-processor.js'
+import { createMailProcessor, type PlanForwarding } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
 import type { MxDeps } from '../smtp/mx/mx-deps.js'
@@ -58,6 +58,9 @@ export interface ReceivingDeps {
   readonly offer: ReportDeps['offer']
   readonly observers: Observers | null
   readonly breaker: Pick<BreakerService, 'countReport'>
+  readonly planForwarding: PlanForwarding
+  /** Reports about forwarded mail go back to its senders, the others to `processReport`. */
+  readonly returnBounces: (policy: RecipientPolicy, processReport: ReportProcessor) => ReportProcessor
 }
 
 type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'>
@@ -149,11 +152,17 @@ function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Res
   return openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, ended)
 }
 
-function buildRecipientPolicy({ config: { service }, identity, receivingDomains }: ReceivingDeps): RecipientPolicy {
+function buildRecipientPolicy({
+  config: { service },
+  clock,
+  identity,
+  receivingDomains,
+}: ReceivingDeps): RecipientPolicy {
   return {
     hostname: service.hostname,
     zone: service.zone,
     secret: identity.returnPathSecret,
+    clock,
     findVerifiedDomain: receivingDomains.find,
   }
 }
@@ -207,8 +216,9 @@ function openProcessor(
 ): { readonly processor: InboundProcessor; readonly crashGuard: CrashGuard } {
   const { config, clock, log, mime, observers, database } = deps
   const { commit, read } = database
-  const processMail = createMailProcessor({ clock, judgeSpam: observeVerdicts(judge, observers) })
-  const { processReport } = createReportActs(deps, policy)
+  const judgeSpam = observeVerdicts(judge, observers)
+  const processMail = createMailProcessor({ clock, judgeSpam, planForwarding: deps.planForwarding })
+  const processReport = deps.returnBounces(policy, createReportActs(deps, policy).processReport)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
   const processing = { processMail, processReport, domainReportsOf: wireDomainReports(deps, policy) }
   const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...processing })

@@ -39,14 +39,17 @@ const faultOfRefusal = {
 /** Bytes that our own header fields add to a message, as an upper estimate. */
 const MAX_TRACE_BYTES = 4096
 
-/** `size`: of the message as its client declares it; 0: not declared. */
+/** `size`: of the message as its client declares it; 0: not declared. `from`: its envelope sender, empty for `<>`. */
 export function checkRecipient(
   { recipientOf, operatorWorkspace, inboundBytes, policyOf, maxSize }: RecipientCheckDeps,
   address: Address,
   size: number,
+  from: Address | '',
 ): CheckedRecipient | RecipientFault {
   const recipient = recipientOf(address)
   if (recipient.kind === 'refused') return faultOfRefusal[recipient.why]
+  // Bounces have the null sender: anything else to a rewritten sender would be relayed.
+  if (recipient.kind === 'forwarded-sender' && from !== '') return 'relay-denied'
   if (isTooLargeFor(recipient, size)) return 'system-mail-size'
   const owner = findCopyOwner(recipient, operatorWorkspace())
   if (owner === 'refused') return 'unknown-recipient'

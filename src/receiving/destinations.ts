@@ -54,6 +54,8 @@ export function findCopyOwner(
       return { kind: 'workspace', id: recipient.workspaceId }
     case 'return-path':
       return recipient.recipientId === null ? null : { kind: 'reports' }
+    case 'forwarded-sender':
+      return { kind: 'reports' }
     case 'system':
       if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
       if (isAboutDomains(recipient)) return { kind: 'domain-reports' }

@@ -39,6 +39,7 @@ import * as transportSecurity from './migrations/0038-transport-security.js'
 import * as tlsReports from './migrations/0039-tls-reports.js'
 import * as domainReports from './migrations/0040-domain-reports.js'
 import * as breakers from './migrations/0041-breakers.js'
+import * as forwards from './migrations/0042-forwards.js'
 import * as inboundOptions from './migrations/0043-inbound-options.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -81,5 +82,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0039-tls-reports': tlsReports,
   '0040-domain-reports': domainReports,
   '0041-breakers': breakers,
+  '0042-forwards': forwards,
   '0043-inbound-options': inboundOptions,
 }

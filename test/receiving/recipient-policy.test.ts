@@ -5,6 +5,7 @@ import t from 'tap'
 import { defaultInboundPolicy } from '../../src/domains/inbound-policy.js'
 import type { ReceivingDomain } from '../../src/domains/receiving-domain-cache.js'
 import { type DomainName, parseAddress, tryParseAddress } from '../../src/mail/address.js'
+import { createForwardedSender } from '../../src/mail/forwarded-sender.js'
 import { createReturnPath } from '../../src/mail/recipient-token.js'
 import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
@@ -20,11 +21,14 @@ const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
+  clock: () => Date.UTC(2026, 6, 1),
   findVerifiedDomain: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined),
 }
 
 const id = '0190a000-0000-7000-8000-000000000001'
 const valid = (host: string): string => createReturnPath(secret, id, host as DomainName)
+const forwarded = (host: string): string =>
+  createForwardedSender(secret, parseAddress('bob@b.test'), host as DomainName, policy.clock()) ?? ''
 const mailbox = { kind: 'mailbox', workspaceId: 'ws_1', domain: 'in.test' }
 const unknown = { kind: 'refused', why: 'unknown' }
 const refused = { kind: 'refused', why: 'blocked' }
@@ -55,6 +59,11 @@ const cases: readonly (readonly [address: string, expected: unknown])[] = [
   ['info@sub.in.test', relay],
   ['info@elsewhere.test', relay],
   [`info@${`${'x'.repeat(60)}.`.repeat(4)}test`, relay],
+  [forwarded('posthorn.out.test'), { kind: 'forwarded-sender', sender: 'bob@b.test' }],
+  [forwarded('mail.zone.test').toLowerCase(), { kind: 'forwarded-sender', sender: 'bob@b.test' }],
+  [forwarded('posthorn.out.test').replace('bob', 'eve'), relay],
+  [forwarded('posthorn.elsewhere.test'), relay],
+  [forwarded('in.test'), mailbox],
   ['bounce+x@posthorn', relay],
   ['postmaster@elsewhere.test', relay],
   [valid('posthorn.out.test'), bounce(id)],

@@ -24,8 +24,12 @@ export interface AcceptedRecipient {
 }
 
 export interface MxDeps {
-  /** `size`: of the message, as declared; 0: not declared. */
-  checkRecipient(address: Address, size: number): AcceptedRecipient | RecipientRefusal | RecipientDelay
+  /** `size`: of the message, as declared; 0: not declared. `from`: its envelope sender, empty for `<>`. */
+  checkRecipient(
+    address: Address,
+    size: number,
+    from: Address | '',
+  ): AcceptedRecipient | RecipientRefusal | RecipientDelay
   /** Resolves once the message is on disk. */
   accept(message: ReceivedMessage): Promise<{ readonly id: string }>
   /** The entries of DNS block lists about a client; never rejects. */

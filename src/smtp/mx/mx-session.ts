@@ -137,7 +137,7 @@ export class MxSession implements SmtpSession {
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    const verdict = this.gate.deps.checkRecipient(address, mail.size)
+    const verdict = this.gate.deps.checkRecipient(address, mail.size, mail.from)
     if (typeof verdict === 'string') {
       if (!isRefusal(verdict)) return this.turnAway(verdict, { recipient: address })
       throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })

@@ -53,6 +53,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { ExportsTable } from './export-tables.js'
+import type { ForwardRulesTable, ForwardTargetsTable, InboundForwardsTable } from './forward-tables.js'
 import type {
   BayesCountsTable,
   BayesDaysTable,
@@ -124,6 +125,9 @@ export interface Tables {
   blocked_addresses: BlockedAddressesTable
   greylist_entries: GreylistEntriesTable
   greylist_totals: GreylistTotalsTable
+  forward_rules: ForwardRulesTable
+  forward_targets: ForwardTargetsTable
+  inbound_forwards: InboundForwardsTable
   audiences: AudiencesTable
   contacts: ContactsTable
   contact_counts: ContactCountsTable

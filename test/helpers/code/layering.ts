@@ -26,7 +26,7 @@ const floors: readonly (readonly string[])[] = [
   ['messages', 'domains', 'imports', 'sms'],
   ['spam', 'tracking', 'webhooks', 'exports', 'certificates', 'breaker'],
   ['delivery', 'receiving'],
-  ['sending'],
+  ['forwarding', 'sending'],
   ['broadcasts', 'doctor', 'monitoring', 'notices'],
   ['smtp', 'api', 'dns', 'pages'],
   ['daemon'],

@@ -34,6 +34,7 @@ const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
+  clock: () => Date.UTC(2026, 6, 1),
   findVerifiedDomain: (domain) =>
     domain === 'a.test' || domain === 'other.test'
       ? { workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }

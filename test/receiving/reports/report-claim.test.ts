@@ -12,6 +12,7 @@ const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
+  clock: () => 0,
   findVerifiedDomain: () => undefined,
 }
 const recipientId = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'

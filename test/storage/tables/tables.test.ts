@@ -39,6 +39,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'domain-report-tables',
     'email-tables',
     'export-tables',
+    'forward-tables',
     'inbound-tables',
     'metrics-tables',
     'pace-tables',

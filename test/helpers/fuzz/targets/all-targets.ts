@@ -22,6 +22,7 @@ const groups: readonly (() => Promise<readonly FuzzTarget[]>)[] = [
   async () => (await import('./sms-targets.js')).smsTargets,
   async () => (await import('./transport-security-targets.js')).transportSecurityTargets,
   async () => (await import('./tls-report-targets.js')).tlsReportTargets,
+  async () => (await import('./forward-targets.js')).forwardTargets,
 ]
 
 interface GroupedTarget {

@@ -143,6 +143,26 @@ t.test('SPF allows the public addresses from which mail leaves', async (t) => {
   t.equal(spfOf(''), undefined, 'no record rather than one that forbids all')
 })
 
+t.test('the EHLO name of a source address inside the zone leads to that address', async (t) => {
+  const source = (address: string, hello: string): string =>
+    `[[outbound.sources]]\naddress = "${address}"\nhello = "${hello}"\n`
+  const toml = `[service]\nhostname = "z.test"\n${source('198.51.99.7', 'out1.z.test')}${source('10.0.0.7', 'out2.z.test')}`
+  const records = buildFixedRecords(settingsOf(toml), []).filter(({ name }) => name.startsWith('out'))
+  t.same(
+    records.filter(({ name }) => name === 'out1.z.test').map(({ data }) => data),
+    [
+      { type: 'A', address: '198.51.99.7' },
+      { type: 'MX', preference: 10, host: 'mx.z.test' },
+      { type: 'TXT', text: 'v=spf1 ip4:198.51.99.7 -all' },
+    ],
+  )
+  t.same(
+    records.filter(({ name }) => name === 'out2.z.test'),
+    [],
+    'a private address is not published',
+  )
+})
+
 t.test('a text is split into strings of 255 octets, and its quotes are escaped', async (t) => {
   t.same(
     splitTxtStrings('x'.repeat(511)).map(({ length }) => length),

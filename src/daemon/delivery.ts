@@ -64,8 +64,7 @@ export interface Delivery {
 export function wireDelivery(deps: DeliveryDeps): Delivery {
   const { config, clock, log, identity, signingKeys, signing, database } = deps
   const { read, commit } = database
-  const abortController = new AbortController()
-  const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
+  const [abortController, messageCache] = [new AbortController(), new MessageCache(MESSAGE_CACHE_BYTES)]
   const [unreachable, paces] = [new UnreachableHosts(), wirePaces(deps)]
   const pool = createSessionPool(deps, unreachable, paces)
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
@@ -94,6 +93,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
     stop: async (limit) => {
       await holdRules.stop()
+      paces.stopWaiting()
       await runner.stop(limit)
       abortController.abort()
       await pool.close()

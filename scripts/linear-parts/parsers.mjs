@@ -14,6 +14,7 @@ import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.j
 import { readClientHello } from '../../dist/src/certificates/client-hello.js'
 import { insertUnsubscribeUrl, parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
+import { parseReportingRecord } from '../../dist/src/delivery/tls-reports/reporting-record.js'
 import { parseQuery } from '../../dist/src/dns/query.js'
 import { formatForDisplay, tryParseAddress, tryParseDomainName } from '../../dist/src/mail/address.js'
 import { readFieldValue, scanHeader, scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
@@ -303,6 +304,7 @@ export const parsers = [
     }),
   },
   { name: 'imports of suppressions', inputs: texts, read: tolerant(suppressions) },
+  { name: 'records of TLS reports', inputs: texts, read: tolerant((text) => parseReportingRecord(text)) },
   { name: 'phone numbers', inputs: texts, read: tolerant((text) => parsePhoneNumber(`+49${text}`)) },
   { name: 'texts of SMS', inputs: texts, read: tolerant(smsText) },
   { name: 'submitted messages', inputs: messages, read: tolerant(submitted) },

@@ -1,11 +1,13 @@
 /**
- * The names that get certificates: those of the service, and the mail host of each verified domain.
+ * The names that get certificates: those of the service, and of each verified domain its mail host and policy host.
  *
  * A name is skipped that no certificate authority can validate: `localhost`, a name of one label, an address.
  */
 import { isIP } from 'node:net'
 import type { Config } from '../config/complete.js'
-import { mailHostOf, verifiedAfter } from '../domains/sending-domains.js'
+import { policyHostOf } from '../domains/mta-sts/own-policy.js'
+import { mailHostOf, type SendingDomain, verifiedAfter } from '../domains/sending-domains.js'
+import { parseRecordStates } from '../domains/verification/check-outcome.js'
 import { type DomainName, tryParseDomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
@@ -13,10 +15,12 @@ import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 export function listServiceNames({ service, inbound, api }: Pick<Config, 'service' | 'inbound' | 'api'>): DomainName[] {
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
   const publicHost = tryParseDomainName(new URL(service.public_url).hostname)
+  const policyHost = tryParseDomainName(policyHostOf(service.zone))
   const names = [
     service.hostname,
     ...(servesTls && publicHost !== null ? [publicHost] : []),
     ...(inbound.listen.length > 0 ? [service.inbound_mx_host] : []),
+    ...(servesTls && policyHost !== null && inbound.mta_sts !== 'off' ? [policyHost] : []),
   ]
   return [...new Set(names)].filter(canBeValidated)
 }
@@ -28,11 +32,17 @@ export async function listMailHosts(read: Read): Promise<DomainName[]> {
   for (;;) {
     await waitForStep()
     const page = verifiedAfter(read, { after, limit: ROW_STEP })
-    names.push(...page.map(({ domain }) => mailHostOf(domain)).filter(canBeValidated))
+    names.push(...page.flatMap(listHostsOf).filter(canBeValidated))
     const last = page.at(-1)
     if (last === undefined || page.length < ROW_STEP) return names
     after = last.domain
   }
+}
+
+/** The host of its MTA-STS policy too, if DNS has led it to us. */
+function listHostsOf(row: Pick<SendingDomain, 'domain' | 'record_states'>): DomainName[] {
+  const host = parseRecordStates(row).policy_host === 'verified' ? tryParseDomainName(policyHostOf(row.domain)) : null
+  return [mailHostOf(row.domain), ...(host === null ? [] : [host])]
 }
 
 function canBeValidated(name: DomainName): boolean {

@@ -44,6 +44,11 @@ function formatDomain(domain: DomainDetails): string[] {
     `  ${mx.name}. MX ${mx.priority} ${mx.value}.  (${mx.status})`,
     `  ${dmarc.name}. TXT "${dmarc.value}"  (${dmarc.status})`,
     '',
+    'Not needed, for TLS on the way to it:',
+    ...domain.tls_records.map(
+      ({ name, type, value }) => `  ${name}. ${type} ${type === 'TXT' ? `"${value}"` : `${value}.`}`,
+    ),
+    '',
     'DKIM keys (as TXT records, where CNAMEs are not possible):',
     ...domain.dkim_keys.flatMap(({ name, txt, signing }) => [`  ${name}. TXT "${txt}"${signing ? '  (signs)' : ''}`]),
     ...(rotation === null ? [] : [formatRotation(rotation)]),

@@ -40,8 +40,10 @@ import { spamCommands } from './commands/spam-commands.js'
 import { standbyCommands } from './commands/standby-commands.js'
 import { storageCommands } from './commands/storage-commands.js'
 import { suppressionCommands } from './commands/suppression-commands.js'
+import { tlsReportCommands } from './commands/tls-report-commands.js'
 import { topCommands } from './commands/top-command.js'
 import { userCommands } from './commands/user-commands.js'
+import { warmUpCommands } from './commands/warm-up-commands.js'
 import { workspaceCommands } from './commands/workspace-commands.js'
 import { zoneCommands } from './commands/zone-command.js'
 import { type NoticeWait, withNotice } from './daemon-notice.js'
@@ -75,10 +77,12 @@ export const databaseCommands: readonly Command[] = [
   ...queueCommands,
   ...queueRuleCommands,
   ...shapingCommands,
+  ...warmUpCommands,
   ...emailCommands,
   ...logCommands,
   ...spamCommands,
   ...suppressionCommands,
+  ...tlsReportCommands,
   ...smsCommands,
   ...zoneCommands,
   ...certificateCommands,

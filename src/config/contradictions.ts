@@ -10,6 +10,7 @@ import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } fr
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
 import { findSmsContradictions } from './sms-contradictions.js'
+import { findSourceContradictions } from './source-contradictions.js'
 
 /** The content of the file, after validation. */
 export interface FileSettings {
@@ -26,6 +27,7 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findHalfPair(settings.tls),
     ...findAcmeContradictions(settings),
     ...findLongWaits(settings.outbound, written.outbound ?? {}),
+    ...findSourceContradictions(settings.outbound),
     ...findLongIdleTime(settings.ui, written.ui ?? {}),
     ...findSharedListeners(settings),
     ...findWideNetworks('api.trusted_proxies', settings.api.trusted_proxies),

@@ -43,8 +43,10 @@ const reloaded: readonly string[] = [
   ...settingsOf('inbound', ['max_refused_recipients', 'dnsbl', 'refuse_listed_from']),
   ...settingsOf('spam', ['suspicious_score', 'spam_score', 'rspamd_url', 'rspamd_url_file']),
   ...settingsOf('outbound', ['port', 'source_addresses', 'allowed_private_networks', 'routes', 'routes_file']),
+  ...settingsOf('outbound', ['sources', 'pool_rules', 'warm_up_plan', 'domain_warm_up']),
+  ...settingsOf('outbound', ['warm_up_route', 'warm_up_route_file']),
   ...settingsOf('outbound', ['max_connections', 'max_connections_per_host', 'retry_schedule', 'expire_after']),
-  ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces']),
+  ...settingsOf('outbound', ['delay_notice_after', 'forward_bounces', 'dane', 'mta_sts', 'tls_reports']),
   ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),
   ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'files']),
   ...settingsOf('limits', ['default_plan', 'domain_emails_per_day', 'invitations_per_day', 'operator_inbound_bytes']),
@@ -59,6 +61,7 @@ const reloaded: readonly string[] = [
 const restarted: readonly string[] = [
   ...['service', 'tls.acme', 'dns', 'metrics', 'standby', 'sms.smpp'],
   ...['api.listen', 'submission.listen', 'submission.listen_tls', 'inbound.listen'],
+  ...['inbound.mta_sts', 'inbound.mta_sts_max_age'],
   ...['ui.enabled', 'sms.provider', 'retention.exports', 'log.format'],
 ]
 

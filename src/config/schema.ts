@@ -8,6 +8,7 @@
 import { z } from 'zod'
 import { logLevels } from '../platform/log.js'
 import { logRooms } from '../platform/room-logs.js'
+import { MAX_POOL_RULES, MAX_SOURCES, poolRuleShape, sourceShape, warmUpSettings } from './source-schema.js'
 import * as value from './values.js'
 
 function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
@@ -88,6 +89,8 @@ const inbound = section({
   dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
   refuse_listed_from: value.weight.optional(),
   dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
+  mta_sts: value.oneOf('off', 'testing', 'enforce', 'none').prefault('off'),
+  mta_sts_max_age: value.duration('365d').prefault('7d'),
 })
 
 const spam = section({
@@ -120,6 +123,15 @@ const ui = section({
 const outbound = section({
   port: value.count(1, 65_535).prefault(25),
   source_addresses: value.list(value.address, 'addresses of this machine').prefault([]),
+  sources: value
+    .list(section(sourceShape), '[[outbound.sources]] sections')
+    .max(MAX_SOURCES, `up to ${MAX_SOURCES} sections`)
+    .prefault([]),
+  pool_rules: value
+    .list(section(poolRuleShape), '[[outbound.pool_rules]] sections')
+    .max(MAX_POOL_RULES, `up to ${MAX_POOL_RULES} sections`)
+    .prefault([]),
+  ...warmUpSettings,
   allowed_private_networks: value.list(value.network, 'networks').prefault([]),
   routes: z.record(value.routeDomain, value.routeTarget, 'a table of domain = "host:port"').prefault({}),
   routes_file: value.pathOrNone.prefault(''),
@@ -129,6 +141,9 @@ const outbound = section({
   expire_after: value.duration().prefault('4d'),
   delay_notice_after: value.duration().prefault('4h'),
   forward_bounces: value.flag.prefault(true),
+  dane: value.oneOf('auto', 'off').prefault('auto'),
+  mta_sts: value.flag.prefault(true),
+  tls_reports: value.flag.prefault(true),
 })
 
 const webhooks = section({

@@ -38,6 +38,7 @@ interface SecretKey {
 
 const secretKeys: readonly SecretKey[] = [
   { section: ['outbound'], key: 'routes', isTable: true },
+  { section: ['outbound'], key: 'warm_up_route' },
   { section: ['spam'], key: 'rspamd_url' },
   { section: ['sms', 'http'], key: 'password' },
   { section: ['sms', 'http'], key: 'body_template' },

@@ -163,11 +163,25 @@ export const workspaceId: z.ZodType<string, string> = textValue('the id of a wor
 export const planName: z.ZodType<string, string> = textValue('the name of a plan, up to 100 characters', (written) =>
   /^[^\p{Cc}]{1,100}$/u.test(written) ? written : undefined,
 )
+export const poolName: z.ZodType<string, string> = textValue(
+  'the name of a pool: up to 50 letters, digits, "-", "_" and "."',
+  (written) => (/^[\w.-]{1,50}$/.test(written) ? written : undefined),
+)
 export const routeDomain: z.ZodType<string, string> = textValue('a domain, or "*"', parsers.parseRouteDomain)
 export const routeTarget: z.ZodType<Route, string> = textValue(
   '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded)',
   (written) => {
     const parsed = parseRoute(written)
+    return parsed.kind === 'route' ? parsed.route : undefined
+  },
+  true,
+)
+/** null: none. */
+export const routeOrNone: z.ZodType<Route | null, string> = textValue(
+  '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded), or "" for none',
+  (written) => {
+    const parsed = written === '' ? null : parseRoute(written)
+    if (parsed === null) return null
     return parsed.kind === 'route' ? parsed.route : undefined
   },
   true,

@@ -23,6 +23,7 @@ import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
+import type { FindPolicy } from '../domains/mta-sts/find-policy.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { appFolder, loadAppFiles } from '../pages/app-files.js'
 import { createUiPages } from '../pages/ui-pages.js'
@@ -66,6 +67,7 @@ interface ApiDeps {
   readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
   readonly observers: Observers | null
+  readonly findPolicy: FindPolicy
   /** The files of the dashboard; undefined: where the build puts them. */
   readonly uiFolder: string | undefined
 }
@@ -148,7 +150,7 @@ interface AppDeps {
 }
 
 function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps): ApiApp {
-  const { clock, log, apiKeyCache, hasDiskSpace, database } = deps
+  const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy } = deps
   const { requests, clients } = deps.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   return createApiApp({
@@ -171,6 +173,7 @@ function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps
     clock,
     log,
     lines,
+    findPolicy,
     onRequest: deps.observers?.onRequest,
   })
 }

@@ -1,4 +1,4 @@
-/** Wires delivery: DNS, routes, the session pool, signatures, and the queue runner. */
+/** Wires delivery: DNS, routes, TLS policies, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
@@ -17,9 +17,12 @@ import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
-import { createSessionOpener, createSourceAddressChooser } from '../delivery/sessions/session-opener.js'
+import { createSessionOpener } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
 import { Paces } from '../delivery/shaping/paces.js'
+import { applyMessageDemand } from '../delivery/transport-security/message-demand.js'
+import type { SecureDestination } from '../delivery/transport-security/secure-destination.js'
+import { type OnTlsResult, toRefusedResult } from '../delivery/transport-security/session-result.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
@@ -28,11 +31,13 @@ import { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
-import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
+import { defaultResolverSettings, openResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { Edges } from './edges.js'
+import { wireSources } from './sources.js'
+import { wireTransportSecurity } from './transport-security.js'
 
 /** Bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
@@ -48,6 +53,8 @@ interface DeliveryDeps {
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
   readonly observers: Observers | null
+  /** Told what sessions with MX hosts say about the TLS policies of their domains. */
+  readonly onTlsResult?: OnTlsResult | undefined
 }
 
 export interface Delivery {
@@ -57,28 +64,31 @@ export interface Delivery {
   readonly wake: () => void
   /** To be called when this process has removed the domain's mail from the queue. */
   readonly dropMailFrom: (workspaceId: string, domain: string) => void
+  /** MTA-STS policies that are known. */
+  readonly countStsPolicies: () => number
   /** Lets attempts finish within `limit` milliseconds, then closes the sessions. */
   readonly stop: (limit: number) => Promise<void>
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, identity, signingKeys, signing, database } = deps
+  const { config, clock, log, database } = deps
   const { read, commit } = database
   const [abortController, messageCache] = [new AbortController(), new MessageCache(MESSAGE_CACHE_BYTES)]
+  const onTlsResult = tlsObserverOf(deps)
   const [unreachable, paces] = [new UnreachableHosts(), wirePaces(deps)]
-  const pool = createSessionPool(deps, unreachable, paces)
-  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
-  const readyDeps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const pool = createSessionPool(deps, { unreachable, paces, onTlsResult })
+  const destinations = wireDestinations(deps, onTlsResult, abortController.signal)
+  const sources = wireSources(deps, abortController.signal)
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
     ...{ read, commit, clock, log, messageCache, paces },
-    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
-    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
-    findDestination: findDestinationOf(deps, abortController.signal),
+    ...wireMessages(deps, messageCache),
+    findDestination: destinations.find,
+    ...sources.steps,
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    ...{ attempt: createAttempt(pool, clock), retryPolicy: retryPolicyOf(config) },
+    ...{ attempt: createAttempt(pool, clock, onTlsResult), retryPolicy: retryPolicyOf(config) },
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
   }
   const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
@@ -86,18 +96,22 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     ...{ runner, holdRules },
     wake: () => {
       unreachable.expireAll(clock())
+      sources.drop()
       holdRules.reload()
       void paces.reload()
       runner.wake()
     },
+    countStsPolicies: destinations.countStsPolicies,
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
     stop: async (limit) => {
       await holdRules.stop()
       paces.stopWaiting()
       await runner.stop(limit)
+      await sources.stop()
       abortController.abort()
       await pool.close()
       await paces.stop()
+      await destinations.stop()
     },
   }
 }
@@ -116,6 +130,18 @@ function wirePaces({ database: { read, commit }, clock, log, observers }: Delive
   return paces
 }
 
+function wireMessages(
+  { database: { read }, identity, signingKeys, signing }: DeliveryDeps,
+  messageCache: MessageCache,
+): Pick<RunnerDeps, 'prepareMessage' | 'buildMinimalMessage'> {
+  const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
+  const deps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  return {
+    prepareMessage: (entry, now) => prepareMessage(deps, entry, now),
+    buildMinimalMessage: (entry) => buildMinimalMessage(deps, entry),
+  }
+}
+
 function connectionsOf({
   outbound,
 }: Config): Readonly<Record<'maxConnections' | 'maxConnectionsPerHost', () => number>> {
@@ -125,16 +151,46 @@ function connectionsOf({
   }
 }
 
+function tlsObserverOf({ observers, onTlsResult }: DeliveryDeps): OnTlsResult {
+  return (result) => {
+    observers?.onTlsResult(result)
+    onTlsResult?.(result)
+  }
+}
+
+interface Destinations {
+  readonly find: FindDestination
+  readonly countStsPolicies: () => number
+  readonly stop: () => Promise<void>
+}
+
+function wireDestinations(deps: DeliveryDeps, onTlsResult: OnTlsResult, signal: AbortSignal): Destinations {
+  const { config, clock, edges } = deps
+  if (edges.resolver !== null) {
+    const find = findDestinationOf(deps, edges.resolver, undefined)
+    return { find, countStsPolicies: () => 0, stop: async () => undefined }
+  }
+  const resolver = openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, signal)
+  const { secure, stsPolicies } = wireTransportSecurity({ ...deps, resolver, onTlsResult })
+  return {
+    find: findDestinationOf(deps, resolver, secure),
+    countStsPolicies: () => stsPolicies.size,
+    stop: () => stsPolicies.stop(),
+  }
+}
+
 function findDestinationOf(
-  { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryDeps,
-  signal: AbortSignal,
+  { config: { outbound, service }, edges: { random } }: DeliveryDeps,
+  resolver: Resolver,
+  secure: SecureDestination | undefined,
 ): FindDestination {
   const findRouteNow = followSetting(() => outbound.routes, createRouteFinder)
   const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
   return createDestinationFinder(
     readEachTime(
       {
-        resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
+        resolver,
+        secure,
         findRoute: (domain: DomainName) => findRouteNow()(domain),
         mayDial: (address: string) => guardNow()(address),
         random: createSteadyRandom(random, () => performance.now()),
@@ -162,11 +218,19 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
   }
 }
 
-function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
+function createAttempt(pool: SessionPool, clock: Clock, onTlsResult: OnTlsResult): RunnerDeps['attempt'] {
   const shared = { clock, limits: defaultAttemptLimits, startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff) }
-  return (message, to, { ignoreOutages, acquireSlot }, signal) => {
-    const send: AttemptDeps['send'] = (...call) => pool.send(...call, ignoreOutages)
-    return attemptDelivery(message, to, { ...shared, acquireSlot, send }, signal)
+  return (message, to, { ignoreOutages, acquireSlot, onSent }, signal) => {
+    const send: AttemptDeps['send'] = async (host, ...call) => {
+      const exchange = await pool.send(host, ...call, ignoreOutages)
+      if ('sent' in exchange) onSent(host, exchange.sent)
+      return exchange
+    }
+    const allowed = applyMessageDemand(message, to, (host) => {
+      const result = message.returnPath === '' ? null : toRefusedResult(host, message.domain, clock())
+      if (result !== null) onTlsResult(result)
+    })
+    return attemptDelivery(message, allowed, { ...shared, acquireSlot, send }, signal)
   }
 }
 
@@ -184,19 +248,23 @@ function createSettle(
   return createAttemptSettler({ ...common, buildSenderNotice: notices, offer, onAttempt })
 }
 
+interface SessionDeps {
+  readonly unreachable: UnreachableHosts
+  readonly paces: Paces
+  readonly onTlsResult: OnTlsResult
+}
+
 function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
-  unreachableHosts: UnreachableHosts,
-  paces: Paces,
+  { unreachable: unreachableHosts, paces, onTlsResult }: SessionDeps,
 ): SessionPool {
-  const choose = followSetting(() => outbound.source_addresses, createSourceAddressChooser)
   const open = createSessionOpener({
     dialer,
     helloName: service.hostname,
     timeouts,
-    chooseSourceAddress: (address) => choose()(address),
     clock,
     unreachableHosts,
+    onTlsResult,
   })
   return new SessionPool(
     open,

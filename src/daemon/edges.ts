@@ -14,8 +14,10 @@ export interface Edges {
   readonly dialer: Dialer
   /** Timeouts of the SMTP client. */
   readonly timeouts: Timeouts
-  /** PEM certificates that webhooks trust instead of the system's; undefined: the system's. */
+  /** PEM certificates that webhooks, and hosts of MTA-STS policies, are verified with; undefined: the system's. */
   readonly authorities: string | undefined
+  /** Port of the hosts of MTA-STS policies. */
+  readonly policyPort: number
 }
 
 export function systemEdges(): Edges {
@@ -25,5 +27,6 @@ export function systemEdges(): Edges {
     dialer: createDialer(),
     timeouts: defaultTimeouts,
     authorities: undefined,
+    policyPort: 443,
   }
 }

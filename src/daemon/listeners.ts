@@ -70,16 +70,16 @@ export async function openListeners(
   const certificateOf = (): string => served.cert
   const stop = runOnce(() => stopListeners(open, stopTimeouts.listeners))
   stopSteps.push(stop)
-  const { apiKeyCache, domains, receiving, limits, mime, templates, identity, domainChecks, sms, hits } = services
+  const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
   const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
   const memory = createMessageMemory(config)
-  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers }
+  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers, findPolicy }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served, servesName }, database, services)
   const accept = acceptSubmission({ read: database.read, clock, ...sending })
-  const behind = { ...common, logs, database, requests: limits.requests, accept, receiving }
+  const behind = { ...common, logs, database, requests: limits.requests, accept, receiving: services.receiving }
   const others = await openOtherListeners(behind, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)

@@ -10,6 +10,7 @@ import { reportQueue } from '../monitoring/queue-metrics.js'
 import { reportService } from '../monitoring/service-metrics.js'
 import { reportOpenSessions } from '../monitoring/session-metrics.js'
 import { reportStorage } from '../monitoring/storage-metrics.js'
+import { reportStsPolicies } from '../monitoring/tls-metrics.js'
 import { reportUpkeep } from '../monitoring/upkeep-metrics.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
@@ -58,6 +59,7 @@ export async function openMonitoring(
     countExports: services.exports.countUnderWay,
     memory: { mx: memory.mx, submission: memory.submission, rest: memory.requests },
   })
+  reportStsPolicies(metrics, services.delivery.countStsPolicies)
   reportUpkeep(metrics, { clock, listCertificates, ...readUpkeep(options, database) })
   stopSteps.push(reportProcess(metrics, busyTimesOf(database, services)).stop)
   const listener = await startMetricsListener(config.metrics.listen, { collect, log })

@@ -5,6 +5,7 @@ import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
+import type { FindPolicy } from '../domains/mta-sts/find-policy.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../domains/service-identity.js'
@@ -29,10 +30,12 @@ import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
+import { wireOwnPolicy } from './own-policy.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
 import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
+import { wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
 
@@ -62,6 +65,8 @@ export interface Services {
   readonly hits: HitRecorder
   readonly sms: Sms
   readonly doctor: Doctor
+  /** Of our own MTA-STS policy. */
+  readonly findPolicy: FindPolicy
 }
 
 export async function openServices(
@@ -79,7 +84,7 @@ export async function openServices(
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
-  const engines = openEngines(behind, stopSteps, stopTimeouts)
+  const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -133,21 +138,25 @@ type CommonDeps = Pick<
   'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
 >
 type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 'signingKeys' | 'templates'>
-type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving'>
+type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
 
-function openEngines(
+async function openEngines(
   own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
-): Engines {
+): Promise<Engines> {
   const signing = registerStop(stopSteps, new SigningThread())
-  const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing })
+  const tlsReports = registerStop(stopSteps, await wireTlsReports({ ...own, log: own.logs.of('delivery') }))
+  const { onTlsResult } = tlsReports
+  const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
+  registerStop(stopSteps, tlsReports.startSending(delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = registerStop(stopSteps, wireReceiving({ ...own, log: own.logs.of('receiving'), mime, offer }))
-  return { signing, delivery, mime, receiving }
+  const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
+  return { signing, delivery, mime, receiving, findPolicy }
 }
 
 /** Returns the service, whose end becomes one of the stop steps. */

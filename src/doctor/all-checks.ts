@@ -7,8 +7,10 @@ import { clockChecks } from './checks/clock-checks.js'
 import { copyChecks } from './checks/copy-checks.js'
 import { daemonChecks } from './checks/daemon-checks.js'
 import { dnsChecks } from './checks/dns-checks.js'
+import { dnssecChecks } from './checks/dnssec-checks.js'
 import { domainChecks } from './checks/domain-checks.js'
 import { hostChecks } from './checks/host-checks.js'
+import { mtaStsChecks } from './checks/mta-sts-checks.js'
 import { policyChecks } from './checks/policy-checks.js'
 import { portChecks } from './checks/port-checks.js'
 import { tlsChecks } from './checks/tls-checks.js'
@@ -20,6 +22,7 @@ export const allChecks: readonly Check[] = [
   ...hostChecks,
   ...clockChecks,
   ...dnsChecks,
+  ...dnssecChecks,
   ...addressChecks,
   ...portChecks,
   ...blockListChecks,
@@ -27,6 +30,7 @@ export const allChecks: readonly Check[] = [
   ...acmeChecks,
   ...zoneChecks,
   ...policyChecks,
+  ...mtaStsChecks,
   ...domainChecks,
   ...workChecks,
   ...copyChecks,

@@ -2,7 +2,7 @@
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Dialer } from '../platform/dialer.js'
-import type { RecordResolver, Resolver } from '../platform/dns/resolver.js'
+import type { DnssecResolver, RecordResolver, Resolver } from '../platform/dns/resolver.js'
 import type { DnsServer } from '../platform/dns/transport.js'
 import type { Read } from '../storage/prepared.js'
 import type { Judgement } from './finding.js'
@@ -10,7 +10,8 @@ import type { Judgement } from './finding.js'
 /** Milliseconds for one answer over the network, DNS aside. */
 export const ANSWER_TIMEOUT = 5_000
 
-export type DoctorResolver = Resolver & RecordResolver
+/** Without the last part nothing is said about DNSSEC. */
+export type DoctorResolver = Resolver & RecordResolver & Partial<DnssecResolver>
 
 export interface CheckDeps {
   readonly config: Config

@@ -1,5 +1,6 @@
 /** The addresses that mail leaves from, as the world sees them. Pure. */
 import type { Config } from '../config/complete.js'
+import { listConfiguredSources } from '../config/configured-sources.js'
 import { parseIpAddress } from '../platform/ip-address.js'
 import type { CheckDeps } from './check.js'
 
@@ -8,17 +9,27 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * The public ones among `outbound.source_addresses`; behind NAT, or without that setting, `service.public_addresses`;
- * without both the public addresses of the interfaces.
+ * The public ones among `outbound.source_addresses` and `outbound.sources`; behind NAT, or without these settings,
+ * `service.public_addresses`; without both the public addresses of the interfaces.
  */
 export function listSourceAddresses({
   config,
   ownAddresses,
 }: Pick<CheckDeps, 'ownAddresses'> & { readonly config: Pick<Config, 'outbound' | 'service'> }): readonly string[] {
-  const configured = config.outbound.source_addresses.filter(isPublicAddress)
+  const configured = listConfiguredSources(config.outbound).flatMap(({ address }) =>
+    isPublicAddress(address) ? [address] : [],
+  )
   if (configured.length > 0) return unique(configured)
   const { public_addresses: published } = config.service
   return unique(published.length > 0 ? published : ownAddresses.filter(isPublicAddress))
+}
+
+type Names = Pick<Config, 'outbound' | 'service'>
+
+/** The name that is said at EHLO by sessions from this address. */
+export function findHelloName({ outbound, service }: Names, address: string): string {
+  const source = listConfiguredSources(outbound).find((own) => isSameAddress(own.address, address))
+  return source?.hello ?? service.hostname
 }
 
 /** Each address once, in its canonical form. */

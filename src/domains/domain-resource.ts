@@ -9,6 +9,7 @@ import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
 import { type DnsRecord, dnsRecordsOf } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
+import { listTlsRecords, type TlsRecord } from './zone/policy-records.js'
 
 interface DomainResource {
   readonly id: string
@@ -62,6 +63,8 @@ export interface DomainDetails extends DomainResource {
   readonly mx_record: SuggestedRecord<'MX'> & { readonly priority: 10 }
   /** Not needed by Posthorn; receivers expect one. */
   readonly dmarc_record: SuggestedRecord<'TXT'>
+  /** Not needed by Posthorn, and never checked by verification: TLS on the way to a domain that receives mail. */
+  readonly tls_records: readonly TlsRecord[]
   readonly dkim_keys: readonly DkimKeyResource[]
   readonly tracking: { readonly open: boolean; readonly click: boolean }
   readonly blocked_addresses: readonly string[]
@@ -90,6 +93,7 @@ export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNam
       value: 'v=DMARC1; p=none',
       status: states.dmarc ?? 'pending',
     },
+    tls_records: listTlsRecords(domain, names.zone),
     dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),
     tracking: { open: row.track_opens === 1, click: row.track_clicks === 1 },
     blocked_addresses: listBlockedLocalParts(read, row).map((localPart) => `${localPart}@${domain}`),

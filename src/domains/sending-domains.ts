@@ -117,11 +117,11 @@ export const verifiedByName = prepareRead<{ domain: DomainName }>()(({ db, slot 
     .where('status', '=', sql.lit('verified' as const)),
 )
 
-/** A page of the verified domains of all workspaces, in the order of their names, from the partial index alone. */
+/** A page of the verified domains of all workspaces, in the order of their names. */
 export const verifiedAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
-    .select('domain')
+    .select(['domain', 'record_states'])
     .where('status', '=', sql.lit('verified' as const))
     .where('domain', '>', sql<DomainName>`${slot('after')}`)
     .orderBy('domain')

@@ -103,7 +103,7 @@ function provider(id: string, name: string, hosts: string, domains = ''): Mailbo
 }
 
 /** In place of an id: none of the list. */
-const OTHER = 'other'
+export const OTHER = 'other'
 
 /** The words of filters and counts: the ids of the list, and the one for none of them. */
 export const providerGroups: readonly string[] = [...mailboxProviders.map(({ id }) => id), OTHER]

@@ -32,6 +32,7 @@ const sentences = {
   timeout: 'The server did not answer in time.',
   tls: 'No encrypted connection could be agreed.',
   dns: 'DNS gave no answer.',
+  'warming-up': 'Our address or domain is new there and has sent what it may today; the rest waits.',
   'local-error': 'Our own server had a fault of its own; its log says more.',
   expired: 'Every attempt failed until the message was too old.',
   operator: 'The operator removed the message from the queue.',

@@ -1,6 +1,7 @@
 /** What happened to a recipient after its last attempt, and what comes next, in words for people. */
 import type { RecipientDetails } from './email-details.js'
 import { isProviderPause } from './queue/provider-pause.js'
+import { isWarmUpWait } from './queue/warm-up-wait.js'
 
 /** A sentence with a moment in it, which its reader writes as is usual there. */
 interface TimedText {
@@ -31,7 +32,7 @@ export function describeNext(recipient: RecipientDetails): TimedText | null {
   if (at === null) {
     return { before: waits_for === null ? 'being attempted now' : `waits for ${waits_for}`, at, after: '' }
   }
-  if (waits_for !== null && isProviderPause(waits_for)) {
+  if (waits_for !== null && (isProviderPause(waits_for) || isWarmUpWait(waits_for))) {
     return { before: 'waits until ', at, after: `: ${waits_for}; no attempt is counted` }
   }
   if (waits_for !== null) {

@@ -32,6 +32,7 @@ const columns = [
   'priority',
   'size',
   'smtputf8',
+  'tls_required',
   'status',
   'created_at',
   'scheduled_for',

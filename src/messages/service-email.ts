@@ -4,6 +4,7 @@
  * It is charged to no workspace, not tracked, and sent from the null return path.
  */
 import type { Address } from '../mail/address.js'
+import type { TlsRequired } from '../mail/tls-required.js'
 import { toJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from './queue/enqueue.js'
@@ -20,6 +21,8 @@ interface ServiceEmail {
   readonly to: Address
   readonly subject: string
   readonly now: number
+  /** Absent: nothing is said about TLS. */
+  readonly tlsRequired?: TlsRequired | null
 }
 
 /** Ready to be committed. */
@@ -33,7 +36,7 @@ export function enqueueServiceEmail(email: ServiceEmail, raw: Buffer): ServiceNo
   return { enqueued: enqueue(toNewEmail(email), [recipient], raw), raw }
 }
 
-function toNewEmail({ id, messageId, from, to, subject, now }: ServiceEmail): NewEmail {
+function toNewEmail({ id, messageId, from, to, subject, now, tlsRequired }: ServiceEmail): NewEmail {
   return {
     id,
     workspace_id: SERVICE_WORKSPACE,
@@ -56,6 +59,7 @@ function toNewEmail({ id, messageId, from, to, subject, now }: ServiceEmail): Ne
     has_copies: 0,
     priority: 'normal',
     smtputf8: 0,
+    tls_required: tlsRequired ?? null,
     created_at: now,
     scheduled_for: null,
     key_id: null,

@@ -16,6 +16,8 @@ interface EndedAttempt {
 
 export type AttemptObserver = (attempt: EndedAttempt) => void
 
+export type TlsReportObserver = (outcome: 'mailed' | 'posted' | 'failed' | 'unwanted') => void
+
 /** In place of a provider: no host was called. */
 const NO_HOST = 'none'
 /** Seconds: from a delivery at once to the default of `outbound.expire_after`. */
@@ -42,4 +44,13 @@ export function createAttemptObserver(metrics: Metrics): AttemptObserver {
     if (outcome === 'accepted') latency.observe([], Math.max(0, endedAt - enqueuedAt) / 1_000)
     else if (reason !== null) failures.add([reason])
   }
+}
+
+export function createTlsReportObserver(metrics: Metrics): TlsReportObserver {
+  const reports = metrics.counter({
+    name: 'posthorn_tls_reports_total',
+    help: 'TLS reports about a domain and day: queued as mail, posted over HTTPS, failed for good, or unwanted (the domain asks for none).',
+    labels: { outcome: ['mailed', 'posted', 'failed', 'unwanted'] },
+  })
+  return (outcome) => reports.add([outcome])
 }

@@ -6,12 +6,18 @@
  */
 import type { Clock } from '../platform/clock.js'
 import { type ActivityObservers, createActivityObservers } from './activity-metrics.js'
-import { type AttemptObserver, createAttemptObserver } from './delivery-metrics.js'
+import {
+  type AttemptObserver,
+  createAttemptObserver,
+  createTlsReportObserver,
+  type TlsReportObserver,
+} from './delivery-metrics.js'
 import { createPaceObservers, type PaceObservers } from './pace-metrics.js'
 import { createReceivingObservers, type ReceivingObservers } from './receiving-metrics.js'
 import { createMetrics, type Metrics } from './registry.js'
 import { createSessionObservers, type SessionObservers } from './session-metrics.js'
 import { createStorageObservers, type StorageObservers } from './storage-metrics.js'
+import { createTlsObservers, type TlsObservers } from './tls-metrics.js'
 
 /** Milliseconds that a collection serves. */
 const FRESH_FOR = 1_000
@@ -21,8 +27,10 @@ export interface Observers
     PaceObservers,
     ReceivingObservers,
     SessionObservers,
-    StorageObservers {
+    StorageObservers,
+    TlsObservers {
   readonly onAttempt: AttemptObserver
+  readonly onTlsReport: TlsReportObserver
 }
 
 export interface Monitoring {
@@ -45,7 +53,9 @@ export function createMonitoring(deps: {
     ...createActivityObservers(metrics),
     ...createPaceObservers(metrics),
     ...createStorageObservers(metrics),
+    ...createTlsObservers(metrics),
     onAttempt: createAttemptObserver(metrics),
+    onTlsReport: createTlsReportObserver(metrics),
   }
   return { observers, metrics, collect: createCollector(metrics, deps.clock) }
 }

@@ -26,6 +26,19 @@ export class DialError extends Error {
   constructor(
     readonly failure: DialFailure,
     message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** The address to dial from is none of this machine: no fault of the peer. */
+export class SourceAddressError extends Error {
+  override name = 'SourceAddressError'
+
+  constructor(
+    readonly address: string,
+    message: string,
   ) {
     super(message)
   }
@@ -45,10 +58,15 @@ interface UpgradeOptions extends DialLimits {
   /** Name or address of the peer, which its certificate must be for. */
   readonly host: string
   readonly verify: boolean
+  /** The caller reads `authorized` of the socket and decides: a certificate that is not valid does not end the handshake. */
+  readonly isJudgedLater?: boolean
 }
 
 export interface Dialer {
-  /** Rejects with a `DialError` for what the peer or the network did, with the system's error for a fault of this machine. */
+  /**
+   * Rejects with a `DialError` for what the peer or the network did, with a `SourceAddressError` for `localAddress`, with
+   * the system's error for another fault of this machine.
+   */
   readonly dial: (address: string, port: number, options: DialOptions) => Promise<Socket>
   /** The socket that is passed in must not be used again. */
   readonly upgrade: (socket: Socket, options: UpgradeOptions) => Promise<TLSSocket>
@@ -56,7 +74,8 @@ export interface Dialer {
 
 /** `authorities`: PEM certificates to trust instead of the system's, for closed networks. */
 export function createDialer(authorities?: string): Dialer {
-  const unverifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:@SECLEVEL=0` })
+  const weakCiphers = `${DEFAULT_CIPHERS}:@SECLEVEL=0`
+  const unverifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ciphers: weakCiphers, ca: authorities })
   const verifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ca: authorities })
   return {
     dial,
@@ -69,16 +88,29 @@ async function dial(address: string, port: number, options: DialOptions): Promis
   options.signal.throwIfAborted()
   const { localAddress } = options
   const local = localAddress === undefined ? {} : { localAddress }
-  return waitForSocket(connect({ host: address, port, noDelay: true, ...local }), 'connect', options, 'unreachable')
+  try {
+    const socket = connect({ host: address, port, noDelay: true, ...local })
+    return await waitForSocket(socket, 'connect', options, 'unreachable')
+  } catch (error) {
+    throw localAddress === undefined ? error : toSourceError(error, localAddress)
+  }
+}
+
+/** EADDRNOTAVAIL of bind; of connect it means that no local port is left. */
+function toSourceError(error: unknown, address: string): unknown {
+  const cause = error instanceof DialError ? error.cause : error
+  if (!(cause instanceof Error) || errorCodeOf(cause) !== 'EADDRNOTAVAIL') return error
+  const isOfBind = 'syscall' in cause && cause.syscall === 'bind'
+  return isOfBind ? new SourceAddressError(address, `${address} is no address of this machine`) : error
 }
 
 async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: SecureContext): Promise<TLSSocket> {
   options.signal.throwIfAborted()
   // The TLS socket reports errors; an error of the socket below it must not end the process.
   socket.on('error', () => undefined)
-  const { host, verify } = options
+  const { host, verify, isJudgedLater = false } = options
   const name = isIP(host) === 0 ? { servername: host } : {}
-  const secure = connectTls({ socket, host, ...name, secureContext, rejectUnauthorized: verify })
+  const secure = connectTls({ socket, host, ...name, secureContext, rejectUnauthorized: verify && !isJudgedLater })
   return waitForSocket(secure, 'secureConnect', options, 'tls')
 }
 
@@ -136,5 +168,6 @@ export function toDialError(error: Error, otherwise: DialFailure): DialError {
   return new DialError(
     /^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise,
     'reason' in error && typeof error.reason === 'string' ? error.reason : error.message,
+    { cause: error },
   )
 }

@@ -66,7 +66,6 @@ data_dir = "."
 public_url = "https://${HOST}:${api}"
 
 # Only this machine can connect, to any of the four ports.
-
 [api]
 listen = ["${HOST}:${api}"]          # REST, over TLS
 
@@ -77,6 +76,8 @@ listen_tls = ["${HOST}:${tls}"]      # TLS from the start
 [inbound]
 listen = ["${HOST}:${mx}"]          # other servers bring mail here
 
+[outbound]
+tls_reports = false
 [outbound.routes]
 # The sink that scripts/quickstart runs stands in for the MX hosts of ${DOMAIN} ...
 "${DOMAIN}" = "${HOST}:${sink}"

@@ -9,9 +9,10 @@ import type { Principal } from '../accounts/principal.js'
 import type { SendingDomain } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
-import { type Header, scanHeader } from '../mail/header-fields.js'
+import { findFields, type Header, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
+import type { TlsRequired } from '../mail/tls-required.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
 import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
@@ -138,12 +139,20 @@ function buildEmail(input: EmailInput): NewEmail {
     has_copies: copies === null ? 0 : 1,
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
+    tls_required: readTlsRequired(submission),
     created_at: submission.now,
     scheduled_for: options.scheduledFor,
     key_id: principal.keyId,
     template_id: submission.templateId,
     broadcast_id: null,
   }
+}
+
+/** RFC 8689: the parameter of MAIL goes before the header field. */
+function readTlsRequired({ message, header }: Submission): TlsRequired | null {
+  if (message.requiresTls === true) return 'yes'
+  const [field] = findFields(header, 'tls-required')
+  return field !== undefined && readFieldValue(message.raw, field).trim().toLowerCase() === 'no' ? 'no' : null
 }
 
 /** Checks the envelope sender and every From address; returns the domain of the first From. */

@@ -28,6 +28,8 @@ export interface SubmittedMessage {
   readonly recipients: readonly SubmittedRecipient[]
   /** The client asked for SMTPUTF8 (RFC 6531). */
   readonly smtputf8: boolean
+  /** The client asked for REQUIRETLS (RFC 8689); absent: it did not. */
+  readonly requiresTls?: boolean
   /** Header and body, CRLF line ends, dot-unstuffed. */
   readonly raw: Buffer
   /** For `with` of the Received field: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */

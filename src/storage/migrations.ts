@@ -34,6 +34,9 @@ import * as knownBrowsers from './migrations/0033-known-browsers.js'
 import * as holdRules from './migrations/0034-hold-rules.js'
 import * as doctor from './migrations/0035-doctor.js'
 import * as providerPaces from './migrations/0036-provider-paces.js'
+import * as warmUps from './migrations/0037-warm-ups.js'
+import * as transportSecurity from './migrations/0038-transport-security.js'
+import * as tlsReports from './migrations/0039-tls-reports.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -70,4 +73,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0034-hold-rules': holdRules,
   '0035-doctor': doctor,
   '0036-provider-paces': providerPaces,
+  '0037-warm-ups': warmUps,
+  '0038-transport-security': transportSecurity,
+  '0039-tls-reports': tlsReports,
 }

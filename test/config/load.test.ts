@@ -301,6 +301,11 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ),
   ['[outbound]\nport = 0', 'outbound.port'],
   ['[outbound]\nsource_addresses = ["mail.test"]', 'outbound.source_addresses[0]'],
+  ['[[outbound.sources]]\naddress = "192.0.2.1"\nhello = "not a name"', 'outbound.sources[0].hello'],
+  ['[[outbound.sources]]\naddress = "192.0.2.0/24"', 'outbound.sources[0].address'],
+  ['[outbound]\nwarm_up_plan = []', 'outbound.warm_up_plan'],
+  ['[outbound]\nwarm_up_plan = [0]', 'outbound.warm_up_plan[0]'],
+  ['[outbound]\nwarm_up_route = "http://mx.test:25"', 'outbound.warm_up_route'],
   ['[outbound]\nallowed_private_networks = ["10.0.0.0/8/8"]', 'outbound.allowed_private_networks[0]'],
   ['[outbound]\nallowed_private_networks = ["10/8"]', 'outbound.allowed_private_networks[0]'],
   ['[outbound]\nroutes = { "*" = "::1" }', 'outbound.routes."*"'],
@@ -339,6 +344,22 @@ t.test('a value that does not fit is refused under its own key', async (t) => {
 })
 
 const contradicting: readonly (readonly [toml: string, key: string])[] = [
+  [
+    '[outbound]\nsource_addresses = ["192.0.2.1"]\n[[outbound.sources]]\naddress = "192.0.2.1"',
+    'outbound.sources[0].address',
+  ],
+  [
+    '[[outbound.sources]]\naddress = "2001:db8::1"\n[[outbound.sources]]\naddress = "2001:DB8::1"',
+    'outbound.sources[1].address',
+  ],
+  ['[[outbound.sources]]\naddress = "192.0.2.1"\npool = "bulk"', 'outbound.sources'],
+  ['[[outbound.pool_rules]]\npool = "default"\npriority = "low"', 'outbound.pool_rules[0].pool'],
+  [
+    '[outbound]\nsource_addresses = ["192.0.2.1"]\n[[outbound.pool_rules]]\npool = "bulk"\npriority = "low"',
+    'outbound.pool_rules[0].pool',
+  ],
+  ['[outbound]\nsource_addresses = ["192.0.2.1"]\n[[outbound.pool_rules]]\npool = "default"', 'outbound.pool_rules[0]'],
+  ['[outbound]\nwarm_up_plan = [50, 100, 80]', 'outbound.warm_up_plan[2]'],
   [`[service]\nzone = "${'a.'.repeat(122)}test"`, 'service.zone'],
   ['[tls]\ncert_file = "c.pem"', 'tls.cert_file'],
   ['[tls]\nkey_file = "k.pem"', 'tls.key_file'],

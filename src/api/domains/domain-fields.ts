@@ -71,6 +71,19 @@ export const detailedDomain = listedDomain
         status: recordStatus,
       })
       .meta({ description: 'A suggestion; any DMARC policy is accepted.' }),
+    tls_records: z
+      .array(
+        z.strictObject({
+          type: z.enum(['CNAME', 'TXT']),
+          name: z.string().meta({ example: '_mta-sts.example.com' }),
+          value: z.string().meta({ example: '_mta-sts.mail.example.net' }),
+        }),
+      )
+      .meta({
+        description:
+          'Suggestions for a domain all of whose mail comes here; the CNAMEs have an effect once the service publishes an ' +
+          'MTA-STS policy. Verification does not need them.',
+      }),
     dkim_keys: z
       .array(
         z.strictObject({

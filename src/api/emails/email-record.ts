@@ -24,7 +24,10 @@ export const attempt = z
     at: moment,
     duration_ms: z.int(),
     mx: z.string().nullable(),
-    tls: z.string().nullable().meta({ description: 'Such as `TLSv1.3`; null: plain text.' }),
+    tls: z
+      .string()
+      .nullable()
+      .meta({ description: 'Such as `TLSv1.3`, or `TLSv1.3, verified by DANE`; null: plain text.' }),
     outcome: z.enum(['delivered', 'sent', 'deferred', 'bounced', 'failed']),
     reason: z.string().nullable().meta({ example: null }),
     response: z.string(),

@@ -8,6 +8,7 @@ import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from '
 import { walkEntries } from '../../messages/queue/queue-pages.js'
 import { type QueueSummary, summarizeQueue } from '../../messages/queue/queue-summary.js'
 import { describeWaitReason, waitReasonOf } from '../../messages/queue/wait-reason.js'
+import { isWarmUpWait } from '../../messages/queue/warm-up-wait.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import {
@@ -92,7 +93,8 @@ async function list(call: Call): Promise<Answer> {
 function toReason(row: ListedEntry): string {
   const waitsFor = waitsForOf(row)
   if (waitsFor === null) return row.last_response ?? ''
-  return row.held === 4 ? `held by ${waitsFor}` : describeWait(waitsFor)
+  if (row.held === 4) return `held by ${waitsFor}`
+  return isWarmUpWait(waitsFor) ? waitsFor : describeWait(waitsFor)
 }
 
 async function show({ words, database }: Call): Promise<Answer> {

@@ -5,6 +5,7 @@
  * |-------------------------------------------------|-----------------|-------------------|
  * | accepted                                        | accepted        | no                |
  * | the server offers too little for the message    | refused         | no                |
+ * | the server does not offer REQUIRETLS            | refused         | yes               |
  * | 5xx about sender, recipient or message          | refused         | no                |
  * | 5xx about the session (greeting, EHLO, policy)  | deferred        | yes               |
  * | 5xx that asks for encryption or a login         | deferred        | yes               |
@@ -12,7 +13,9 @@
  * | "we do not relay" of a smarthost                | deferred        | yes               |
  * | 4xx, 421                                        | deferred        | yes               |
  * | too many sessions, too fast, address blocked    | deferred        | another provider's |
+ * | 4xx, 5xx because the session came over IPv6     | deferred        | yes, over IPv4    |
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
+ * | TLS not as a policy of the domain demands       | deferred        | yes               |
  * | lost between the final dot and its reply        | deferred        | no: no duplicates |
  *
  * A 5xx to the connection concerns us and not the mailbox, and another host may accept; if none does,
@@ -26,8 +29,10 @@ import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
 import type { Host } from '../hosts/destination.js'
 import { readPaceSignal } from '../shaping/pace-signal.js'
+import { TLS_NOT_PASSED_ON } from '../smtp/envelope.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 import type { AttemptOutcome } from './attempt-result.js'
+import { isIpv6Refusal } from './ipv6-refusal.js'
 
 export interface AttemptLimits {
   /** Hosts that are called. */
@@ -63,7 +68,7 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
       // Our text, which must not look like a reply of the server.
       return {
         outcome: { ...toRefusedOutcome('message', sent.reply), response: `not sent: ${sent.reply.text}` },
-        shouldTryNext: false,
+        shouldTryNext: sent.reply.enhanced === TLS_NOT_PASSED_ON,
       }
     case 'refused':
       return judgeReply(sent.stage, sent.reply, host)
@@ -77,7 +82,7 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
 function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   const { kind, scope, reason, status } = classifyReply(stage, reply)
   const isAboutPace = stage === 'mail' && readPaceSignal(stage, reply) !== null
-  const isAboutUs = isAboutPace || isOurFault(stage, reply, reason, host)
+  const isAboutUs = isAboutPace || isOurFault(stage, reply, reason, host) || isIpv6Refusal(host, reply)
   const isFinal = kind === 'permanent' && scope !== 'session' && !isAboutUs
   if (isFinal) return { outcome: toRefusedOutcome(stage, reply), shouldTryNext: false }
   const temporary = `4${status.slice(1)}`
@@ -120,7 +125,8 @@ const stagePhrases: Readonly<Record<Stage, string>> = {
 function toDeferredOutcome({ stage, failure, detail }: NoReplyFailure, host: Host): AttemptOutcome {
   const { reason } = classifyFailure(stage, failure)
   const response = `${host.mx} [${host.address}]:${host.port}: ${detail} ${stagePhrases[stage]}`
-  return { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' }
+  const deferral = { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' } as const
+  return failure === 'untrusted' ? { ...deferral, status: '4.7.5' } : deferral
 }
 
 /** `elapsed`: milliseconds that the calls so far took. */

@@ -11,7 +11,7 @@ interface Peer {
   /** Host name of the MX, or of the route. */
   readonly mx: string
   readonly address: string | null
-  /** As `TLSv1.3`; null: plain text. */
+  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
   readonly tls: string | null
 }
 

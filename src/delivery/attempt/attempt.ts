@@ -8,7 +8,7 @@
  */
 import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
-import type { Destination, Host } from '../hosts/destination.js'
+import { type Destination, type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { AcquireSlot } from '../shaping/pace-permit.js'
 import { providerKeyOf } from '../shaping/provider-key.js'
@@ -25,6 +25,7 @@ import {
 } from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { StartCallLimit } from './call-limit.js'
+import { isIpv6Refusal } from './ipv6-refusal.js'
 
 export interface AttemptDeps {
   readonly acquireSlot: AcquireSlot
@@ -50,8 +51,8 @@ export async function attemptDelivery(
       return { outcome: { kind: 'refused', reason, response, status, recipientsFault }, peer: null, transcript: '' }
     }
     case 'temporary': {
-      const { reason, response } = destination
-      return { outcome: { kind: 'deferred', reason, response, reached: false }, peer: null, transcript: '' }
+      const { kind: _temporary, ...facts } = destination
+      return { outcome: { ...facts, kind: 'deferred', reached: false }, peer: null, transcript: '' }
     }
     default:
       return assertNever(destination)
@@ -73,8 +74,10 @@ async function tryHosts(
   let lastDeferral: HostAttempt | null = null
   let outage: Outage | null = null
   let elapsed = 0
+  let isIpv6Refused = false
   for (const host of hosts) {
     if (calls.some((call) => refusesForPace(call, host))) continue
+    if (isIpv6Refused && host.address.includes(':')) continue
     const call = await tryHost(message, host, deps, signal)
     if ('until' in call) {
       if (outage === null || call.until < outage.until) outage = call
@@ -82,6 +85,7 @@ async function tryHosts(
     }
     calls.push(call)
     if (!call.shouldTryNext) return resultOf(call, calls)
+    isIpv6Refused ||= call.sent.kind === 'refused' && isIpv6Refusal(host, call.sent.reply)
     lastDeferral = pickMoreInformative(lastDeferral, call)
     elapsed += deps.clock() - call.begunAt
     if (!mayTryAnother(calls, elapsed, deps.limits)) break
@@ -103,7 +107,7 @@ async function tryHost(
   { acquireSlot, send, clock, startCallLimit }: AttemptDeps,
   signal: AbortSignal,
 ): Promise<HostAttempt | Outage> {
-  const releaseSlot = await acquireSlot(host.mx, signal)
+  const releaseSlot = await acquireSlot(pathOf(host), signal)
   if (typeof releaseSlot !== 'function') return releaseSlot
   try {
     const begunAt = clock()

@@ -10,7 +10,7 @@
 import type { HoldRule } from '../../messages/queue/hold-rules.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Write } from '../../storage/writer/write.js'
-import type { Destination, FindDestination, Host } from '../hosts/destination.js'
+import { type Destination, type FindDestination, type Host, pathOf } from '../hosts/destination.js'
 import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
@@ -19,6 +19,8 @@ import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.j
 import type { AcquireSlot } from '../shaping/pace-permit.js'
 import type { Paces } from '../shaping/paces.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { AssignSources, SourceAssignment } from '../sources/assign-sources.js'
+import { AttemptSources } from '../sources/attempt-sources.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { ReadyMessage } from './ready-message.js'
 
@@ -42,6 +44,10 @@ export interface FinishedAttempt {
 /** The steps of an attempt. */
 export interface AttemptSteps {
   readonly findDestination: FindDestination
+  /** From which of our addresses each host is called. */
+  readonly assignSources: AssignSources
+  /** The address is none of this machine; it is left out from now on. */
+  readonly onMissingSource: (address: string) => void
   /** What is remembered of the hosts of a destination. */
   readonly checkReachability: (hosts: readonly Host[]) => Reachability
   /** Rejects when the message is gone. */
@@ -56,12 +62,16 @@ export interface AttemptSteps {
   readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
   /**
    * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
-   * was made. Rejects only when the signal strikes.
+   * was made. Rejects when the signal strikes, and with a `SourceAddressError`. `onSent`: called for each host.
    */
   readonly attempt: (
     message: OutboundMessage,
     to: Destination,
-    call: { readonly ignoreOutages: boolean; readonly acquireSlot: AcquireSlot },
+    call: {
+      readonly ignoreOutages: boolean
+      readonly acquireSlot: AcquireSlot
+      readonly onSent: SourceAssignment['count']
+    },
     signal: AbortSignal,
   ) => Promise<AttemptResult | Outage>
   readonly retryPolicy: RetryPolicy
@@ -84,22 +94,38 @@ export async function makeAttempt(
   turn: AttemptTurn,
   deps: MakeAttemptDeps,
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
-  const { entry, at } = turn
+  const { entry } = turn
   if (await holdIfRuled(entry, deps)) return 'changed'
-  const destination = await deps.findDestination(entry.domain)
-  const hosts = destination.kind === 'hosts' ? destination.hosts : []
+  const found = await deps.findDestination(entry.domain)
+  const sources = new AttemptSources(entry, found, deps)
+  try {
+    await sources.assign()
+    return await attemptFrom(sources, turn, deps)
+  } finally {
+    sources.release()
+  }
+}
+
+async function attemptFrom(
+  sources: AttemptSources,
+  turn: AttemptTurn,
+  deps: MakeAttemptDeps,
+): Promise<FinishedAttempt | 'changed' | 'waits'> {
+  const { entry, at } = turn
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
   const ignoreOutages = at >= forcedAttemptTimeOf(age, deps.retryPolicy)
+  const { destination } = sources
+  const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)
   const pause = deps.paces.findPause(hosts)
-  const outage = reachability.kind === 'outage' ? reachability : pause
+  const outage = sources.wait ?? (reachability.kind === 'outage' ? reachability : pause)
   if (outage !== null && !ignoreOutages) {
     await deps.postponements.postpone(entry, outage)
     return 'changed'
   }
   const [host] = hosts
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
-  if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
+  if (host !== undefined && !deps.lanes.bind(entry, pathOf(host), isProbing)) return 'waits'
   const readyMessage = await deps.prepareMessage(entry, at)
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
@@ -111,7 +137,7 @@ export async function makeAttempt(
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true
-  const result = await callHosts(turn, readyMessage, { destination, ignoreOutages, pause }, deps)
+  const result = await callFromSources(sources, turn, readyMessage, { ignoreOutages, pause }, deps)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
@@ -133,19 +159,42 @@ async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: Make
 }
 
 interface CallPlan {
-  readonly destination: Destination
   readonly ignoreOutages: boolean
   /** Not null: the hosts are not called. */
   readonly pause: Outage | null
 }
 
-async function callHosts(
+async function callFromSources(
+  sources: AttemptSources,
   turn: AttemptTurn,
   readyMessage: ReadyMessage,
-  { destination, ignoreOutages, pause }: CallPlan,
+  { ignoreOutages, pause }: CallPlan,
+  deps: MakeAttemptDeps,
+): Promise<AttemptResult | Outage> {
+  for (;;) {
+    if (sources.wait !== null && !ignoreOutages) return sources.wait
+    const destination = readyMessage.destination ?? sources.destination
+    if (pause !== null && readyMessage.destination === null) return deferWithoutCall(pause)
+    try {
+      return await callHosts({ turn, readyMessage, destination, ignoreOutages, onSent: sources.count }, deps)
+    } catch (error) {
+      if (!(await sources.replaceMissing(error))) throw error
+    }
+  }
+}
+
+interface HostCall {
+  readonly turn: AttemptTurn
+  readonly readyMessage: ReadyMessage
+  readonly destination: Destination
+  readonly ignoreOutages: boolean
+  readonly onSent: SourceAssignment['count']
+}
+
+function callHosts(
+  { turn, readyMessage, destination, ignoreOutages, onSent }: HostCall,
   { attempt, lanes, abortSignal }: MakeAttemptDeps,
 ): Promise<AttemptResult | Outage> {
-  if (pause !== null && readyMessage.destination === null) return deferWithoutCall(pause)
   const message: OutboundMessage = {
     ...readyMessage.message,
     onHandedOver: () => {
@@ -153,5 +202,5 @@ async function callHosts(
     },
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
-  return attempt(message, readyMessage.destination ?? destination, { ignoreOutages, acquireSlot }, abortSignal)
+  return attempt(message, destination, { ignoreOutages, acquireSlot, onSent }, abortSignal)
 }

@@ -68,6 +68,7 @@ export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: nu
     ret: email.ret,
     notify: dsnRequests?.notify == null ? null : parseNotify(dsnRequests.notify),
     orcpt: dsnRequests?.orcpt ?? null,
+    tlsRequired: email.tls_required,
   }
   return {
     message,

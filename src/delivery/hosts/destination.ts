@@ -1,6 +1,7 @@
 /** Where mail for a domain goes: `mx-hosts` finds it, `attempt` calls its hosts. */
 import type { DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
+import type { HostSecurity } from '../transport-security/host-security.js'
 
 /** One address of one host. */
 export interface Host {
@@ -17,6 +18,12 @@ export interface Host {
   readonly final: boolean
   /** Named by a route, and by no MX record. */
   readonly isRouted?: true
+  /** Our address that the session is opened from; absent: the system's choice. */
+  readonly source?: string
+  /** The name in our EHLO; absent: that of the service. */
+  readonly hello?: string
+  /** What policies demand of TLS; absent: nothing. */
+  readonly security?: HostSecurity
 }
 
 export type Destination =
@@ -30,7 +37,12 @@ export type Destination =
       readonly response: string
       readonly recipientsFault: boolean
     }
-  /** DNS does not answer, or a route has no address. */
-  | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string }
+  /** DNS does not answer, a route has no address, or policies rule out all hosts. `status`: an enhanced code. */
+  | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string; readonly status?: string }
 
 export type FindDestination = (domain: DomainName) => Promise<Destination>
+
+/** Names the host, and the address of ours that it is called from: sessions and paces are counted for each of both. */
+export function pathOf({ mx, source }: Host): string {
+  return source === undefined ? mx : `${mx} from ${source}`
+}

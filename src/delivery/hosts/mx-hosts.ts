@@ -13,6 +13,7 @@ import type { Route } from '../../mail/route.js'
 import type { AddressGuard } from '../../platform/address-guard.js'
 import type { LookupResult, Resolver } from '../../platform/dns/resolver.js'
 import type { RandomSource } from '../../platform/random.js'
+import type { SecureDestination } from '../transport-security/secure-destination.js'
 import type { Destination, FindDestination, Host } from './destination.js'
 import { interleaveFamilies, orderMxHosts } from './mx-order.js'
 import type { FindRoute, RouteMatch } from './routes.js'
@@ -26,6 +27,8 @@ export interface DestinationDeps {
   readonly port: number
   /** Names under which this server may be an MX itself; mail is never sent to them. */
   readonly ownNames: ReadonlySet<string>
+  /** Adds the TLS policies of the domain; absent: there are none. */
+  readonly secure?: SecureDestination | undefined
 }
 
 const MAX_ADDRESSES = 20
@@ -33,7 +36,9 @@ const MAX_ADDRESSES = 20
 export function createDestinationFinder(deps: DestinationDeps): FindDestination {
   return async (domain) => {
     const routed = deps.findRoute(domain)
-    return routed === null ? await findByMx(deps, domain) : await findByRoute(deps, routed)
+    if (routed !== null) return await findByRoute(deps, routed)
+    const finding = findByMx(deps, domain)
+    return await (deps.secure === undefined ? finding : deps.secure(domain, finding))
   }
 }
 

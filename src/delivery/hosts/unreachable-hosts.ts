@@ -23,6 +23,8 @@ export interface Outage {
   readonly kind: 'outage'
   readonly until: number
   readonly why: string
+  /** Other entries of the lane need not wait for it. */
+  readonly isOfEntry?: true
 }
 
 /** `open`: some host may be called. `probe`: one message may call. An outage: all hosts are down. */

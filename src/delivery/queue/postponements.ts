@@ -6,6 +6,7 @@
  * empty in memory and is refilled with what is still due: the next portion, or entries that are
  * attempted all the same (`forcedAttemptTimeOf`).
  */
+import { postponeEntry } from '../../messages/queue/postpone-entry.js'
 import { postponeLane, type QueueEntry } from '../../messages/queue/queue.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
@@ -38,11 +39,17 @@ export class Postponements {
   constructor(private readonly deps: PostponementDeps) {}
 
   /** Resolves when it is on disk. An entry beyond the portion is still due. */
-  async postpone(entry: QueueEntry, { until, why }: Outage): Promise<void> {
-    const { leases, retryPolicy, log } = this.deps
-    if (leases.has(entry.id)) {
+  async postpone(entry: QueueEntry, { until, why, isOfEntry }: Outage): Promise<void> {
+    const { commit, leases, retryPolicy, log } = this.deps
+    const isLeased = leases.has(entry.id)
+    if (isLeased || isOfEntry === true) {
       const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
-      await leases.postpone(entry, Math.min(until, forcedAttemptTimeOf(age, retryPolicy)), why)
+      const at = Math.min(until, forcedAttemptTimeOf(age, retryPolicy))
+      if (isLeased) await leases.postpone(entry, at, why)
+      else {
+        const { id, attempts, next_attempt_at: dueAt } = entry
+        await commit([postponeEntry({ id, attempts, dueAt, until: at, waitsFor: why })])
+      }
       log.info(
         { email: entry.email_id, recipient: entry.recipient, host: why, next: formatTimestamp(until) },
         'postponed',

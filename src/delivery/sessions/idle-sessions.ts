@@ -5,6 +5,7 @@
  */
 import type { Host } from '../hosts/destination.js'
 import type { SmtpSession } from '../smtp/smtp-session.js'
+import { verificationKeyOf } from '../transport-security/host-security.js'
 
 interface IdleSession {
   readonly host: Host
@@ -80,7 +81,9 @@ export class IdleSessions {
   }
 }
 
-/** Sessions are interchangeable if address, TLS and user are the same. */
-function keyOf({ mx, address, port, tls, auth }: Host): string {
-  return `${mx} ${address} ${port} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
+/** Sessions are interchangeable if both addresses, EHLO name, TLS, verification and user are the same. */
+function keyOf(host: Host): string {
+  const { mx, address, port, tls, auth, source = '', hello = '' } = host
+  const user = auth === null ? '' : JSON.stringify([auth.user, auth.pass])
+  return `${mx} ${address} ${port} ${source} ${hello} ${tls} ${verificationKeyOf(host)} ${user}`
 }

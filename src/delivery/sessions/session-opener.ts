@@ -5,16 +5,17 @@
  * If a host has an open session with us and refuses another connection, it is at its limit and not
  * down: that is not remembered as an outage.
  */
-import { isIPv6 } from 'node:net'
-import type { Clock } from '../../platform/clock.js'
 import type { Host } from '../hosts/destination.js'
 import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
 import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
 import { joinTranscripts } from '../smtp/transcript.js'
+import { type OnTlsResult, toSessionResult } from '../transport-security/session-result.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
 
 interface OpenOptions {
   readonly signal: AbortSignal
+  /** The recipient's domain, whose TLS reports count the session; null: none does. */
+  readonly reportedDomain: string | null
   /** The host is called even if it is remembered as unreachable. */
   readonly ignoreOutages: boolean
   /** Is there an open session with the host? */
@@ -24,33 +25,30 @@ interface OpenOptions {
 export type OpenSession = (host: Host, options: OpenOptions) => Promise<OpenResult | Outage>
 
 interface OpenerDeps extends SmtpClientDeps {
-  readonly clock: Clock
   readonly unreachableHosts: UnreachableHosts
+  /** Called for each session with an MX host that says something about TLS. */
+  readonly onTlsResult?: OnTlsResult | undefined
 }
 
 export function createSessionOpener(deps: OpenerDeps): OpenSession {
   const { unreachableHosts, clock } = deps
   const brokenTls = new BrokenTlsHosts()
-  return async (host, { signal, ignoreOutages, hasSession }) => {
+  return async (host, { reportedDomain, signal, ignoreOutages, hasSession }) => {
     const outage = ignoreOutages ? null : unreachableHosts.findOutage(host, clock())
     if (outage !== null) return outage
     const opened = await openWithFallback(host, deps, signal, brokenTls)
+    if (reportedDomain !== null) reportTls(host, reportedDomain, opened, deps)
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened
   }
 }
 
-/** Chooses among the configured addresses of the host's family, in turn; null leaves it to the system. */
-export function createSourceAddressChooser(configured: readonly string[]): (address: string) => string | null {
-  const byFamily = { 4: configured.filter((own) => !isIPv6(own)), 6: configured.filter((own) => isIPv6(own)) }
-  let turn = 0
-  return (address) => {
-    const own = byFamily[isIPv6(address) ? 6 : 4]
-    if (own.length === 0) return null
-    turn += 1
-    return own[turn % own.length] ?? null
-  }
+/** Hosts of routes and messages that ignore policies are not reported. */
+function reportTls(host: Host, domain: string, opened: OpenResult, { clock, onTlsResult }: OpenerDeps): void {
+  const { tlsFailure: failure, localAddress: sendingAddress } = opened
+  if (host.security === undefined || (opened.kind === 'shut' && failure === null)) return
+  onTlsResult?.(toSessionResult(host, { domain, failure, sendingAddress, at: clock() }))
 }
 
 async function openWithFallback(
@@ -63,7 +61,8 @@ async function openWithFallback(
   const first = await openSession(host, deps, signal, encryption)
   if (first.kind === 'open' || encryption === 'none' || !mayFallBackToPlain(host, first.failure)) return first
   brokenTls.remember(host, deps.clock())
+  const { tlsFailure } = first
   const second = await openSession(host, deps, signal, 'none')
-  if (second.kind === 'open') return second
-  return { ...second, transcript: joinTranscripts([first.transcript, second.transcript]) }
+  if (second.kind === 'open') return { ...second, tlsFailure }
+  return { ...second, tlsFailure, transcript: joinTranscripts([first.transcript, second.transcript]) }
 }

@@ -120,6 +120,8 @@ export class SessionPool {
     pace.openSession()
     const opened = await this.openSession(host, {
       signal,
+      // Mail of the service, reports included, has the null return path: it must not cause reports.
+      reportedDomain: message.returnPath === '' ? null : message.domain,
       ignoreOutages,
       hasSession: () => this.hasUsableSession(host),
     }).catch((error: unknown) => {

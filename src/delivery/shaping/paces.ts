@@ -9,7 +9,7 @@ import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Store } from '../../storage/database.js'
-import type { Host } from '../hosts/destination.js'
+import { type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import { PaceControl } from './pace-control.js'
 import type { PaceSignal } from './pace-signal.js'
@@ -35,7 +35,7 @@ export class Paces {
     onRemove: (control) => this.noteRemoved(control),
   })
   /** By the name of the MX host. */
-  private readonly byHost = createLruCache<PaceControl>({ max: MAX_HOSTS })
+  private readonly byPath = createLruCache<PaceControl>({ max: MAX_HOSTS })
   private readonly changed = new Set<PaceControl>()
   private readonly removed = new Set<PaceControl>()
   private readonly timer: PaceTimer
@@ -58,18 +58,19 @@ export class Paces {
     this.listener = listener
   }
 
-  /** The pace of the host from one of our addresses. */
-  of(host: Host, source = ''): PaceControl {
-    const known = this.byHost.get(host.mx)
-    if (known?.id.source === source) return known
-    const id = { provider: providerKeyOf(host), source }
+  /** The pace of the host from the address that its session is opened from. */
+  of(host: Host): PaceControl {
+    const path = pathOf(host)
+    const known = this.byPath.get(path)
+    if (known !== undefined) return known
+    const id = { provider: providerKeyOf(host), source: host.source ?? '' }
     const control = this.controls.get(keyOf(id)) ?? this.add(id, stateAtFirst(id, host))
-    this.byHost.set(host.mx, control)
+    this.byPath.set(path, control)
     return control
   }
 
-  /** The pace of a host that was seen before, by its name. */
-  readonly find = (mx: string): PaceControl | undefined => this.byHost.get(mx)
+  /** The pace of a host that was seen before, by its path (`pathOf`). */
+  readonly find = (path: string): PaceControl | undefined => this.byPath.get(path)
 
   /** A pause of the provider of these hosts in which entries wait in the database. */
   findPause([host]: readonly Host[]): Outage | null {
@@ -116,7 +117,7 @@ export class Paces {
     this.controls.delete(keyOf(id))
     if (control === undefined) return
     this.changed.delete(control)
-    for (const host of [...this.byHost.rkeys()]) if (this.byHost.peek(host) === control) this.byHost.delete(host)
+    for (const path of [...this.byPath.rkeys()]) if (this.byPath.peek(path) === control) this.byPath.delete(path)
   }
 
   private add(id: PaceId, state: PaceState): PaceControl {

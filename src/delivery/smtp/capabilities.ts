@@ -10,6 +10,8 @@ export interface Capabilities {
   readonly smtputf8: boolean
   /** RFC 3461. */
   readonly dsn: boolean
+  /** RFC 8689. */
+  readonly requireTls: boolean
   /** RFC 1870: maximum in bytes; null: not offered, or offered without a limit. */
   readonly size: number | null
   /** The server takes the SIZE parameter. */
@@ -34,6 +36,7 @@ export function parseCapabilities(lines: readonly string[]): Capabilities {
     eightBitMime: offers('8BITMIME'),
     smtputf8: offers('SMTPUTF8'),
     dsn: offers('DSN'),
+    requireTls: offers('REQUIRETLS'),
     size: /^[1-9]\d{0,14}$/.test(size) ? Number(size) : null,
     hasSize: offers('SIZE'),
     // Some servers still send `AUTH=PLAIN` beside `AUTH PLAIN`, a form from before the RFC.

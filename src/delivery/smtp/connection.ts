@@ -26,6 +26,13 @@ type ReplyResult =
   | { readonly kind: 'reply'; readonly serverReply: ServerReply }
   | { readonly kind: 'failed'; readonly why: ConnectionFailure }
 
+interface TlsJudgement {
+  /** Null: the session goes on. */
+  readonly failure: ConnectionFailure | null
+  /** What proved the server, for people; null: nothing did. */
+  readonly proof: string | null
+}
+
 interface Waiter<T> {
   readonly timer: NodeJS.Timeout
   readonly resolve: (value: T) => void
@@ -50,9 +57,14 @@ export class SmtpConnection {
     this.removeListeners = this.addListeners(socket)
   }
 
-  /** As `TLSv1.3`; null: plain text. */
+  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
   get tls(): string | null {
     return this.tlsProtocol
+  }
+
+  /** Null: the connection has ended. */
+  get localAddress(): string | null {
+    return this.socket.localAddress ?? null
   }
 
   get failure(): ConnectionFailure | null {
@@ -107,8 +119,12 @@ export class SmtpConnection {
     this.watcher = watcher
   }
 
-  /** Starts TLS. An unfinished reply in plain text is dropped. */
-  async upgradeToTls(dialer: Dialer, options: Parameters<Dialer['upgrade']>[1]): Promise<ConnectionFailure | null> {
+  /** Starts TLS. An unfinished reply in plain text is dropped. `judge`: looks at the certificates before anything is sent. */
+  async upgradeToTls(
+    dialer: Dialer,
+    options: Parameters<Dialer['upgrade']>[1],
+    judge: (socket: TLSSocket) => TlsJudgement,
+  ): Promise<ConnectionFailure | null> {
     this.removeListeners()
     try {
       const socket = await dialer.upgrade(this.socket, options)
@@ -117,10 +133,18 @@ export class SmtpConnection {
       this.tlsProtocol = socket instanceof TLSSocket ? socket.getProtocol() : null
       this.transcript.logEvent(`encrypted, ${this.tlsProtocol ?? 'unknown'}`)
       this.removeListeners = this.addListeners(socket)
+      const { failure, proof } = judge(socket)
+      if (proof !== null) this.proveTls(proof)
+      if (failure !== null) this.fail(failure)
     } catch (error) {
       this.fail(toConnectionFailure(error))
     }
     return this.endCause
+  }
+
+  private proveTls(proof: string): void {
+    this.tlsProtocol = `${this.tlsProtocol ?? 'TLS'}, ${proof}`
+    this.transcript.logEvent(proof)
   }
 
   /** Ends the connection at once, and every wait for it. */

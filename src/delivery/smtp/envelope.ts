@@ -1,7 +1,7 @@
 /**
  * The MAIL and RCPT commands for one message, with the parameters that the server offers
  * (RFC 5321 sections 4.1.1.2 and 4.1.1.3; SIZE RFC 1870, BODY RFC 6152, SMTPUTF8 RFC 6531,
- * DSN RFC 3461).
+ * DSN RFC 3461, REQUIRETLS RFC 8689).
  *
  * A message with 8-bit bytes is sent unchanged to a server without 8BITMIME: re-encoding would
  * break its signature, and servers that reject such bytes are no longer seen.
@@ -11,6 +11,9 @@ import { encodeXtext, formatNotify, formatOrcpt, formatRet } from '../../mail/ds
 import type { Reply } from '../../mail/reply.js'
 import type { Capabilities } from './capabilities.js'
 import type { OutboundMessage } from './outbound-message.js'
+
+/** RFC 8689 section 4.2.1: another host may offer it. */
+export const TLS_NOT_PASSED_ON = '5.7.30'
 
 /** The reply that stands in for the server's when it cannot take the message at all; null: it can. */
 export function checkSendable(message: OutboundMessage, offered: Capabilities): Reply | null {
@@ -23,6 +26,11 @@ export function checkSendable(message: OutboundMessage, offered: Capabilities): 
     const text = 'the message needs SMTPUTF8, which the server does not offer; it was not sent'
     return { code: 553, enhanced: '5.6.7', text }
   }
+  // A notification goes on without it (RFC 8689 section 5).
+  if (message.tlsRequired === 'yes' && !offered.requireTls && message.returnPath !== '') {
+    const text = 'REQUIRETLS support required, which the server does not offer; it was not sent'
+    return { code: 550, enhanced: TLS_NOT_PASSED_ON, text }
+  }
   return null
 }
 
@@ -33,6 +41,7 @@ export function buildMailCommand(message: OutboundMessage, offered: Capabilities
     ...(offered.hasSize ? [`SIZE=${sizeOf(message)}`] : []),
     ...(offered.eightBitMime && !message.pieces.every((piece) => isAscii(piece)) ? ['BODY=8BITMIME'] : []),
     ...(offered.smtputf8 && message.smtputf8 ? ['SMTPUTF8'] : []),
+    ...(offered.requireTls && message.tlsRequired === 'yes' ? ['REQUIRETLS'] : []),
     ...(offered.dsn && ret !== null ? [`RET=${formatRet(ret)}`] : []),
     ...(offered.dsn && envid !== null ? [`ENVID=${encodeXtext(envid)}`] : []),
   ].join(' ')

@@ -1,6 +1,7 @@
 /** A message as it is sent to one recipient. */
 import type { Address, DomainName } from '../../mail/address.js'
 import type { DsnNotify, DsnReturn } from '../../mail/dsn-parameters.js'
+import type { TlsRequired } from '../../mail/tls-required.js'
 
 export interface OutboundMessage {
   /** Per-recipient return path, or empty for `<>`. */
@@ -15,6 +16,8 @@ export interface OutboundMessage {
   readonly ret: DsnReturn | null
   readonly notify: readonly DsnNotify[] | null
   readonly orcpt: string | null
+  /** What the sender says about TLS on its way (RFC 8689); absent: nothing. */
+  readonly tlsRequired?: TlsRequired | null
   /** Called when the last byte was handed to the kernel: from now on the message may arrive. */
   readonly onHandedOver?: () => void
 }

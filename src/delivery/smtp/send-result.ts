@@ -19,7 +19,7 @@ export type SendResult =
 /** One transaction, and the connection on which it ran or that could not be opened. */
 export interface Exchange {
   readonly sent: SendResult
-  /** As `TLSv1.3`; null: plain text. */
+  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
   readonly tls: string | null
   readonly transcript: string
   /** It was refused for our pace, and may be sent again at this time, in epoch milliseconds. */

@@ -24,7 +24,7 @@ export class SmtpSession {
     readonly timeouts: Timeouts,
   ) {}
 
-  /** As `TLSv1.3`; null: plain text. */
+  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
   get tls(): string | null {
     return this.connection.tls
   }

@@ -1,11 +1,11 @@
 /** Checks of the addresses that mail leaves from: configured, with a confirmed reverse name, and the EHLO name. */
-import type { DomainName } from '../../mail/address.js'
+import { listConfiguredSources } from '../../config/configured-sources.js'
 import type { LookupResult } from '../../platform/dns/resolver.js'
 import { reverseAddress } from '../../spam/dnsbl.js'
 import { describeMissing, listTexts, recordsOf } from '../answers.js'
 import type { Check, CheckDeps, DoctorResolver } from '../check.js'
 import { failure, good, type Judgement, undecided, warning } from '../finding.js'
-import { isPublicAddress, isSameAddress, listSourceAddresses } from '../sources.js'
+import { findHelloName, isPublicAddress, isSameAddress, listSourceAddresses } from '../sources.js'
 
 /** Names of one address that are looked up. */
 const MAX_NAMES = 10
@@ -25,20 +25,39 @@ export const addressChecks: readonly Check[] = [
     name: 'helo',
     summary: 'the name that is said at EHLO leads to each source address',
     run: async (deps) => {
-      const { hostname } = deps.config.service
-      const addresses = await deps.resolver.resolveAddresses(hostname)
-      return judgeHelo(hostname, addresses, listSourceAddresses(deps))
+      const found = await Promise.all(helloNamesOf(deps).map((name) => checkHelloName(deps, name)))
+      return found.flat()
     },
   },
 ]
 
+interface HelloName {
+  readonly name: string
+  /** The source addresses that say it. */
+  readonly addresses: readonly string[]
+}
+
+/** Without a known address that of the service alone. */
+function helloNamesOf({ config, ownAddresses }: Pick<CheckDeps, 'config' | 'ownAddresses'>): readonly HelloName[] {
+  const sources = listSourceAddresses({ config, ownAddresses })
+  const names = new Set(sources.map((address) => findHelloName(config, address)))
+  if (names.size === 0) return [{ name: config.service.hostname, addresses: [] }]
+  return [...names].map((name) => {
+    return { name, addresses: sources.filter((address) => findHelloName(config, address) === name) }
+  })
+}
+
+async function checkHelloName({ resolver }: CheckDeps, { name, addresses }: HelloName): Promise<readonly Judgement[]> {
+  return judgeHelo(name, await resolver.resolveAddresses(name), addresses)
+}
+
 export function judgeSources({ config, ownAddresses }: Pick<CheckDeps, 'config' | 'ownAddresses'>): Judgement[] {
-  const { source_addresses: sources } = config.outbound
+  const sources = listConfiguredSources(config.outbound).map(({ address }) => address)
   const foreign = sources.filter((address) => !ownAddresses.some((own) => isSameAddress(own, address)))
   const missing = foreign.map((address) =>
     failure(address, 'no interface of this machine has this address: mail cannot leave from it', [
       `ip address add ${address} dev INTERFACE`,
-      'or take it out of outbound.source_addresses',
+      'or take it out of outbound.source_addresses or [[outbound.sources]]',
     ]),
   )
   const known = listSourceAddresses({ config, ownAddresses })
@@ -60,7 +79,7 @@ async function checkReverseName({ config, resolver }: CheckDeps, address: string
       .slice(0, MAX_NAMES)
       .map(async (name) => ({ name, addresses: await resolver.resolveAddresses(name) })),
   )
-  return judgeReverseName({ address, reversed, hostname: config.service.hostname, names, confirmed })
+  return judgeReverseName({ address, reversed, hostname: findHelloName(config, address), names, confirmed })
 }
 
 function reverseNameOf(address: string): string {
@@ -70,7 +89,7 @@ function reverseNameOf(address: string): string {
 interface ReverseAnswers {
   readonly address: string
   readonly reversed: string
-  readonly hostname: DomainName
+  readonly hostname: string
   readonly names: LookupResult<string>
   readonly confirmed: readonly {
     readonly name: string
@@ -117,7 +136,7 @@ function judgeUnconfirmed(
 }
 
 export function judgeHelo(
-  hostname: DomainName,
+  hostname: string,
   lookup: LookupResult<string>,
   sources: readonly string[],
 ): readonly Judgement[] {

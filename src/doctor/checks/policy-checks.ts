@@ -1,5 +1,6 @@
 /** Checks MTA-STS (RFC 8461) of the service zone: its record, and the policy that is fetched over HTTPS. */
 import type { Config } from '../../config/complete.js'
+import { buildOwnPolicy } from '../../domains/mta-sts/own-policy.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { getOverHttps } from '../../platform/http/https-get.js'
 import { describeMissing, listTexts, recordsOf } from '../answers.js'
@@ -26,7 +27,8 @@ async function checkPolicy({ config, resolver, authorities }: CheckDeps): Promis
   try {
     const limits = { timeout: ANSWER_TIMEOUT, maxBytes: MAX_POLICY, authorities }
     const { status, body } = await getOverHttps(url, { ...limits, addresses: recordsOf(addresses) })
-    return [judgePolicy(url.href, status, body, config.service)]
+    const judged = judgePolicy(url.href, status, body, config.service)
+    return [judged.state === 'ok' ? judgeOwn(judged, body, buildOwnPolicy(config)?.text ?? null) : judged]
   } catch (error) {
     return [judgeNoPolicy(url.href, errorMessageOf(error), zone)]
   }
@@ -36,6 +38,14 @@ function judgeNoPolicy(url: string, reason: string, zone: string): Judgement {
   return failure(url, `the record announces a policy that cannot be fetched: ${reason}`, [
     `curl -v ${url}`,
     `or remove the record _mta-sts.${zone}. TXT`,
+  ])
+}
+
+/** `own` null: the policy is served by another server, and its text is not ours. */
+export function judgeOwn(judged: Judgement, body: string, own: string | null): Judgement {
+  if (own === null || own.trimEnd() === body.trimEnd()) return judged
+  return failure(judged.subject, 'another policy than that of inbound.mta_sts is served', [
+    'systemctl restart posthorn',
   ])
 }
 

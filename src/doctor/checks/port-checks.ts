@@ -1,5 +1,6 @@
 /** Checks port 25: out, to hosts of large providers, and in, as far as this machine can see. */
 import type { Config } from '../../config/complete.js'
+import { listConfiguredSources } from '../../config/configured-sources.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { isLoopback } from '../../platform/ip-address.js'
 import { describeMissing } from '../answers.js'
@@ -56,7 +57,8 @@ async function reachDomain(deps: CheckDeps, domain: string): Promise<Reached> {
     return { domain, host, outcome: { kind: 'no-host', reason: `${host}: ${describeMissing(addresses)}` } }
   }
   const [address] = addresses.records.toSorted((one, other) => Number(one.includes(':')) - Number(other.includes(':')))
-  const from = config.outbound.source_addresses.find((own) => own.includes(':') === address?.includes(':'))
+  const sources = listConfiguredSources(config.outbound)
+  const from = sources.find((own) => own.address.includes(':') === address?.includes(':'))?.address
   return { domain, host, outcome: await callHost(deps, address ?? '', config.outbound.port, from) }
 }
 

@@ -31,7 +31,7 @@ interface DefaultCertificate {
   readonly read: () => Promise<string>
 }
 
-async function findDefault({ tls, service }: Config): Promise<DefaultCertificate> {
+export async function findDefault({ tls, service }: Config): Promise<DefaultCertificate> {
   const { cert_file: certFile, key_file: keyFile } = tls
   const readPair = (cert: string, key: string) => async () => (await readTlsFiles(cert, key)).cert
   if (certFile !== null && keyFile !== null) {
@@ -69,7 +69,7 @@ async function checkCertificate({ config, clock, authorities }: CheckDeps): Prom
 const PEM_END = '-----END CERTIFICATE-----'
 
 /** The server's certificate first. */
-function parseChain(pem: string): readonly X509Certificate[] {
+export function parseChain(pem: string): readonly X509Certificate[] {
   const texts = pem.split(PEM_END).slice(0, -1)
   return texts.slice(0, MAX_CHAIN).map((text) => new X509Certificate(`${text}${PEM_END}\n`))
 }

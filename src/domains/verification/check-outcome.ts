@@ -40,6 +40,7 @@ export interface CheckResult {
   readonly findings: readonly Finding[]
   readonly mx: 'verified' | 'failed' | null
   readonly dmarc: 'verified' | 'pending' | null
+  readonly policyHost: 'verified' | 'pending' | null
   /** A user asked for the check and waits for its result. */
   readonly onDemand: boolean
 }
@@ -123,7 +124,7 @@ export function parseRecordStates({ record_states: text }: Pick<SendingDomain, '
   return parseJson(text)
 }
 
-function mergeRecordStates(before: RecordStates, { findings, mx, dmarc }: CheckResult): RecordStates {
+function mergeRecordStates(before: RecordStates, { findings, mx, dmarc, policyHost }: CheckResult): RecordStates {
   const changedStates = findings.flatMap(({ purpose, state }) =>
     state === 'unknown' ? [] : [[purpose, state === 'awaited' ? 'pending' : state] as const],
   )
@@ -132,5 +133,6 @@ function mergeRecordStates(before: RecordStates, { findings, mx, dmarc }: CheckR
     ...Object.fromEntries(changedStates),
     ...(mx === null ? {} : { mx }),
     ...(dmarc === null ? {} : { dmarc }),
+    ...(policyHost === null ? {} : { policy_host: policyHost }),
   }
 }

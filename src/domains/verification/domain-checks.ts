@@ -21,7 +21,15 @@ import {
   GRACE_PERIOD,
 } from './check-outcome.js'
 import { recordDomainEvent } from './domain-event.js'
-import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
+import {
+  type Finding,
+  judgeDmarc,
+  judgeInboundMx,
+  judgePolicyHost,
+  judgeRecords,
+  type Verdict,
+  verdictOf,
+} from './judge-records.js'
 import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
 
 export interface CheckDeps extends Store {
@@ -106,7 +114,9 @@ export async function checkDomain(
     const findings = judgeRecords(answers, before, keys, names)
     const verdict = verdictOf(findings)
     const mx = judgeInboundMx(answers.inboundMx, names.inbound_mx_host)
-    const check: CheckResult = { verdict, findings, mx, dmarc: judgeDmarc(answers.dmarc), onDemand: asker !== null }
+    const dmarc = judgeDmarc(answers.dmarc)
+    const policyHost = judgePolicyHost(answers.policyHost, names.zone)
+    const check: CheckResult = { verdict, findings, mx, dmarc, policyHost, onDemand: asker !== null }
     const { row: after, event } = decideCheckOutcome(before, check, now, random)
     const guarded = { ...after, ...domainRef, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
     const next = { ...before, ...after }

@@ -15,6 +15,7 @@ import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { holdsKey } from '../dkim/key-record.js'
 import { isIncomingKey } from '../dkim/rotation-step.js'
 import type { DkimKeyRow } from '../dkim/signing-keys.js'
+import { policyHostOf } from '../mta-sts/own-policy.js'
 import type { SendingDomain } from '../sending-domains.js'
 import { mxPointsToUs, spfAuthorizesUs } from '../zone/mail-host-records.js'
 import { type DnsRecord, dnsRecordsOf } from './dns-records.js'
@@ -107,6 +108,12 @@ export function verdictOf(findings: readonly Finding[]): Verdict {
 export function judgeInboundMx(mx: LookupResult<MxRecord> | null, host: string): 'verified' | 'failed' | null {
   if (mx === null || mx.kind === 'failure') return null
   return recordsOf(mx).some(({ exchange }) => exchange.toLowerCase() === host) ? 'verified' : 'failed'
+}
+
+/** Whether the host of the domain's MTA-STS policy is ours; null: not asked for, or no answer. */
+export function judgePolicyHost(cname: LookupResult<string> | null, zone: string): 'verified' | 'pending' | null {
+  if (cname === null || cname.kind === 'failure') return null
+  return pointsTo(cname, policyHostOf(zone)) ? 'verified' : 'pending'
 }
 
 /** Any policy counts: the owner chooses it. */

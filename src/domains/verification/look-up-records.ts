@@ -2,10 +2,11 @@
  * Queries DNS for the records of a sending domain, without judging them.
  *
  * A name with a CNAME to our target needs no further query. For any other name the final records are queried: many DNS
- * hosts flatten CNAMEs, and some customers copy our records by hand. At most twelve queries for a domain.
+ * hosts flatten CNAMEs, and some customers copy our records by hand. At most thirteen queries for a domain.
  */
 import type { LookupResult, MxRecord, RecordResolver, Resolver } from '../../platform/dns/resolver.js'
 import type { Selector } from '../../storage/tables/domain-tables.js'
+import { policyHostOf } from '../mta-sts/own-policy.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'
 import { mailTargetOf } from './dns-records.js'
 
@@ -40,6 +41,8 @@ export interface DomainAnswers {
   /** Null: the domain does not receive mail. */
   readonly inboundMx: LookupResult<MxRecord> | null
   readonly dmarc: LookupResult<string>
+  /** The CNAME of the host of its MTA-STS policy; null: the domain does not receive mail. */
+  readonly policyHost: LookupResult<string> | null
 }
 
 export async function lookUpRecords(
@@ -48,14 +51,15 @@ export async function lookUpRecords(
   { zone }: ZoneNames,
 ): Promise<DomainAnswers> {
   const { domain } = row
-  const [host, dkim1, dkim2, inboundMx, dmarc] = await Promise.all([
+  const [host, dkim1, dkim2, inboundMx, dmarc, policyHost] = await Promise.all([
     lookUpMailHost(resolver, mailHostOf(domain), mailTargetOf(zone)),
     lookUpKey(resolver, domain, 'dkim1'),
     lookUpKey(resolver, domain, 'dkim2'),
     row.inbound === 1 ? resolver.resolveMx(domain) : null,
     resolver.resolveRecords(dmarcNameOf(domain), 'TXT'),
+    row.inbound === 1 ? resolver.resolveRecords(policyHostOf(domain), 'CNAME') : null,
   ])
-  return { mailHost: host, keys: { dkim1, dkim2 }, inboundMx, dmarc }
+  return { mailHost: host, keys: { dkim1, dkim2 }, inboundMx, dmarc, policyHost }
 }
 
 export function dmarcNameOf(domain: string): string {

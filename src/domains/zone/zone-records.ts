@@ -9,9 +9,12 @@
  * Limit: a name server inside the zone is assumed to be this machine.
  */
 import type { Config } from '../../config/complete.js'
+import { listConfiguredSources } from '../../config/configured-sources.js'
 import { type DomainName, domainOf } from '../../mail/address.js'
 import { parseIpAddress } from '../../platform/ip-address.js'
+import { buildOwnPolicy } from '../mta-sts/own-policy.js'
 import { mailTargetOf } from '../verification/dns-records.js'
+import { buildPolicyRecords, listPolicyHosts } from './policy-records.js'
 
 export type RecordData =
   | { readonly type: 'A' | 'AAAA'; readonly address: string }
@@ -57,14 +60,20 @@ export interface ZoneSettings {
   readonly addresses: readonly string[]
   /** The addresses that mail is sent from. */
   readonly sendingAddresses: readonly string[]
+  /** The EHLO names of single ones of them. */
+  readonly sendingHosts: readonly { readonly name: string; readonly address: string }[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
+  /** Of our MTA-STS policy; null: none is published. */
+  readonly policyId: string | null
   /** Seconds. */
   readonly ttl: number
 }
 
-export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings {
+export function toZoneSettings(config: Config): ZoneSettings {
+  const { service, dns, outbound } = config
   const { zone, hostname, public_addresses: addresses } = service
+  const sources = listConfiguredSources(outbound)
   return {
     zone,
     hostname,
@@ -72,9 +81,13 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
     mxHost: service.inbound_mx_host,
     mailDomain: domainOf(service.mail_from),
     addresses,
-    sendingAddresses: [...addresses, ...outbound.source_addresses.filter(isPublic)],
+    sendingAddresses: [...new Set([...addresses, ...sources.map(({ address }) => address).filter(isPublic)])],
+    sendingHosts: sources.flatMap(({ hello, address }) =>
+      hello === null || !isPublic(address) ? [] : [{ name: hello, address }],
+    ),
     nameservers: dns.nameservers,
     issuers: dns.caa,
+    policyId: buildOwnPolicy(config)?.id ?? null,
     ttl: Math.round(dns.ttl / 1000),
   }
 }
@@ -125,15 +138,21 @@ function buildHostRecords(settings: ZoneSettings): readonly NamedData[] {
       ...toMailRecords(name, settings),
     ]),
     ...toMailRecords(mailDomain, settings),
+    ...settings.sendingHosts.flatMap(({ name, address }) => [
+      ...toAddressRecords(name, { addresses: [address] }),
+      ...toMailRecords(name, settings),
+    ]),
   ]
 }
 
 function buildAddressRecords(settings: ZoneSettings): readonly NamedData[] {
-  const { mxHost, linkHost, nameservers } = settings
-  return [mxHost, linkHost, ...nameservers].flatMap((name) => toAddressRecords(name, settings))
+  const { zone, mxHost, linkHost, nameservers, policyId } = settings
+  return [mxHost, linkHost, ...listPolicyHosts(zone, policyId), ...nameservers].flatMap((name) =>
+    toAddressRecords(name, settings),
+  )
 }
 
-function toAddressRecords(name: string, { addresses }: ZoneSettings): readonly NamedData[] {
+function toAddressRecords(name: string, { addresses }: Pick<ZoneSettings, 'addresses'>): readonly NamedData[] {
   return addresses.map((address) => [name, { type: address.includes(':') ? 'AAAA' : 'A', address }])
 }
 
@@ -147,13 +166,16 @@ function toMailRecords(name: string, { mxHost, sendingAddresses }: ZoneSettings)
 
 /** The service signs all of its mail, so receivers may reject mail in its name that does not align. */
 function buildServiceMailRecords(
-  { zone, mailDomain }: ZoneSettings,
+  { zone, mailDomain, policyId }: ZoneSettings,
   keys: readonly ServiceKey[],
 ): readonly NamedData[] {
   const policy = `v=DMARC1; p=reject; rua=mailto:dmarc@${zone}`
   return [
     [`_dmarc.${zone}`, { type: 'TXT', text: policy }],
     [`_dmarc.${mailDomain}`, { type: 'TXT', text: policy }],
+    ...buildPolicyRecords(zone, [zone, mailDomain], policyId).map(
+      ({ name, text }): NamedData => [name, { type: 'TXT', text }],
+    ),
     ...keys.map(
       ({ selector, public_record: text }): NamedData => [`${selector}._domainkey.${mailDomain}`, { type: 'TXT', text }],
     ),

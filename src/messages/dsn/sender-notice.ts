@@ -45,12 +45,14 @@ export function buildSenderNotice(
   if (to === '' || !shouldNotifySender(subject, report.kind)) return null
   const id = uuidv7(now)
   const messageId = createMessageId(id, sender.hostname)
+  const isTlsRequired = email.tls_required === 'yes'
   const dsn: Dsn = {
     kind: report.kind,
     reportingMta: sender.hostname,
     arrivedAt: email.created_at,
     envid: email.envid,
-    ret: email.ret,
+    // RFC 8689 section 5: of a message that demands TLS, the notification has the header alone.
+    ret: isTlsRequired ? 'headers' : email.ret,
     original,
     recipients: [report.recipient],
     from: sender.mailFrom,
@@ -59,5 +61,7 @@ export function buildSenderNotice(
     messageId,
   }
   const raw = buildDsn(dsn)
-  return enqueueServiceEmail({ id, messageId, from: sender.mailFrom, to, subject: formatDsnSubject(dsn), now }, raw)
+  const tlsRequired = isTlsRequired ? 'yes' : null
+  const subjectLine = formatDsnSubject(dsn)
+  return enqueueServiceEmail({ id, messageId, from: sender.mailFrom, to, subject: subjectLine, now, tlsRequired }, raw)
 }

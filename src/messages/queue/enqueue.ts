@@ -56,7 +56,8 @@ export type NewEmail = Pick<
   | 'key_id'
   | 'template_id'
   | 'broadcast_id'
->
+> &
+  Partial<Pick<Email, 'tls_required'>>
 
 export interface EnqueuedEmail {
   readonly email: Email
@@ -121,6 +122,7 @@ function toEmailRow(newEmail: NewEmail, size: number): Email {
     priority: newEmail.priority,
     size,
     smtputf8: newEmail.smtputf8,
+    tls_required: newEmail.tls_required ?? null,
     status: newEmail.scheduled_for === null ? 'queued' : 'scheduled',
     created_at: newEmail.created_at,
     scheduled_for: newEmail.scheduled_for,

@@ -98,8 +98,8 @@ export class QueueWork {
     let state = begun
     const update = async (change: Partial<QueueWorkState>): Promise<void> => {
       state = { ...state, ...change }
-      this.state = state
       await commit([storeState(state)])
+      this.state = state
     }
     try {
       const work = { act, filter, actor, isEnding: () => this.ending !== 'no' }

@@ -6,6 +6,7 @@ import { describeReason, type Reason, reasons } from '../../mail/reasons.js'
 import type { Flag } from '../../storage/tables/columns.js'
 import type { Hold, RecipientStatus } from '../../storage/tables/email-tables.js'
 import { isProviderPause } from './provider-pause.js'
+import { isWarmUpWait } from './warm-up-wait.js'
 
 const states = {
   held: 'Held by the operator.',
@@ -43,10 +44,15 @@ interface Judged {
   readonly reason: Reason | null
 }
 
+function reasonOfWait(waitsFor: string): WaitReason {
+  if (isProviderPause(waitsFor)) return 'provider-pause'
+  return isWarmUpWait(waitsFor) ? 'warming-up' : 'host-down'
+}
+
 export function waitReasonOf({ held, leased, attempts, waits_for, recipient_status, reason }: Judged): WaitReason {
   if (held !== 0) return holds[held]
   if (leased === 1) return 'sending'
-  if (waits_for !== null) return isProviderPause(waits_for) ? 'provider-pause' : 'host-down'
+  if (waits_for !== null) return reasonOfWait(waits_for)
   if (attempts > 0) return reason ?? 'unclassified'
   return recipient_status === 'scheduled' ? 'scheduled' : 'not-tried'
 }

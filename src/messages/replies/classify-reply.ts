@@ -109,7 +109,8 @@ function statusOf(permanent: boolean, enhanced: string | null, reason: Reason): 
   return `${permanent ? 5 : 4}.${detail}`
 }
 
-export type Failure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable' | 'protocol'
+/** `untrusted`: encryption or certificate are not what a policy of the domain demands. */
+export type Failure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'untrusted' | 'unreachable' | 'protocol'
 
 const failureReasons = {
   timeout: 'timeout',
@@ -117,6 +118,7 @@ const failureReasons = {
   reset: 'connection-lost',
   closed: 'connection-lost',
   tls: 'tls',
+  untrusted: 'tls',
   unreachable: 'unreachable',
   protocol: 'protocol',
 } as const satisfies Readonly<Record<Failure, Reason>>

@@ -6,10 +6,21 @@
 import type { AnswerRecord, Question, Reply } from './message.js'
 
 export type DnsAnswer =
-  | { readonly kind: 'records'; readonly records: readonly [AnswerRecord, ...AnswerRecord[]]; readonly ttl: number }
+  | (Found & {
+      readonly kind: 'records'
+      readonly records: readonly [AnswerRecord, ...AnswerRecord[]]
+      readonly ttl: number
+    })
   /** `ttl` in seconds; null: the server did not say. */
-  | { readonly kind: 'no-data' | 'no-domain'; readonly ttl: number | null }
+  | (Found & { readonly kind: 'no-data' | 'no-domain'; readonly ttl: number | null })
   | { readonly kind: 'failure'; readonly detail: string }
+
+interface Found {
+  /** Every reply that led here says that its data is authentic. */
+  readonly isAuthenticData: boolean
+  /** There was a CNAME record. */
+  readonly isAlias: boolean
+}
 
 /** The chain ends at a name for which the reply has no records: a query for it must follow. */
 interface UnresolvedAlias {
@@ -17,20 +28,33 @@ interface UnresolvedAlias {
   readonly name: string
   /** Seconds, of the chain so far. */
   readonly ttl: number
+  readonly isAuthenticData: boolean
 }
 
-/** `chainTtl`: seconds, of the CNAME records that led to this question. */
-export function findAnswer(reply: Reply, question: Question, chainTtl: number): DnsAnswer | UnresolvedAlias {
-  const { end, ttl, length } = followChain(reply.answers, question, chainTtl)
+/** The CNAME records that led to a question. */
+export interface ChainSoFar {
+  /** Seconds. */
+  readonly ttl: number
+  readonly isAuthenticData: boolean
+  readonly isAlias: boolean
+}
+
+export const noChain: ChainSoFar = { ttl: Number.POSITIVE_INFINITY, isAuthenticData: true, isAlias: false }
+
+export function findAnswer(reply: Reply, question: Question, before: ChainSoFar): DnsAnswer | UnresolvedAlias {
+  const { end, ttl, length } = followChain(reply.answers, question, before.ttl)
   if (length === null) return { kind: 'failure', detail: 'CNAMELOOP' }
+  const isAuthenticData = before.isAuthenticData && reply.isAuthenticData
+  const found = { isAuthenticData, isAlias: before.isAlias || length > 0 }
   const negativeTtl = reply.negativeTtl === null ? null : Math.min(ttl, reply.negativeTtl)
-  if (reply.code === 'NXDOMAIN') return { kind: 'no-domain', ttl: negativeTtl }
+  if (reply.code === 'NXDOMAIN') return { ...found, kind: 'no-domain', ttl: negativeTtl }
   const [first, ...rest] = reply.answers.filter(({ type, owner }) => type === question.type && owner === end)
   if (first !== undefined) {
-    return { kind: 'records', records: [first, ...rest], ttl: Math.min(ttl, ...[first, ...rest].map((one) => one.ttl)) }
+    const records = [first, ...rest] as const
+    return { ...found, kind: 'records', records, ttl: Math.min(ttl, ...records.map((one) => one.ttl)) }
   }
-  if (length === 0 || negativeTtl !== null) return { kind: 'no-data', ttl: negativeTtl }
-  return { kind: 'onward', name: end, ttl }
+  if (length === 0 || negativeTtl !== null) return { ...found, kind: 'no-data', ttl: negativeTtl }
+  return { kind: 'onward', name: end, ttl, isAuthenticData }
 }
 
 interface Chain {

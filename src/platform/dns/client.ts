@@ -8,11 +8,13 @@
  * cause, do not block the others.
  *
  * Known limits: the system's servers are read once, at the start. Forged replies are prevented by a fresh port and
- * id alone, without mixed case (RFC 5452). DNSSEC validation is left to the servers.
+ * id alone, without mixed case (RFC 5452). DNSSEC validation is left to the servers; the word of one on loopback alone
+ * is taken for it, because replies from elsewhere can be forged on the way.
  */
 import { getServers } from 'node:dns'
+import { isLoopback } from '../ip-address.js'
 import { createSemaphore, type Semaphore } from '../semaphore.js'
-import { type DnsAnswer, findAnswer } from './chain.js'
+import { type ChainSoFar, type DnsAnswer, findAnswer, noChain } from './chain.js'
 import { buildQuery, isReplyTo, isTruncated, type Question, type Reply, rcodeOf, readReply } from './message.js'
 import { isQueryable } from './name.js'
 import {
@@ -64,7 +66,7 @@ export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, si
 
   return async (question) => {
     if (signal.aborted) return cancelledAnswer
-    if (!isQueryable(question.name)) return { kind: 'no-domain', ttl: null }
+    if (!isQueryable(question.name)) return unqueryableAnswer
     if (!(await querySlots.acquire(maxWait)))
       return signal.aborted ? cancelledAnswer : { kind: 'failure', detail: 'TIMEOUT' }
     return withSlot(() =>
@@ -73,6 +75,7 @@ export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, si
   }
 }
 
+const unqueryableAnswer: DnsAnswer = { kind: 'no-domain', ttl: null, isAuthenticData: false, isAlias: false }
 const cancelledAnswer: DnsAnswer = { kind: 'failure', detail: 'CANCELLED' }
 
 type WithSlot = (ask: () => Promise<DnsAnswer>) => Promise<DnsAnswer>
@@ -103,14 +106,15 @@ async function followAliases(
   ask: (question: Question) => Promise<QueryResult>,
 ): Promise<DnsAnswer> {
   let { name } = question
-  let ttl = Number.POSITIVE_INFINITY
+  let chain: ChainSoFar = noChain
   for (let hops = 0; hops <= MAX_ALIAS_QUERIES; hops += 1) {
     if (!isQueryable(name)) return { kind: 'failure', detail: 'BADNAME' }
     const reply = await ask({ ...question, name })
     if ('fault' in reply) return { kind: 'failure', detail: reply.fault }
-    const found = findAnswer(reply, { ...question, name }, ttl)
+    const found = findAnswer(reply, { ...question, name }, chain)
     if (found.kind !== 'onward') return found
-    ;({ name, ttl } = found)
+    name = found.name
+    chain = { ttl: found.ttl, isAuthenticData: found.isAuthenticData, isAlias: true }
   }
   return { kind: 'failure', detail: 'CNAMECHAIN' }
 }
@@ -152,8 +156,10 @@ async function queryServer(
   timeout: number,
 ): Promise<QueryResult> {
   const replied = await exchangeQuery(exchanges, server, buildQuery(question, true), timeout)
-  if ('fault' in replied || !['FORMERR', 'NOTIMP'].includes(rcodeOf(replied.reply))) return interpretReply(replied)
-  return interpretReply(await exchangeQuery(exchanges, server, buildQuery(question, false), timeout))
+  const isTrusted = isLoopback(server.address)
+  if ('fault' in replied || !['FORMERR', 'NOTIMP'].includes(rcodeOf(replied.reply)))
+    return interpretReply(replied, isTrusted)
+  return interpretReply(await exchangeQuery(exchanges, server, buildQuery(question, false), timeout), isTrusted)
 }
 
 async function exchangeQuery(
@@ -173,13 +179,15 @@ function hasTruncatedReply(replied: ExchangeResult): boolean {
   return 'reply' in replied && isTruncated(replied.reply)
 }
 
-function interpretReply(replied: ExchangeResult): QueryResult {
+/** `isTrusted`: the AD bit of this server counts. */
+function interpretReply(replied: ExchangeResult, isTrusted: boolean): QueryResult {
   if ('fault' in replied) return replied
   const code = rcodeOf(replied.reply)
   if (code !== 'NOERROR' && code !== 'NXDOMAIN') return { fault: code }
   const reply = readReply(replied.reply)
   if (reply === null) return { fault: 'BADRESP' }
-  return reply.isReferral ? { fault: 'REFERRAL' } : reply
+  if (reply.isReferral) return { fault: 'REFERRAL' }
+  return isTrusted ? reply : { ...reply, isAuthenticData: false }
 }
 
 function listSystemServers(): readonly DnsServer[] {

@@ -1,4 +1,4 @@
-/** Numbers of the DNS protocol (RFC 1035, RFC 3596, RFC 5936, RFC 6891, RFC 6895, RFC 8659). */
+/** Numbers of the DNS protocol (RFC 1035, RFC 3596, RFC 5936, RFC 6698, RFC 6891, RFC 6895, RFC 8659). */
 
 export const HEADER_SIZE = 12
 
@@ -18,6 +18,7 @@ export const recordTypes = {
   TXT: 16,
   AAAA: 28,
   OPT: 41,
+  TLSA: 52,
   IXFR: 251,
   AXFR: 252,
   ANY: 255,

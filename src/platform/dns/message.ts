@@ -16,9 +16,10 @@ import {
   readSection,
   readSoaMinimum,
   readStrings,
+  readTlsa,
 } from './records.js'
 
-export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX' | 'NS' | 'CAA'
+export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX' | 'NS' | 'CAA' | 'TLSA'
 
 export interface Question {
   readonly name: string
@@ -30,7 +31,7 @@ export interface AnswerRecord {
   readonly type: QuestionType
   /** Seconds. */
   readonly ttl: number
-  /** An address, a name, the joined strings of one TXT record (one character per octet), or a CAA record as in a zone file. */
+  /** An address, a name, the joined strings of one TXT record (one character per octet), or a CAA or TLSA record as in a zone file. */
   readonly text: string
   /** The preference of an MX record; 0 for other records. */
   readonly preference: number
@@ -42,16 +43,20 @@ export interface Reply {
   readonly answers: readonly AnswerRecord[]
   /** Seconds for which a negative answer is valid (RFC 2308); null: the reply does not say. */
   readonly negativeTtl: number | null
+  /** The server has validated everything in it by DNSSEC, or says so (the AD bit, RFC 4035 section 3.2.3). */
+  readonly isAuthenticData: boolean
   /** It only refers to other servers. */
   readonly isReferral: boolean
 }
 
+/** In the fourth octet of the header. */
+const AD_BIT = 0x20
 /** The limit of both sections together: mail needs no more. */
 const MAX_RECORDS = 300
 
-/** `name` must be queryable (`isQueryable`). Each query has a random id. */
+/** `name` must be queryable (`isQueryable`). Each query has a random id, and asks for the AD bit (RFC 6840 section 5.7). */
 export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
-  const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, edns ? 1 : 0])
+  const header = Buffer.from([0, 0, 1, AD_BIT, 0, 1, 0, 0, 0, 0, 0, edns ? 1 : 0])
   header.writeUInt16BE(randomInt(0x1_0000), 0)
   return Buffer.concat([
     header,
@@ -108,6 +113,7 @@ export function readReply(reply: Buffer): Reply | null {
       code: rcodeOf(reply),
       answers,
       negativeTtl,
+      isAuthenticData: (reply.readUInt8(3) & AD_BIT) !== 0,
       isReferral: records.length === 0 && negativeTtl === null && passesOn,
     }
   } catch (error) {
@@ -141,6 +147,8 @@ function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
       return [{ ...head, type: 'NS', text: readNameData(message, record) }]
     case recordTypes.CAA:
       return [{ ...head, type: 'CAA', text: readCaa(message, record) }]
+    case recordTypes.TLSA:
+      return [{ ...head, type: 'TLSA', text: readTlsa(message, record) }]
     case recordTypes.MX:
       return [
         { ...head, type: 'MX', text: readNameData(message, record, 2), preference: message.readUInt16BE(record.start) },

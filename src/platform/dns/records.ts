@@ -78,6 +78,13 @@ export function readCaa(message: Buffer, { start, end }: RawRecord): string {
   return `${message.readUInt8(start)} ${tag} "${message.toString('latin1', value, end)}"`
 }
 
+/** As `3 1 1 0123abcd…` (RFC 6698 section 2.2). */
+export function readTlsa(message: Buffer, { start, end }: RawRecord): string {
+  if (end - start < 3) throw new RangeError('a TLSA record that is cut off')
+  const [usage, selector, matching] = [start, start + 1, start + 2].map((at) => message.readUInt8(at))
+  return `${usage} ${selector} ${matching} ${message.toString('hex', start + 3, end)}`
+}
+
 /** The last field of an SOA record (RFC 2308 section 4). */
 export function readSoaMinimum(message: Buffer, { start, end }: RawRecord): number {
   const numbers = readName(message, readName(message, start).end).end

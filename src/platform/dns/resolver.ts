@@ -37,13 +37,28 @@ export interface Resolver {
   readonly resolveAddresses: (name: string) => Promise<LookupResult<string>>
 }
 
-export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'NS' | 'CAA'
+export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'NS' | 'CAA' | 'TLSA'
 
 /** Records of a single type, for the authentication of incoming mail. */
 export interface RecordResolver {
   /** As text: an address, a name without trailing dot, or the joined strings of one TXT record. */
   readonly resolveRecords: (name: string, type: RecordType) => Promise<LookupResult<string>>
   readonly resolveMx: (name: string) => Promise<LookupResult<MxRecord>>
+}
+
+/** A look-up, and what DNSSEC says about it. */
+export interface JudgedLookup<T> {
+  readonly lookup: LookupResult<T>
+  /** A validating server on loopback has found the answer authentic, the CNAME records on the way to it too. False for a failure. */
+  readonly isAuthentic: boolean
+  /** The name at the end of the CNAME records; null: there were none, or the look-up found no record. */
+  readonly alias: string | null
+}
+
+/** The same answers, from the same cache, with what DNSSEC says about them. */
+export interface DnssecResolver {
+  readonly judgeMx: (name: string) => Promise<JudgedLookup<MxRecord>>
+  readonly judgeRecords: (name: string, type: RecordType) => Promise<JudgedLookup<string>>
 }
 
 export interface ResolverSettings {
@@ -59,17 +74,26 @@ export interface ResolverSettings {
 export const defaultResolverSettings: ResolverSettings = { servers: [], timeout: 3000, tries: 3, cacheSize: 20_000 }
 
 /** Queries under way fail when `signal` is aborted. */
-export function openResolver(settings: ResolverSettings, clock: Clock, signal: AbortSignal): Resolver & RecordResolver {
+export function openResolver(
+  settings: ResolverSettings,
+  clock: Clock,
+  signal: AbortSignal,
+): Resolver & RecordResolver & DnssecResolver {
   const ask = openDnsClient(settings, signal)
   const cache = createAnswerCache(settings.cacheSize, clock)
-  const resolveType = (name: string, type: RecordType): Promise<LookupResult<string>> =>
+  const judgeType = (name: string, type: RecordType): Promise<JudgedLookup<string>> =>
     cache(`${type} ${name}`, () => queryRecords(ask, name, type, ({ text }) => text))
+  const judgeMx: DnssecResolver['judgeMx'] = (name) => {
+    const key = toCanonicalName(name)
+    return cache(`MX ${key}`, () => queryRecords(ask, key, 'MX', toMxRecord))
+  }
+  const resolveType = (name: string, type: RecordType): Promise<LookupResult<string>> =>
+    judgeType(name, type).then(({ lookup }) => lookup)
 
   return {
-    resolveMx: (name) => {
-      const key = toCanonicalName(name)
-      return cache(`MX ${key}`, () => queryRecords(ask, key, 'MX', toMxRecord))
-    },
+    judgeMx,
+    judgeRecords: (name, type) => judgeType(toCanonicalName(name), type),
+    resolveMx: (name) => judgeMx(name).then(({ lookup }) => lookup),
     resolveRecords: (name, type) => resolveType(toCanonicalName(name), type),
     resolveAddresses: async (name) => {
       const key = toCanonicalName(name)
@@ -83,8 +107,7 @@ function toMxRecord({ text, preference }: AnswerRecord): MxRecord {
   return { preference, exchange: text }
 }
 
-interface CacheableResult<T> {
-  readonly lookup: LookupResult<T>
+interface CacheableResult<T> extends JudgedLookup<T> {
   /** Milliseconds. */
   readonly cacheFor: number
 }
@@ -108,7 +131,12 @@ async function queryRecords<T>(
   shape: (record: AnswerRecord) => T,
 ): Promise<CacheableResult<T>> {
   const found = await ask({ name, type })
-  return { lookup: toLookupResult(found, shape), cacheFor: Math.min(cacheSecondsOf(found), MAX_TTL) * 1000 }
+  return {
+    lookup: toLookupResult(found, shape),
+    isAuthentic: found.kind !== 'failure' && found.isAuthenticData,
+    alias: found.kind === 'records' && found.isAlias ? found.records[0].owner : null,
+    cacheFor: Math.min(cacheSecondsOf(found), MAX_TTL) * 1000,
+  }
 }
 
 function toLookupResult<T>(found: DnsAnswer, shape: (record: AnswerRecord) => T): LookupResult<T> {
@@ -135,14 +163,14 @@ function mergeAddresses(a: LookupResult<string>, b: LookupResult<string>): Looku
 }
 
 interface CacheEntry {
-  readonly answer: Promise<LookupResult<unknown>>
+  readonly answer: Promise<JudgedLookup<unknown>>
   /** Infinite while the query is under way. */
   expiresAt: number
   /** An earlier clock was set back: the answer could be older than its time to live. */
   readonly askedAt: number
 }
 
-type AnswerCache = <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<LookupResult<T>>
+type AnswerCache = <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<JudgedLookup<T>>
 
 /** `size` 0: no cache. A key has one type of answer only, which is what makes the cast hold. */
 function createAnswerCache(size: number, clock: Clock): AnswerCache {
@@ -151,15 +179,14 @@ function createAnswerCache(size: number, clock: Clock): AnswerCache {
     const cached = entries?.get(key)
     const now = clock()
     const isValid = cached !== undefined && cached.expiresAt > now && cached.askedAt <= now
-    if (isValid) return cached.answer as Promise<LookupResult<T>>
+    if (isValid) return cached.answer as Promise<JudgedLookup<T>>
     const answer = ask()
-    const found = answer.then(({ lookup }) => lookup)
-    const entry: CacheEntry = { answer: found, expiresAt: Number.POSITIVE_INFINITY, askedAt: now }
+    const entry: CacheEntry = { answer, expiresAt: Number.POSITIVE_INFINITY, askedAt: now }
     entries?.set(key, entry)
     void answer.then(({ cacheFor }) => {
       entry.expiresAt = clock() + cacheFor
       if (cacheFor === 0 && entries?.peek(key) === entry) entries.delete(key)
     })
-    return entry.answer as Promise<LookupResult<T>>
+    return entry.answer as Promise<JudgedLookup<T>>
   }
 }

@@ -13,6 +13,8 @@ interface GetOptions {
   readonly timeout: number
   /** Bytes of the body; a longer one is cut. */
   readonly maxBytes: number
+  /** Ends the request. */
+  readonly signal?: AbortSignal
   /** PEM certificates that are trusted instead of the system's. */
   readonly authorities?: string | undefined
 }
@@ -21,6 +23,8 @@ interface GetAnswer {
   readonly status: number
   /** The field Date, in epoch milliseconds; null: none. */
   readonly date: number | null
+  /** The field Content-Type; empty: none. */
+  readonly contentType: string
   readonly body: string
 }
 
@@ -28,22 +32,24 @@ interface GetAnswer {
 export function getOverHttps(url: URL, options: GetOptions): Promise<GetAnswer> {
   const { addresses, timeout, maxBytes, authorities } = options
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeout)
+    const limit = AbortSignal.timeout(timeout)
+    const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal])
     const sent = request(url, {
       agent: false,
       signal,
       ca: authorities,
       lookup: pinTo(addresses),
     })
-    sent.on('error', (error) => reject(signal.aborted ? new Error(`no answer within ${timeout / 1_000} s`) : error))
+    sent.on('error', (error) => reject(limit.aborted ? new Error(`no answer within ${timeout / 1_000} s`) : error))
     sent.on('response', (response) => {
-      readBody(response, maxBytes).then(
-        (body) => resolve({ status: response.statusCode ?? 0, date: readDate(response.headers.date), body }),
-        reject,
-      )
+      readBody(response, maxBytes).then((body) => resolve(answerOf(response, body)), reject)
     })
     sent.end()
   })
+}
+
+function answerOf({ statusCode, headers }: IncomingMessage, body: string): GetAnswer {
+  return { status: statusCode ?? 0, date: readDate(headers.date), contentType: headers['content-type'] ?? '', body }
 }
 
 function pinTo(addresses: readonly string[]): LookupFunction {

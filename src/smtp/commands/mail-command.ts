@@ -1,5 +1,5 @@
 /**
- * MAIL with its parameters: SIZE (RFC 1870), BODY (RFC 6152) and SMTPUTF8 (RFC 6531); in submissions also
+ * MAIL with its parameters: SIZE (RFC 1870), BODY (RFC 6152), SMTPUTF8 (RFC 6531) and, over TLS, REQUIRETLS (RFC 8689); in submissions also
  * RET and ENVID (RFC 3461) and AUTH (RFC 4954 section 5), which is accepted and ignored, because the key
  * says who the client is.
  */
@@ -23,6 +23,7 @@ export interface PlainMailCommand {
   /** As declared; 0: not declared. */
   readonly size: number
   readonly smtputf8: boolean
+  readonly requiresTls: boolean
 }
 
 export interface MailCommand extends PlainMailCommand {
@@ -33,33 +34,41 @@ export interface MailCommand extends PlainMailCommand {
 const plainParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8'])
 const submissionParameters: ReadonlySet<string> = new Set([...plainParameters, 'RET', 'ENVID', 'AUTH'])
 
-export function parsePlainMail(line: Buffer, maxSize: number): PlainMailCommand {
-  return parsePlainPart(parseCommand(line, plainParameters), maxSize)
+/** What the session takes. */
+interface MailLimits {
+  readonly maxSize: number
+  /** Only then REQUIRETLS is offered. */
+  readonly isEncrypted: boolean
 }
 
-export function parseMail(line: Buffer, maxSize: number): MailCommand {
-  const command = parseCommand(line, submissionParameters)
+export function parsePlainMail(line: Buffer, limits: MailLimits): PlainMailCommand {
+  return parsePlainPart(parseCommand(line, plainParameters, limits), limits)
+}
+
+export function parseMail(line: Buffer, limits: MailLimits): MailCommand {
+  const command = parseCommand(line, submissionParameters, limits)
   textOf(command, 'AUTH')
   const ret = textOf(command, 'RET')
   const envid = textOf(command, 'ENVID')
   return {
-    ...parsePlainPart(command, maxSize),
+    ...parsePlainPart(command, limits),
     ret: ret === null ? null : parseRet(ret),
     envid: envid === null ? null : validateEnvid(decodeXtext(envid)),
   }
 }
 
-function parseCommand(line: Buffer, known: ReadonlySet<string>): PathCommand {
+function parseCommand(line: Buffer, known: ReadonlySet<string>, { isEncrypted }: MailLimits): PathCommand {
   const command = parsePathCommand(line, 'MAIL FROM')
-  refuseUnknown(command, known)
+  refuseUnknown(command, isEncrypted ? new Set([...known, 'REQUIRETLS']) : known)
   return command
 }
 
-function parsePlainPart(command: PathCommand, maxSize: number): PlainMailCommand {
+function parsePlainPart(command: PathCommand, { maxSize }: MailLimits): PlainMailCommand {
   const smtputf8 = flagOf(command, 'SMTPUTF8')
   if (!command.ascii && !smtputf8) throw buildUtf8Fault()
   checkBody(textOf(command, 'BODY'))
-  return { from: senderOf(command), size: parseSize(textOf(command, 'SIZE'), maxSize), smtputf8 }
+  const requiresTls = flagOf(command, 'REQUIRETLS')
+  return { from: senderOf(command), size: parseSize(textOf(command, 'SIZE'), maxSize), smtputf8, requiresTls }
 }
 
 function senderOf({ mailbox }: PathCommand): Address | '' {

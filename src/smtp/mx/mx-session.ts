@@ -111,7 +111,7 @@ export class MxSession implements SmtpSession {
   private beginTransaction(line: Buffer): SmtpReply {
     if (this.transaction !== null) throw buildNestedMailFault()
     const { deps, settings, messages } = this.gate
-    const mail = parsePlainMail(line, settings.maxSize)
+    const mail = parsePlainMail(line, { maxSize: settings.maxSize, isEncrypted: this.connection.tls !== null })
     const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     const { origin } = this.connection

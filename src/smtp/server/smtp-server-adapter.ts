@@ -180,7 +180,7 @@ function toServerOptions<Session extends SmtpSession>(
     disabledCommands: [...(forSubmission ? [] : ['AUTH']), 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'],
     hideDSN: !forSubmission,
     hideENHANCEDSTATUSCODES: false,
-    hideREQUIRETLS: true,
+    hideREQUIRETLS: false,
     heloResponse: '%s',
     disableReverseLookup: true,
     maxCommandLength: settings.maxCommandLength,

@@ -105,7 +105,7 @@ export class SubmissionSession implements SmtpSession {
     const { deps, settings } = this.gate
     const { principal } = this
     if (principal === null) throw this.authenticationRequired()
-    const mail = parseMail(line, settings.maxSize)
+    const mail = parseMail(line, { maxSize: settings.maxSize, isEncrypted: this.connection.tls !== null })
     const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     deps.checkSender(principal, mail.from)
@@ -210,6 +210,6 @@ export class SubmissionSession implements SmtpSession {
 }
 
 function toSubmittedMessage({ mail, recipients }: Transaction, raw: Buffer, protocol: string): SubmittedMessage {
-  const { from, envid, ret, smtputf8 } = mail
-  return { envelopeFrom: from, envid, ret, smtputf8, recipients: [...recipients.values()], raw, protocol }
+  const { from, envid, ret, smtputf8, requiresTls } = mail
+  return { envelopeFrom: from, envid, ret, smtputf8, requiresTls, recipients: [...recipients.values()], raw, protocol }
 }

@@ -45,6 +45,7 @@ const erasePlans = {
   invitations: { key: 'id', by: 'index' },
   blocked_addresses: { key: 'local_part', by: 'index' },
   domains: { key: 'id', by: 'index' },
+  warm_ups: { key: ['subject', 'provider'], by: 'index' },
   dkim_keys: { key: 'id', by: 'slices' },
   recipients: { key: 'id', by: 'slices' },
   attempts: { key: 'seq', by: 'slices' },

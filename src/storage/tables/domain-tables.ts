@@ -12,7 +12,7 @@ export type RecordState = 'pending' | 'verified' | 'failed'
 /** The DNS records that prove a domain. */
 export type RecordPurpose = 'mail_cname' | Selector
 /** A record that is missing is `pending`. */
-export type RecordStates = Readonly<Partial<Record<RecordPurpose | 'mx' | 'dmarc', RecordState>>>
+export type RecordStates = Readonly<Partial<Record<RecordPurpose | 'mx' | 'dmarc' | 'policy_host', RecordState>>>
 
 export interface DomainsTable {
   id: string

@@ -5,6 +5,7 @@
 import type { Generated } from 'kysely'
 import type { Address, DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
+import type { TlsRequired } from '../../mail/tls-required.js'
 import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
 
 type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
@@ -49,6 +50,8 @@ export interface EmailsTable {
   /** Bytes of the message as stored. */
   size: number
   smtputf8: Flag
+  /** What the sender says about TLS on its way; null: nothing. */
+  tls_required: TlsRequired | null
   status: EmailStatus
   created_at: Timestamp
   scheduled_for: Timestamp | null
@@ -172,7 +175,7 @@ export interface AttemptsTable {
   /** Host name of the MX, or of the route; null: none was found. */
   mx: string | null
   address: string | null
-  /** As `TLSv1.3`; null: plain text. */
+  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
   tls: string | null
   /** A server answered. */
   reached: Flag

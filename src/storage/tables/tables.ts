@@ -35,6 +35,7 @@ import type {
   SuppressionsTable,
   TemplatesTable,
 } from './content-tables.js'
+import type { StsPoliciesTable } from './delivery-tables.js'
 import type { DoctorFindingsTable } from './doctor-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
@@ -65,7 +66,9 @@ import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
 import type { ProviderPacesTable } from './pace-tables.js'
 import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
+import type { TlsPoliciesTable, TlsReportsTable, TlsResultsTable } from './tls-report-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
+import type { WarmUpsTable } from './warm-up-tables.js'
 import type {
   WebhookDeliveriesTable,
   WebhookRemovalsTable,
@@ -150,4 +153,9 @@ export interface Tables {
   sms_holds: SmsHoldsTable
   doctor_findings: DoctorFindingsTable
   provider_paces: ProviderPacesTable
+  warm_ups: WarmUpsTable
+  sts_policies: StsPoliciesTable
+  tls_policies: TlsPoliciesTable
+  tls_results: TlsResultsTable
+  tls_reports: TlsReportsTable
 }

@@ -71,6 +71,11 @@ t.test('a domain is registered with the records to publish, listed and read', as
   ])
   t.match(domain, {
     mx_record: { type: 'MX', name, value: 'mx.mail.service.test', priority: 10, status: 'pending' },
+    tls_records: [
+      { type: 'CNAME', name: `mta-sts.${name}` },
+      { type: 'CNAME', name: `_mta-sts.${name}` },
+      { type: 'TXT', name: `_smtp._tls.${name}`, value: /^v=TLSRPTv1; rua=mailto:tlsrpt@/ },
+    ],
     dmarc_record: { type: 'TXT', name: `_dmarc.${name}`, value: /^v=DMARC1; p=none/, status: 'pending' },
     dkim_keys: [
       { selector: 'dkim1', txt: /^v=DKIM1/, signing: true },

@@ -436,3 +436,21 @@ t.test('attempts that begin together share a limit, and none is cut off early', 
   t.throws(() => again.timeoutOrRethrow(error), error, 'the end of the process says nothing')
   t.equal(limit(runner.signal).signal.aborted, true)
 })
+
+t.test('a host that refuses IPv6 is called over IPv4, and no other host over IPv6', async (t) => {
+  const over6 = ['2001:db8::1', '2001:db8::2'].map((address) => hostAt({ port: 25 }, { address }))
+  const over4 = hostAt({ port: 25 }, { address: '192.0.2.1' })
+  const called: string[] = []
+  const send: AttemptDeps['send'] = async ({ address }) => {
+    called.push(address)
+    const sent: SendResult = address.includes(':')
+      ? { kind: 'refused', stage: 'message', reply: { code: 550, enhanced: '5.7.1', text: 'IPv6 without PTR record' } }
+      : { kind: 'accepted', reply: { code: 250, enhanced: '2.0.0', text: 'ok' }, dsnRelayed: false }
+    return { sent, tls: null, transcript: '' }
+  }
+  const attempted = (hosts: readonly Host[]): Promise<AttemptResult> =>
+    requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts }, { ...commonDeps, send }, never))
+  t.match(await attempted([...over6, over4]), { outcome: { kind: 'accepted' } })
+  t.same(called, ['2001:db8::1', '192.0.2.1'])
+  t.match(await attempted(over6), { outcome: { kind: 'deferred', status: '4.7.1' } }, 'it waits, and is not lost')
+})

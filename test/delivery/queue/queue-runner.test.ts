@@ -93,6 +93,13 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
       return taken
     },
     checkReachability: () => ({ kind: 'open' }),
+    assignSources: async (_entry, destination) => ({
+      destination,
+      wait: null,
+      count: () => undefined,
+      release: () => undefined,
+    }),
+    onMissingSource: () => undefined,
     settle: createAttemptSettler(settleDeps),
     retryPolicy: policy,
     maxConnections: 10,

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { createSourceAddressChooser } from '../../../src/delivery/sessions/session-opener.js'
 import type { SessionPool, SessionPoolSettings } from '../../../src/delivery/sessions/session-pool.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
 import type { SmtpFailure } from '../../../src/delivery/smtp/send-result.js'
@@ -225,13 +224,4 @@ t.test('there is no fallback to plain text with credentials, required TLS or a p
   t.equal(memory.encryptionFor({ ...host, address: '127.0.0.2' }, 1), 'offered')
   for (let port = 1000; port < 11_000; port++) memory.remember({ ...host, port }, 0)
   t.equal(memory.encryptionFor(host, 1), 'offered', 'memory is bounded')
-})
-
-t.test('source addresses are used in turn, each for its own family', async (t) => {
-  const source = createSourceAddressChooser(['192.0.2.1', '2001:db8::1', '192.0.2.2'])
-  const calls = Array.from({ length: 4 }, () => source('198.51.100.7'))
-  t.same(calls.toSorted(), ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])
-  t.equal(source('2001:db8::7'), '2001:db8::1')
-  t.equal(createSourceAddressChooser([])('198.51.100.7'), null)
-  t.equal(createSourceAddressChooser(['2001:db8::1'])('198.51.100.7'), null)
 })

@@ -1,8 +1,8 @@
 /** MTA-STS policies: which of them let mail in here. */
 import t from 'tap'
 import type { CheckDeps } from '../../../src/doctor/check.js'
-import { judgePolicy, policyChecks } from '../../../src/doctor/checks/policy-checks.js'
-import type { FindingState } from '../../../src/doctor/finding.js'
+import { judgeOwn, judgePolicy, policyChecks } from '../../../src/doctor/checks/policy-checks.js'
+import { type FindingState, good } from '../../../src/doctor/finding.js'
 import { zoneResolver } from '../../helpers/dns/zone-resolver.js'
 import { testConfig } from '../../helpers/doctor/test-config.js'
 
@@ -22,6 +22,13 @@ t.test('policies', async (t) => {
     [404, policy('enforce', 'mx.mail.example.net'), 'fail'],
   ]
   for (const [status, body, state] of table) t.equal(judgePolicy('u', status, body, service).state, state, body)
+})
+
+t.test('the policy that is served is the configured one, unless another server has it', async (t) => {
+  const judged = good('u', 'mode testing')
+  t.equal(judgeOwn(judged, 'version: STSv1\r\n', null), judged)
+  t.equal(judgeOwn(judged, 'version: STSv1\r\n', 'version: STSv1\r\n'), judged)
+  t.match(judgeOwn(judged, 'version: STSv1\r\n', 'version: STSv1\r\nmode: enforce\r\n'), { state: 'fail' })
 })
 
 t.test('without a record it is not used; with one the policy must be there', async (t) => {

@@ -9,6 +9,7 @@ import { decideCheckOutcome, GRACE_PERIOD, nextCheckAt } from '../../../src/doma
 import {
   judgeDmarc,
   judgeInboundMx,
+  judgePolicyHost,
   judgeRecords,
   type Verdict,
   verdictOf,
@@ -346,6 +347,11 @@ t.test('the records that are only recommended', (t) => {
   t.equal(judgeInboundMx({ kind: 'no-data' }, 'mx.zone.test'), 'failed')
   t.equal(judgeInboundMx(of({ preference: 50, exchange: 'MX.zone.test' }), 'mx.zone.test'), 'verified')
   t.equal(judgeInboundMx(of({ preference: 10, exchange: 'x.test' }), 'mx.zone.test'), 'failed')
+  t.equal(judgePolicyHost(null, 'zone.test'), null)
+  t.equal(judgePolicyHost(failure, 'zone.test'), null)
+  t.equal(judgePolicyHost({ kind: 'no-domain' }, 'zone.test'), 'pending')
+  t.equal(judgePolicyHost(of('MTA-STS.zone.test'), 'zone.test'), 'verified')
+  t.equal(judgePolicyHost(of('mta-sts.other.test'), 'zone.test'), 'pending')
   t.equal(judgeDmarc(failure), null)
   t.equal(judgeDmarc({ kind: 'no-domain' }), 'pending')
   t.equal(judgeDmarc(of('v=DMARC1; p=reject')), 'verified')
@@ -354,7 +360,14 @@ t.test('the records that are only recommended', (t) => {
 })
 
 const half = (): number => 0.5
-const check = (verdict: Verdict, asked = false) => ({ verdict, findings: [], mx: null, dmarc: null, onDemand: asked })
+const check = (verdict: Verdict, asked = false) => ({
+  verdict,
+  findings: [],
+  mx: null,
+  dmarc: null,
+  policyHost: null,
+  onDemand: asked,
+})
 const after = (more: Partial<SendingDomain>, verdict: Verdict, now: number, asked = false) =>
   decideCheckOutcome({ ...row, ...more }, check(verdict, asked), now, half)
 

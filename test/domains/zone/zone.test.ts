@@ -58,6 +58,7 @@ t.test('the zone has the records that customers and other servers look up, each 
     ...host('mail.service.test'),
     ...mail('mail.service.test'),
     `_dmarc.mail.service.test. 120 IN ${policy}`,
+    '_smtp._tls.mail.service.test. 120 IN TXT "v=TLSRPTv1; rua=mailto:tlsrpt@mail.service.test"',
     ...host('mail.mail.service.test'),
     ...mail('mail.mail.service.test'),
     ...host('mx.mail.service.test'),
@@ -82,7 +83,12 @@ public_addresses = ["192.0.2.1"]
 [dns]
 nameservers = ["ns.az.service.test"]
 `)
-  t.same(names(settings), ['z.service.test', '_dmarc.z.service.test', 'mail.z.service.test'])
+  t.same(names(settings), [
+    'z.service.test',
+    '_dmarc.z.service.test',
+    '_smtp._tls.z.service.test',
+    'mail.z.service.test',
+  ])
 })
 
 t.test('every name of the service that lies in the zone is in it', async (t) => {
@@ -98,6 +104,8 @@ public_addresses = ["192.0.2.1"]
     'z.test',
     '_dmarc.office.z.test',
     '_dmarc.z.test',
+    '_smtp._tls.office.z.test',
+    '_smtp._tls.z.test',
     'api.z.test',
     'mail.z.test',
     'mx.z.test',
@@ -105,6 +113,19 @@ public_addresses = ["192.0.2.1"]
     'out.z.test',
     'service._domainkey.office.z.test',
   ])
+})
+
+t.test('an MTA-STS policy has its records, with an id that changes with it', async (t) => {
+  const settings = (toml: string): ZoneSettings =>
+    settingsOf(`[service]\nzone = "z.test"\npublic_addresses = ["192.0.2.1"]\n[inbound]\n${toml}`)
+  const idOf = (toml: string): string | undefined =>
+    lines(settings(toml)).find((line) => line.startsWith('_mta-sts.z.test. '))
+  t.ok(names(settings('mta_sts = "testing"')).includes('mta-sts.z.test'))
+  t.match(idOf('mta_sts = "testing"'), /^_mta-sts\.z\.test\. 3600 IN TXT "v=STSv1; id=[0-9a-f]{32};"$/)
+  t.not(idOf('mta_sts = "testing"'), idOf('mta_sts = "enforce"'))
+  t.not(idOf('mta_sts = "testing"'), idOf('mta_sts = "testing"\nmta_sts_max_age = "30d"'))
+  t.notOk(names(settings('')).includes('mta-sts.z.test'))
+  t.equal(idOf(''), undefined)
 })
 
 t.test('SPF allows the public addresses from which mail leaves', async (t) => {

@@ -46,6 +46,8 @@ export interface TestDaemonOptions {
   readonly timeouts?: Partial<Timeouts>
   /** PEM certificates that are trusted instead of the machine's. */
   readonly authorities?: string
+  /** Of the hosts of MTA-STS policies. */
+  readonly policyPort?: number
   readonly stopTimeouts?: { readonly listeners: number; readonly delivery: number }
   /** The folder of a daemon that was stopped. */
   readonly folder?: string
@@ -144,6 +146,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
       timeouts: { ...defaultTimeouts, ...options.timeouts },
       dialer: createDialer(options.authorities),
       authorities: options.authorities,
+      policyPort: options.policyPort ?? 443,
     },
     stopTimeouts: options.stopTimeouts ?? { listeners: 100, delivery: 100 },
     uiFolder: options.uiFolder,

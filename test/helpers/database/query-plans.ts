@@ -93,11 +93,8 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'once after the clock was set back, through those that wait: no index has their times alone',
   },
   {
-    statement:
-      'update "queue" set "next_attempt_at" = ? where "next_attempt_at" > ? and "leased" = 0 and ' +
-      '("enqueued_at" > ? or "next_attempt_at" > ?) and not exists (select "emails"."id" from "emails" ' +
-      'where "emails"."id" = "queue"."email_id" and "emails"."status" = ?)',
-    because: 'the same, through the queue',
+    statement: 'select * from "sts_policies" order by "domain" limit ?',
+    because: 'once at the start, into the cache whose bound is that of the table',
   },
   {
     statement:

@@ -33,8 +33,10 @@ export function literalZone(readSerial: () => number = () => 7): ServiceZone {
     mailDomain: parseDomainName('z.test'),
     addresses: [],
     sendingAddresses: [],
+    sendingHosts: [],
     nameservers: ['ns.z.test'],
     issuers: [],
+    policyId: null,
     ttl: 3600,
   }
   const readSoa = (): SoaRecord => buildSoaRecord(settings, readSerial())

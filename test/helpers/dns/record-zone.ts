@@ -18,6 +18,7 @@ export interface ZoneRecords {
   readonly CNAME?: readonly string[] | Fault
   readonly NS?: readonly string[] | Fault
   readonly CAA?: readonly string[] | Fault
+  readonly TLSA?: readonly string[] | Fault
   readonly MX?: readonly (readonly [preference: number, exchange: string])[] | Fault
 }
 

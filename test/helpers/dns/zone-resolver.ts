@@ -2,7 +2,7 @@
  * A resolver with a literal zone.
  *
  * `'b.test': { mx: [[10, 'mx.b.test']] }`, `'mx.b.test': { addresses: ['192.0.2.1'] }`; `'null.test': { mx: [[0, '']]
- * }`; `'broken.test': 'failure'`, for one type `{ mx: 'failure' }`; `TXT`, `PTR`, `CNAME`, `NS` and `CAA` in the same way. A name
+ * }`; `'broken.test': 'failure'`, for one type `{ mx: 'failure' }`; `TXT`, `PTR`, `CNAME`, `NS`, `CAA` and `TLSA` in the same way. A name
  * that is absent does not exist.
  */
 import type {
@@ -21,6 +21,7 @@ interface ZoneName {
   readonly CNAME?: readonly string[] | 'failure'
   readonly NS?: readonly string[] | 'failure'
   readonly CAA?: readonly string[] | 'failure'
+  readonly TLSA?: readonly string[] | 'failure'
 }
 
 export type Zone = Readonly<Record<string, ZoneName | 'failure'>>

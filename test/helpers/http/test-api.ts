@@ -220,6 +220,7 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
       clock,
     }),
     peerOf: ({ socket }) => connections.peerOf(socket),
+    findPolicy: async () => ({ kind: 'none' }),
     memory: createMemoryShares(
       options.memory ?? createMemoryBudget(100_000_000),
       options.share ?? Number.POSITIVE_INFINITY,

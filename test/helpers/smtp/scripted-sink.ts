@@ -52,6 +52,8 @@ export interface SinkOptions {
   /** `garbage`: answers the handshake with noise; `tls1.0`: supports nothing newer. */
   readonly broken?: 'garbage' | 'tls1.0'
   readonly port?: number
+  /** Default: 127.0.0.1. */
+  readonly address?: string
 }
 
 export interface SinkMessage {
@@ -74,6 +76,8 @@ export class ScriptedSink {
   readonly messages: SinkMessage[] = []
   /** Command lines of all connections, in order. */
   readonly commands: string[] = []
+  /** The address that each connection came from. */
+  readonly peers: string[] = []
   /** Connections in total, open now, and the largest number open at once. */
   connections = 0
   open = 0
@@ -93,7 +97,7 @@ export class ScriptedSink {
   }
 
   async listen(port: number): Promise<void> {
-    this.server.listen(port, '127.0.0.1')
+    this.server.listen(port, this.options.address ?? '127.0.0.1')
     await once(this.server, 'listening')
   }
 
@@ -129,6 +133,7 @@ export class ScriptedSink {
   private accept(socket: Socket): void {
     const session = new SinkSession(this, socket, this.connections++)
     this.sockets.add(socket)
+    this.peers.push(socket.remoteAddress ?? '')
     this.open++
     this.mostOpen = Math.max(this.mostOpen, this.open)
     socket.on('close', () => {

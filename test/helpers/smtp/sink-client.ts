@@ -44,7 +44,7 @@ export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: stri
     dialer: createDialer(authorities),
     helloName: 'us.test',
     timeouts: { ...defaultTimeouts, ...impatient },
-    chooseSourceAddress: () => null,
+    clock: () => 0,
   }
 }
 

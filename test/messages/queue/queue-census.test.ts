@@ -4,6 +4,7 @@ import { createQueueCensus } from '../../../src/messages/queue/queue-census.js'
 import type { Database } from '../../../src/storage/database.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const NOW = 1_000_000
 
@@ -121,6 +122,7 @@ t.test('a long queue is counted in steps, once for all callers', async (t) => {
   }
   const readCensus = createQueueCensus({ read, clock: () => NOW })
   const [one, other] = await Promise.all([readCensus(), readCensus()])
+  await waitUntil('the count is complete', () => one.complete)
   t.equal(reads, 7, 'each read has at most 250 entries')
   t.equal(one.total, 1_600)
   t.equal(other, one)

@@ -58,7 +58,7 @@ t.test('no bytes make the parsers throw anything but a fault of the client', asy
       lines,
       fc.boolean(),
       (line, smtputf8) =>
-        isClientFault(() => parseMail(line, 1000)) &&
+        isClientFault(() => parseMail(line, { maxSize: 1000, isEncrypted: true })) &&
         isClientFault(() => parseRcpt(line, { hostname: 'mail.test', smtputf8 })),
     ),
     { numRuns: 2000 },

@@ -32,7 +32,9 @@ t.test('an external client is offered what MX hosts offer, and no AUTH, with TLS
   t.match(await client.sendCommand('AUTH PLAIN AGEAYg=='), /^500 5\.5\.2 /)
   t.match(await client.sendCommand('STARTTLS'), /^220 /)
   await client.startTls()
-  t.notMatch(await client.sendCommand('EHLO out.sender.test'), /AUTH|STARTTLS|DSN|REQUIRETLS/)
+  t.notMatch(await client.sendCommand('EHLO out.sender.test'), /AUTH|STARTTLS|DSN/)
+  t.match(await client.sendCommand('MAIL FROM:<ann@sender.test> REQUIRETLS'), /^250 /)
+  await client.sendCommand('RSET')
   t.match(await client.sendCommand('QUIT'), /^221 2\.0\.0 /)
 })
 

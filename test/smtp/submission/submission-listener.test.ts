@@ -35,19 +35,20 @@ t.test('the greeting is sent at once', async (t) => {
   client.end()
 })
 
-t.test('EHLO offers AUTH only where it may be used, and never REQUIRETLS or XCLIENT', async (t) => {
+t.test('EHLO offers AUTH only where it may be used, REQUIRETLS over TLS alone, and never XCLIENT', async (t) => {
   const { open } = await runSubmission(t)
   const common = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'DSN']
+  const secured = ['mail.test', ...common, 'AUTH PLAIN LOGIN', 'REQUIRETLS', 'SIZE 15728640']
   const lines = (reply: string): string[] => reply.split('\n').map((line) => line.slice(4))
 
   const client = await open()
   t.same(lines(await client.sendCommand('EHLO c')), ['mail.test', ...common, 'STARTTLS', 'SIZE 15728640'])
   t.equal(await client.sendCommand('STARTTLS'), '220 2.0.0 Ready to start TLS')
   await client.startTls()
-  t.same(lines(await client.sendCommand('EHLO c')), ['mail.test', ...common, 'AUTH PLAIN LOGIN', 'SIZE 15728640'])
+  t.same(lines(await client.sendCommand('EHLO c')), secured)
 
   const secure = await open({ tls: true })
-  t.same(lines(await secure.sendCommand('EHLO c')), ['mail.test', ...common, 'AUTH PLAIN LOGIN', 'SIZE 15728640'])
+  t.same(lines(await secure.sendCommand('EHLO c')), secured)
 
   const { open: openPlain } = await runSubmission(t, { allowPlaintextLoopback: true })
   t.match(
@@ -79,6 +80,7 @@ t.test('a message over STARTTLS with AUTH PLAIN is handed over unchanged', async
         envid: null,
         ret: null,
         smtputf8: false,
+        requiresTls: false,
         recipients: [{ address: 'b@remote.test', notify: null, orcpt: null }],
         raw: Buffer.from(letter),
         protocol: 'ESMTPSA',

@@ -34,6 +34,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'account-tables',
     'broadcast-tables',
     'content-tables',
+    'delivery-tables',
     'domain-tables',
     'email-tables',
     'export-tables',
@@ -42,8 +43,10 @@ t.test('the table types match the migrated schema', async (t) => {
     'pace-tables',
     'sms-tables',
     'doctor-tables',
+    'tls-report-tables',
     'session-tables',
     'tracking-tables',
+    'warm-up-tables',
     'webhook-tables',
   ]
   const paths = files.map((name) => `src/storage/tables/${name}.ts`)

@@ -24,6 +24,7 @@ import type { ApiContext, ApiState } from './api-context.js'
 import { type BrowserApi, createBrowserDispatch, findBrowserPath } from './browser-api.js'
 import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from './dispatch.js'
 import { createPageRouter, isAssetRequest, isPageRequest, type Pages } from './page-router.js'
+import { type FindPolicy, isPolicyRequest, sendPolicy } from './policy-file.js'
 import type { CheckReadiness } from './readiness.js'
 import { checkRate, type IdentityResolver, type RequestIdentity } from './request-identity.js'
 import type { Peer } from './request-source.js'
@@ -36,6 +37,8 @@ interface AppDeps extends RunRouteDeps {
   readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
   /** Limits the lines about unauthenticated clients. */
   readonly lines: ClientLog
+  /** The MTA-STS policy of a host. */
+  readonly findPolicy: FindPolicy
   /** A request was answered; large answers may still be on their way. */
   readonly onRequest?: ((request: EndedRequest) => void) | undefined
 }
@@ -101,7 +104,7 @@ export function createApiApp(deps: AppDeps): ApiApp {
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
       if (isHealth) await answerHealth(ctx, phase, deps)
-      else await serveRequest(ctx, phase, path)
+      else await serveRequest(ctx, phase, path, deps.findPolicy)
     } catch (error) {
       answerError(ctx, error, deps)
     }
@@ -195,7 +198,7 @@ function endpointOf(route: Route, deps: AppDeps): Endpoint {
 /** Bytes of a request target; RFC 9112 section 3 requires at least 8,000. */
 const MAX_URL = 8_192
 
-async function serveRequest(ctx: ApiContext, phase: Phase, path: string): Promise<void> {
+async function serveRequest(ctx: ApiContext, phase: Phase, path: string, findPolicy: FindPolicy): Promise<void> {
   if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
   const { url = '', headers, httpVersionMinor } = ctx.req
   if (url.length > MAX_URL) {
@@ -207,6 +210,7 @@ async function serveRequest(ctx: ApiContext, phase: Phase, path: string): Promis
   const browserPath = findBrowserPath(url)
   if (phase.browser !== null && browserPath !== null) await phase.browser.dispatch(ctx, browserPath)
   else if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)
+  else if (isPolicyRequest(ctx.req)) await sendPolicy(ctx, findPolicy)
   else await phase.dispatch(ctx, path)
 }
 

@@ -128,9 +128,13 @@ function parseParameters(input: Buffer): void {
 
 function parseCommands(input: Buffer): void {
   for (const parse of [
-    () => parsePlainMail(input, 1_000_000),
+    () => parsePlainMail(input, { maxSize: 1_000_000, isEncrypted: true }),
     () => parsePlainRcpt(input, { hostname: 'mx.test', smtputf8: true }),
-    () => parsePlainMail(Buffer.concat([Buffer.from('MAIL FROM:<a@b.test>'), input]), 1_000_000),
+    () =>
+      parsePlainMail(Buffer.concat([Buffer.from('MAIL FROM:<a@b.test>'), input]), {
+        maxSize: 1_000_000,
+        isEncrypted: true,
+      }),
     () =>
       parsePlainRcpt(Buffer.concat([Buffer.from('RCPT TO:<a@b.test>'), input]), {
         hostname: 'mx.test',

@@ -19,6 +19,8 @@ const groups: readonly (() => Promise<readonly FuzzTarget[]>)[] = [
   async () => (await import('./data-targets.js')).dataTargets,
   async () => (await import('./storage-targets.js')).storageTargets,
   async () => (await import('./sms-targets.js')).smsTargets,
+  async () => (await import('./transport-security-targets.js')).transportSecurityTargets,
+  async () => (await import('./tls-report-targets.js')).tlsReportTargets,
 ]
 
 interface GroupedTarget {

@@ -1,0 +1,93 @@
+/** Wires TLS reports: the counter of sessions, which delivery calls, and the runner that sends the reports of each day. */
+import type { Config } from '../config/complete.js'
+import { followSetting } from '../config/follow-setting.js'
+import { createMailboxLimit } from '../delivery/tls-reports/mailbox-limit.js'
+import { createReportPost } from '../delivery/tls-reports/post-report.js'
+import { TlsReportRunner } from '../delivery/tls-reports/report-runner.js'
+import { TlsResultCounter } from '../delivery/tls-reports/result-counter.js'
+import type { TlsSessionResult } from '../delivery/transport-security/tls-result.js'
+import { domainOf } from '../mail/address.js'
+import type { Observers } from '../monitoring/monitoring.js'
+import { createAddressGuard } from '../platform/address-guard.js'
+import type { Clock } from '../platform/clock.js'
+import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
+import { createHttpClient } from '../platform/http/http-client.js'
+import type { Log } from '../platform/log.js'
+import { version } from '../platform/version.js'
+import type { Database } from '../storage/database.js'
+import type { Delivery } from './delivery.js'
+import type { Edges } from './edges.js'
+
+/** Bytes of an answer to a report: only its status counts. */
+const ANSWER_LIMITS = { maxConnections: 1, maxBodyBytes: 1_024, maxDroppedBytes: 65_536 }
+
+interface TlsReportDeps {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly edges: Edges
+  readonly observers: Observers | null
+}
+
+interface TlsReports {
+  readonly onTlsResult: (result: TlsSessionResult) => void
+  /** Begins to send reports; `stop` resolves when no step is under way. */
+  readonly startSending: (delivery: Pick<Delivery, 'runner'>) => { readonly stop: () => Promise<void> }
+  /** Stores what was counted. After delivery has stopped. */
+  readonly stop: () => Promise<void>
+}
+
+export async function wireTlsReports(deps: TlsReportDeps): Promise<TlsReports> {
+  const { config, log, database } = deps
+  const { read, commit } = database
+  const counter = new TlsResultCounter({ read, commit })
+  const stopped = new AbortController()
+  const http = await createHttpClient({ ...ANSWER_LIMITS, authorities: deps.edges.authorities })
+  return {
+    onTlsResult: (result) => {
+      if (config.outbound.tls_reports) counter.count(result)
+    },
+    startSending: (delivery) => {
+      const runner = createRunner(deps, { counter, http, delivery }, stopped.signal)
+      runner.start()
+      return { stop: () => runner.stop() }
+    },
+    stop: async () => {
+      stopped.abort()
+      await http.close()
+      await counter.flush().catch((err: unknown) => log.error({ err }, 'TLS reports cannot be worked on now'))
+    },
+  }
+}
+
+interface RunnerParts {
+  readonly counter: TlsResultCounter
+  readonly http: Awaited<ReturnType<typeof createHttpClient>>
+  readonly delivery: Pick<Delivery, 'runner'>
+}
+
+function createRunner(
+  { config, clock, log, database: { read, commit }, edges, observers }: TlsReportDeps,
+  { counter, http, delivery }: RunnerParts,
+  signal: AbortSignal,
+): TlsReportRunner {
+  const { hostname, mail_from: mailFrom, zone } = config.service
+  const settings = { ...defaultResolverSettings, servers: config.dns.servers, cacheSize: 0 }
+  const resolver = edges.resolver ?? openResolver(settings, clock, signal)
+  const guard = followSetting(() => config.outbound.allowed_private_networks, createAddressGuard)
+  return new TlsReportRunner({
+    ...{ read, commit, clock, log, counter, resolver, hostname, mailFrom },
+    reporter: { submitter: domainOf(mailFrom), contact: `postmaster@${zone}` },
+    isEnabled: () => config.outbound.tls_reports,
+    post: createReportPost({
+      http,
+      userAgent: `Posthorn/${version}`,
+      mayConnect: (address) => guard()(address),
+      resolveAddresses: (name) => resolver.resolveAddresses(name),
+    }),
+    takeMailboxTurn: createMailboxLimit(),
+    offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
+    onReport: observers?.onTlsReport,
+  })
+}

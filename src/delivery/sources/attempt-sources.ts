@@ -1,0 +1,61 @@
+/**
+ * The source addresses of one attempt. One that turns out not to be of this machine is replaced: no host was called from
+ * it, so the hosts are called again from the next one of the pool.
+ */
+import type { QueueEntry } from '../../messages/queue/queue.js'
+import { SourceAddressError } from '../../platform/dialer.js'
+import type { Destination, Host } from '../hosts/destination.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { SendResult } from '../smtp/send-result.js'
+import type { AssignSources, SourceAssignment } from './assign-sources.js'
+
+interface AttemptSourcesDeps {
+  readonly assignSources: AssignSources
+  readonly onMissingSource: (address: string) => void
+}
+
+/** Addresses that one attempt replaces. */
+const MAX_REPLACED = 16
+
+export class AttemptSources {
+  private assignment: SourceAssignment | null = null
+  private replaced = 0
+
+  constructor(
+    private readonly entry: QueueEntry,
+    private readonly found: Destination,
+    private readonly deps: AttemptSourcesDeps,
+  ) {}
+
+  async assign(): Promise<void> {
+    this.assignment = await this.deps.assignSources(this.entry, this.found)
+  }
+
+  /** Not null: the message may not be sent yet, and a delay notice that is due says why. */
+  get wait(): Outage | null {
+    return this.assignment?.wait ?? null
+  }
+
+  /** Where the message may be sent now. */
+  get destination(): Destination {
+    const { wait } = this
+    if (wait !== null) return { kind: 'temporary', reason: 'warming-up', response: wait.why }
+    return this.assignment?.destination ?? this.found
+  }
+
+  readonly count = (host: Host, sent: SendResult): void => this.assignment?.count(host, sent)
+
+  /** False: the error is another one, or no more addresses are tried. */
+  async replaceMissing(error: unknown): Promise<boolean> {
+    if (!(error instanceof SourceAddressError) || this.replaced >= MAX_REPLACED) return false
+    this.replaced += 1
+    this.deps.onMissingSource(error.address)
+    this.release()
+    await this.assign()
+    return true
+  }
+
+  release(): void {
+    this.assignment?.release()
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The plan of a warm-up: how many messages a day go to one provider, and what the day before changes. Pure.
+ *
+ * A day is one in UTC. The plan goes a step on after a day with enough mail of which little was deferred, a step back
+ * after one of which more was, and stays where it is after any other: a day without mail teaches a provider nothing.
+ */
+
+/** What one day has counted. */
+export interface WarmUpProgress {
+  /** Index into the plan. */
+  readonly step: number
+  /** Days since 1970-01-01, in UTC. */
+  readonly day: number
+  readonly sent: number
+  readonly deferred: number
+  readonly isEnded: boolean
+}
+
+/** Messages a day, one entry for each step; after the last step there is no cap. */
+export type WarmUpPlan = readonly number[]
+
+type DayVerdict = 'on' | 'back' | 'stay'
+
+const DAY = 86_400_000
+
+/** A day with fewer transactions says nothing, unless the cap was lower. */
+const MIN_TRANSACTIONS = 20
+
+/** Share of a day's transactions, up to which it was a good one. */
+const MAX_DEFERRED = 0.05
+
+export function dayOf(now: number): number {
+  return Math.floor(now / DAY)
+}
+
+/** When the day ends, in epoch milliseconds. */
+export function endOfDay(day: number): number {
+  return (day + 1) * DAY
+}
+
+/** Null: no cap applies. A plan that was shortened ends for those who are beyond it. */
+export function capOf({ step, isEnded }: Pick<WarmUpProgress, 'step' | 'isEnded'>, plan: WarmUpPlan): number | null {
+  return isEnded ? null : (plan[step] ?? null)
+}
+
+function judgeDay({ sent, deferred, ...progress }: WarmUpProgress, plan: WarmUpPlan): DayVerdict {
+  if (sent < Math.min(MIN_TRANSACTIONS, capOf(progress, plan) ?? MIN_TRANSACTIONS)) return 'stay'
+  return deferred <= sent * MAX_DEFERRED ? 'on' : 'back'
+}
+
+/** The progress at the beginning of `today`; the same one if that day has begun. A clock that is set back changes nothing. */
+export function toDay(progress: WarmUpProgress, today: number, plan: WarmUpPlan): WarmUpProgress {
+  if (today <= progress.day || progress.isEnded) return progress
+  const step = nextStepOf(progress, plan)
+  return { step, day: today, sent: 0, deferred: 0, isEnded: step >= plan.length }
+}
+
+/** The step of the next day, if nothing more is sent on this one. */
+export function nextStepOf(progress: WarmUpProgress, plan: WarmUpPlan): number {
+  const verdict = judgeDay(progress, plan)
+  if (verdict === 'stay') return progress.step
+  return verdict === 'on' ? progress.step + 1 : Math.max(0, progress.step - 1)
+}

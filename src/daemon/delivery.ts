@@ -73,8 +73,7 @@ export interface Delivery {
 export function wireDelivery(deps: DeliveryDeps): Delivery {
   const { config, clock, log, database } = deps
   const { read, commit } = database
-  const abortController = new AbortController()
-  const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
+  const [abortController, messageCache] = [new AbortController(), new MessageCache(MESSAGE_CACHE_BYTES)]
   const onTlsResult = tlsObserverOf(deps)
   const [unreachable, paces] = [new UnreachableHosts(), wirePaces(deps)]
   const pool = createSessionPool(deps, { unreachable, paces, onTlsResult })
@@ -106,6 +105,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
     stop: async (limit) => {
       await holdRules.stop()
+      paces.stopWaiting()
       await runner.stop(limit)
       await sources.stop()
       abortController.abort()

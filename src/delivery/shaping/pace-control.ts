@@ -62,6 +62,7 @@ export class PaceControl {
   private readonly sessions: OpenSessions
   private readonly waiters = new Set<PaceWaiter>()
   private cancelTimer: (() => void) | null = null
+  private stopOutage: Outage | null = null
 
   /** `messagesAtFirst`: of a session, until its provider teaches more; null: no limit. */
   constructor(
@@ -135,6 +136,12 @@ export class PaceControl {
     }
   }
 
+  /** The service stops: who waits, or would have to, is turned away. */
+  stopWaiting(until: Outage): void {
+    this.stopOutage = until
+    this.serve()
+  }
+
   release(): void {
     this.permits -= 1
     this.serve()
@@ -198,7 +205,7 @@ export class PaceControl {
     if (this.pauseNow.kind === 'rate') this.estimate.noteRecovered(now)
     else this.estimate.beginCycle(now)
     this.pauseNow = null
-    this.noteChange()
+    this.deps.onChange(this)
     this.serve()
     this.deps.onRoom()
     return noVerdict
@@ -221,12 +228,12 @@ export class PaceControl {
   /** The server may still have counted one that has ended, which is no reason for a smaller window at once. */
   private noteSessionRefused(others: number, now: number): void {
     if (this.window.ceiling === null || !this.sessions.waitLonger()) this.window.noteRefused(others, now)
-    this.noteChange()
+    this.deps.onChange(this)
   }
 
   private learnMessages(sentBefore: number, now: number): PaceVerdict {
     this.messages = { count: Math.min(sentBefore, this.messagesPerSession), at: now }
-    this.noteChange()
+    this.deps.onChange(this)
     return { kind: 'resend' }
   }
 
@@ -239,14 +246,14 @@ export class PaceControl {
     const text = formatReply(reply).slice(0, MAX_REPLY)
     const since = current?.kind === kind ? current.since : now
     this.pauseNow = { kind, reply: text, since, until: now + pauseTimeOf(kind, probes), probes }
-    this.noteChange()
+    this.deps.onChange(this)
     if (this.outage !== null) this.deps.onOutage(this.id, this.outage)
     this.serve()
   }
 
   /** Grants what may be granted; else a timer asks again. */
   private serve(): void {
-    const { outage } = this
+    const outage = this.stopOutage ?? this.outage
     if (outage !== null) {
       for (const waiter of this.waiters) this.leave(waiter).turnAway(outage)
     }
@@ -280,10 +287,6 @@ export class PaceControl {
       this.serve()
       if (wasPause) this.deps.onRoom()
     })
-  }
-
-  private noteChange(): void {
-    this.deps.onChange(this)
   }
 }
 

@@ -91,6 +91,12 @@ export class Paces {
     await this.tryWrite(ids)
   }
 
+  /** Entries that wait for a permit are due at the next start: a slow provider does not hold up the stop. */
+  stopWaiting(): void {
+    const outage = { kind: 'outage', until: this.deps.clock(), why: 'the next start of the service' } as const
+    for (const control of this.controls.values()) control.stopWaiting(outage)
+  }
+
   /** Writes what has changed. */
   async stop(): Promise<void> {
     if (this.writeTimer !== null) clearTimeout(this.writeTimer)

@@ -6,6 +6,7 @@ import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
 import { buildMinimalMessage, prepareMessage } from '../../../src/delivery/attempt/ready-message.js'
 import { createAttemptSettler } from '../../../src/delivery/attempt/settle-attempt.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
+import type { Outage } from '../../../src/delivery/hosts/unreachable-hosts.js'
 import type { Claim } from '../../../src/delivery/queue/leases.js'
 import { QueueRunner } from '../../../src/delivery/queue/queue-runner.js'
 import type { RunnerDeps } from '../../../src/delivery/queue/runner-deps.js'
@@ -186,6 +187,28 @@ t.test('an attempt for which no host was called counts for nothing, and waits as
   )
   t.same(calls, [false, false, true, true], 'at the age of the notice they are sent whatever is remembered')
 })
+
+t.test(
+  'in a pause of its provider an entry waits, and at the age of the notice its words are the outcome',
+  async (t) => {
+    const why = 'Google asked us to slow down: 421 4.7.28 too fast'
+    const pause = (): Outage => ({ kind: 'outage', until: app.now() + 9 * 3_600_000, why })
+    const app: Running = await running(t, { paces: { ...noPaces, findPause: () => pause() } })
+    const { runner, add, attempted, row, database, now, pass } = app
+    await runner.start()
+    await add('one@b.test', true)
+    const noticeAt = now() + 3_600_000
+    await waitUntil('it waits', () => row('one@b.test')?.next_attempt_at === noticeAt)
+    t.equal(row('one@b.test')?.attempts, 0)
+    t.same(database.read('select waits_for from queue', []), [{ waits_for: why }])
+    pass(3_600_000)
+    await waitUntil('it is deferred', () => row('one@b.test')?.attempts === 1 && row('one@b.test')?.leased === 0)
+    t.same(attempted, [], 'nothing was sent')
+    t.match(database.read('select mx, reached, response, reason from attempts', []), [
+      { mx: null, reached: 1, response: why, reason: 'rate-limited' },
+    ])
+  },
+)
 
 t.test('an outcome that cannot be stored is kept, and nothing more is taken meanwhile', async (t) => {
   const { runner, faults, add, attempted, status, errors, row } = await running(t)

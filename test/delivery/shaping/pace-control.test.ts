@@ -185,3 +185,19 @@ t.test('a refused session is a matter of sessions where others are open', async 
   control.closeSession()
   t.notOk(control.hasSessionRoom, 'the server counts it for a moment')
 })
+
+t.test('at the stop of the service nobody waits, and what can be sent at once is sent', async (t) => {
+  const { control } = controlled()
+  const outage: Outage = { kind: 'outage', until: 5, why: 'the next start of the service' }
+  const turnedAway: string[] = []
+  const ask = (name: string) => control.request({ grant: () => t.fail(name), turnAway: () => turnedAway.push(name) })
+  control.judge(tooFast, control.beginPassage(0))
+  ask('before')
+  t.same(turnedAway, [])
+  control.stopWaiting(outage)
+  ask('after')
+  t.same(turnedAway, ['before', 'after'])
+  const free = controlled().control
+  free.stopWaiting(outage)
+  t.ok(free.take())
+})

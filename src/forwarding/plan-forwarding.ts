@@ -15,7 +15,7 @@ import type { ActiveRule, ForwardRuleCache } from '../domains/forwards/forward-r
 import { pickRule } from '../domains/forwards/forward-rules.js'
 import { isConfirmed } from '../domains/forwards/forward-targets.js'
 import { type Address, domainOf, toLowerCaseAddress } from '../mail/address.js'
-import { formatNotify } from '../mail/dsn-parameters.js'
+import { NO_NOTICE } from '../mail/dsn-parameters.js'
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { localPartKey } from '../mail/mailbox-key.js'
@@ -171,7 +171,7 @@ function queueFor(
     return field === undefined ? '' : readFieldValue(raw, field)
   }
   const messageId = readFirst('message-id')
-  const notify = email.spf_result === 'pass' ? null : formatNotify(['never'])
+  const notify = email.spf_result === 'pass' ? null : NO_NOTICE
   const enqueued = enqueuePassedOn({
     inbound: email,
     skipped: top?.name === 'return-path' ? top.end : 0,

@@ -40,6 +40,9 @@ export function parseRet(text: string): DsnReturn {
   return word === 'FULL' ? 'full' : 'headers'
 }
 
+/** NOTIFY as it is stored if nobody is to be told of an outcome. */
+export const NO_NOTICE = formatNotify(['never'])
+
 export function formatRet(ret: DsnReturn): string {
   return ret === 'full' ? 'FULL' : 'HDRS'
 }

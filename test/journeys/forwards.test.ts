@@ -197,6 +197,24 @@ t.test('a sender that cannot be rewritten gets its bounces by a token', async (t
   t.equal(senderOf((await waitForMail(sink, from, /5\.1\.1/)).mailFrom), '')
 })
 
+t.test('a forged sender is not rewritten, and gets nothing through us', async (t) => {
+  await addRule({ match: 'forged', to: ['forged@out.test'] })
+  await arrive(
+    t,
+    ['forged@home.test'],
+    inboundText({ from: 'eve@none.test', to: 'x@home.test', subject: 'forged' }),
+    'victim@none.test',
+  )
+  const token = senderOf((await waitForMail(sink, 'forged@out.test', /Subject: forged/)).mailFrom)
+  t.match(token, /^bounce\+[^@]+@posthorn\.home\.test$/)
+  const raw = bounceOf({ path: token, status: '5.1.1', recipient: 'forged@out.test' })
+  const id = idOfReply(await deliverInbound(t, app, { from: '', to: [token], raw }))
+  await waitUntil('the end of the report', () =>
+    app.rows(`select 1 from inbound_emails where id = '${id}'`).length === 0 ? true : null,
+  )
+  t.same(app.rows(`select 1 from recipients where address = 'victim@none.test'`), [])
+})
+
 t.test('rules are checked, changed and deleted', async (t) => {
   const refusedWith = async (body: unknown): Promise<unknown> => {
     const answer = await app.rest('POST', path, { body })

@@ -36,7 +36,7 @@ import { deliverReceived } from '../webhooks/request-delivery.js'
 import type { WebhookRef } from '../webhooks/webhook-records.js'
 import { buildArcFields } from './arc-fields.js'
 import { enqueuePassedOn } from './forwarded-email.js'
-import { judgeForwarding, readDeliveredTo } from './judge-forwarding.js'
+import { countOwnHops, judgeForwarding, readDeliveredTo } from './judge-forwarding.js'
 
 interface ForwardingDeps {
   readonly read: Read
@@ -81,7 +81,7 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
     const matches = findMatches(deps.rules, email.workspace_id, addresses)
     if (matches.length === 0) return null
     const message = { email, raw, header: scanHeaderOrEmpty(raw), now: deps.clock() }
-    const targets = judgeTargets(deps.read, message, matches, spamStatus)
+    const targets = judgeTargets(deps, message, matches, spamStatus)
     const arcFields = targets.some(({ reason }) => reason === null) ? await sealMessage(deps, message) : ''
     const isComplete = matches.length === addresses.length && targets.every(({ reason }) => reason === null)
     const keep = !isComplete || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
@@ -111,16 +111,16 @@ function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: re
 
 /** Each target once, for the first rule that names it. */
 function judgeTargets(
-  read: Read,
+  { read, hostname }: ForwardingDeps,
   { email, raw, header }: Message,
   matches: readonly Match[],
   spamStatus: Parameters<PlanForwarding>[2],
 ): readonly Target[] {
   const { dmarc } = parseJson(email.authentication)
-  const deliveredTo = readDeliveredTo(raw, header)
+  const trace = { deliveredTo: readDeliveredTo(raw, header), ownHops: countOwnHops(raw, header, hostname) }
   const targets = new Map<string, Target>()
   for (const { address, rule } of matches) {
-    const fault = judgeForwarding({ spamStatus, dmarc, deliveredTo, address })
+    const fault = judgeForwarding({ spamStatus, dmarc, ...trace, address })
     for (const target of rule.targets) {
       const key = toLowerCaseAddress(target)
       if (targets.has(key)) continue

@@ -254,6 +254,20 @@ t.test('rules are checked, changed and deleted', async (t) => {
   t.equal((await app.rest('GET', path)).json<{ data: readonly unknown[] }>().data.length > 3, true)
 })
 
+t.test('no more strangers are asked in a day than allowed, however many requests come at once', async (t) => {
+  const before = app.rows<{ n: number }>('select count(*) as n from forward_targets')[0]?.n ?? 0
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, rule) => {
+      const to = Array.from({ length: 10 }, (_, place) => `stranger${rule}-${place}@out.test`)
+      return app.rest('POST', path, { body: { match: `many${rule}`, to } })
+    }),
+  )
+  const asked = answers.filter(({ status }) => status === 201).length * 10
+  t.ok(before + asked <= 50, `${before} and ${asked}`)
+  t.ok(asked > 0)
+  t.ok(answers.some(({ status }) => status === 429))
+})
+
 t.test('a webhook gets email.received of what its rule matches alone', async (t) => {
   const hook = await app.rest('POST', '/v1/webhooks', {
     body: { url: 'http://hooks.test/x', events: ['domain.failed'] },

@@ -110,6 +110,19 @@ t.test('the messages of one reporter are limited before they are read', async (t
   t.equal(reports.refuse(email), null)
 })
 
+t.test('messages of which nothing is filed count as many', async (t) => {
+  const { reports, store } = await home(t)
+  const [email, other] = [await store('b.test'), await store('c.test')]
+  const bomb = { kind: 'unreadable', why: 'it is none' } as const
+  let read = 0
+  while (reports.refuse(email) === null) {
+    read += 1
+    reports.file(email, read % 2 === 0 ? bomb : { kind: 'digested', digest: { kind: 'reported', domains: [] } })
+  }
+  t.equal(read, 50)
+  t.equal(reports.refuse(other), null, 'others are not concerned')
+})
+
 t.test('who floods displaces itself', async (t) => {
   const { arrive, advance, stored, database } = await home(t)
   t.equal(await arrive([reported()], 'honest.test'), 'filed')

@@ -27,6 +27,8 @@ const PORTION = 500
 /** Of one policy. */
 const MAX_STRINGS = 100
 const MAX_TEXT_LENGTH = 500
+/** Of all strings of one policy: its domain may show us another one at each message. */
+const MAX_POLICY_LENGTH = 4_096
 const MAX_DETAIL_LENGTH = 200
 
 interface CountedDomain {
@@ -169,5 +171,10 @@ function toWrites({ row, policy, sessions }: PendingRow): readonly Write[] {
 }
 
 function bound(texts: readonly string[]): readonly string[] {
-  return texts.slice(0, MAX_STRINGS).map((text) => text.slice(0, MAX_TEXT_LENGTH))
+  let room = MAX_POLICY_LENGTH
+  const some = texts.slice(0, MAX_STRINGS).map((text) => text.slice(0, MAX_TEXT_LENGTH))
+  return some.filter((text) => {
+    room -= text.length
+    return room >= 0
+  })
 }

@@ -117,6 +117,17 @@ t.test('further domains, rows and policies are left out', async (t) => {
   t.ok(again.count(session({ domain: 'd.test', at: noon + 86_400_000 })), 'a new day begins anew')
 })
 
+t.test('of a policy that is very long its beginning is stored', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const counter = new TlsResultCounter(database)
+  const strings = Array.from({ length: 200 }, (_, at) => `${at} `.padEnd(600, 'x'))
+  counter.count(session({ policy: { type: 'tlsa', strings, hosts: strings } }))
+  await counter.flush()
+  const [stored] = reportOf(database.read).policies
+  t.equal(stored?.policy['policy-string']?.length, 8)
+  t.equal(stored?.policy['mx-host']?.join('').length, 4_000)
+})
+
 t.test('a disk that takes no more loses nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   let isFull = true

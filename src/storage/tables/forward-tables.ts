@@ -29,6 +29,8 @@ export interface ForwardTargetsTable {
   address: Address
   /** When that mail was last written. */
   requested_at: Timestamp
+  /** Such mails since it last agreed; the most that are allowed, if it has withdrawn. */
+  requests: number
   /** Null: nothing is forwarded to it yet. */
   confirmed_at: Timestamp | null
 }

@@ -92,6 +92,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
   }
   const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
+  const stopParts = createStop({ holdRules, paces, runner, sources, pool, destinations })
   return {
     ...{ runner, holdRules },
     wake: () => {
@@ -103,16 +104,30 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     },
     countStsPolicies: destinations.countStsPolicies,
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
-    stop: async (limit) => {
-      await holdRules.stop()
-      paces.stopWaiting()
-      await runner.stop(limit)
-      await sources.stop()
-      abortController.abort()
-      await pool.close()
-      await paces.stop()
-      await destinations.stop()
-    },
+    stop: (limit) => stopParts(limit, abortController),
+  }
+}
+
+interface StoppedParts {
+  readonly holdRules: HoldRuleRunner
+  readonly paces: Paces
+  readonly runner: QueueRunner
+  readonly sources: Pick<ReturnType<typeof wireSources>, 'stop'>
+  readonly pool: SessionPool
+  readonly destinations: Pick<Destinations, 'stop'>
+}
+
+/** What is counted and learned is written after the last attempt has ended. */
+function createStop({ holdRules, paces, runner, sources, pool, destinations }: StoppedParts) {
+  return async (limit: number, lookups: AbortController): Promise<void> => {
+    await holdRules.stop()
+    paces.stopWaiting()
+    await runner.stop(limit)
+    await sources.stop()
+    lookups.abort()
+    await pool.close()
+    await paces.stop()
+    await destinations.stop()
   }
 }
 
